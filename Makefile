@@ -1,0 +1,42 @@
+# The two commands of a newcomer are `make demo` and `make test`; everything else is for those who change sayso.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+DEMO := demo
+
+.PHONY: setup demo test check fast-checks bench docs clean
+
+setup: $(STAMP)
+
+# One virtual environment, with every version that is not free pinned in constraints.txt (torch above all).
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+# The README's own commands, in a fresh folder of this name.
+demo: $(STAMP)
+	rm -rf $(DEMO)
+	$(BIN)/python docs/walkthrough.py .
+
+fast-checks: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+check: fast-checks
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test: fast-checks
+	$(BIN)/pytest -n 2
+
+bench: $(STAMP)
+	$(BIN)/python bench/run.py
+
+docs: $(STAMP)
+	$(BIN)/python docs/make_cli_page.py
+	$(BIN)/python docs/walkthrough.py --write
+
+clean:
+	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,141 @@
+"""Directly supervised sentences in the corpus's own form.
+
+Where positives and negatives come from different sources, a sentence classifier learns the source. So direct
+sentences are written as the corpus writes (lower case, names joined by `_`), and their mentions get types that the
+corpus's entities have: by name where the corpus knows the name, else from the arguments of the label, else (nothing is
+known of them) drawn from the types of the other direct mentions, so that having no type does not mean "no relation".
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sayso.bags.table import BagTable
+from sayso.records import Mention, Sentence, Span
+from sayso.seeding import sub_seed
+
+_PREFIX_TYPES = {"per": "/person", "org": "/organization"}
+_TAIL_TYPES = {
+    "per:alternate_names": "/person",
+    "per:children": "/person",
+    "per:employee": "/organization",
+    "per:origin": "/location/country",
+    "per:parents": "/person",
+    "per:schools": "/organization/educational_institution",
+    "per:siblings": "/person",
+    "per:spouse": "/person",
+    "per:title": "/title",
+    "org:alternate_names": "/organization",
+    "org:founded_by": "/person",
+    "org:members": "/organization",
+    "org:parents": "/organization",
+    "org:subsidiaries": "/organization",
+    "org:top_members": "/person",
+    "per:cit": "/location/city",
+    "per:countr": "/location/country",
+    "per:state": "/location/province",
+    "per:place": "/location/city",
+    "org:city": "/location/city",
+    "org:country": "/location/country",
+    "org:state": "/location/province",
+    "org:place": "/location/city",
+}
+"""Types of the second argument by the beginning of a TAC-KBP relation's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusForm:
+    """How a corpus writes: everything in lower case, names joined by `_`."""
+
+    is_lower: bool
+    is_joined: bool
+
+
+def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> CorpusForm:
+    """Return how the corpus writes, judged by its running text, its names and how many tokens a mention has.
+
+    A stray capital (up to 1 token in 1,000) does not make it a corpus with capitals.
+    """
+    has_upper_V = np.array([word != word.lower() for word in words], bool)
+    num_upper = int(has_upper_V[table.tokens.value].sum())
+    spans = table.head_spans.value.reshape(-1, 2)
+    is_one_token = bool((spans[:, 1] - spans[:, 0] == 1).mean() > 0.99) if len(spans) else False
+    return CorpusForm(
+        is_lower=num_upper <= 0.001 * len(table.tokens.value),
+        is_joined=is_one_token and any("_" in name for name in names),
+    )
+
+
+def in_form(sentence: Sentence, form: CorpusForm) -> Sentence:
+    """Return the sentence written as the corpus writes."""
+    tokens = [token.lower() for token in sentence.tokens] if form.is_lower else list(sentence.tokens)
+    if not form.is_joined:
+        return sentence._replace(tokens=tuple(tokens))
+    spans = sorted((*sentence.head.spans, *sentence.tail.spans))
+    joined: list[str] = []
+    moved: dict[Span, Span] = {}
+    position = 0
+    for span in spans:
+        joined.extend(tokens[position : span.start])
+        moved[span] = Span(len(joined), len(joined) + 1)
+        joined.append("_".join(tokens[span.start : span.stop]))
+        position = span.stop
+    joined.extend(tokens[position:])
+
+    def move(mention: Mention) -> Mention:
+        kept = tuple(moved[span] for span in mention.spans)
+        return mention._replace(name=joined[kept[0].start], spans=kept)
+
+    return sentence._replace(tokens=tuple(joined), head=move(sentence.head), tail=move(sentence.tail))
+
+
+def argument_types(relation: str) -> tuple[str, str]:
+    """Return the types of both arguments of a TAC-KBP relation; empty where the name does not say.
+
+    >>> argument_types("per:employee_of")
+    ('/person', '/organization')
+    """
+    head = _PREFIX_TYPES.get(relation.split(":")[0], "")
+    tail = next((kind for start, kind in _TAIL_TYPES.items() if relation.startswith(start)), "")
+    return head, tail
+
+
+def direct_types(
+    sentences: Sequence[Sentence],
+    corpus_types: Mapping[str, Sequence[str]],
+    names: Mapping[str, str],
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    """Return types for the entities of direct sentences, all of them types that corpus entities have.
+
+    `names` gives the name of every entity of the corpus.
+    """
+    known = {kind for kinds in corpus_types.values() for kind in kinds}
+    by_name = {
+        names[entity_id]: tuple(kinds) for entity_id, kinds in corpus_types.items() if kinds and entity_id in names
+    }
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for entity_id, kind in _label_votes(sentences):
+        while kind and kind not in known:
+            kind = kind.rpartition("/")[0]
+        if kind:
+            votes[entity_id][kind] += 1
+    mentions = {m.entity_id: m.name for sentence in sentences for m in (sentence.head, sentence.tail)}
+    types = {
+        entity_id: by_name.get(name) or ((votes[entity_id].most_common(1)[0][0],) if votes[entity_id] else ())
+        for entity_id, name in mentions.items()
+    }
+    urn = [kinds for kinds in types.values() if kinds]
+    draw = random.Random(sub_seed(seed, "direct types"))
+    return {entity_id: kinds or (draw.choice(urn) if urn else ()) for entity_id, kinds in types.items()}
+
+
+def _label_votes(sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    for sentence in sentences:
+        for relation in sentence.relations:
+            head, tail = argument_types(relation)
+            yield sentence.head.entity_id, head
+            yield sentence.tail.entity_id, tail

@@ -1,0 +1,74 @@
+"""What training shares with test data: pairs, reversed pairs, sentences."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sayso.bags.group import Grouped
+from sayso.bags.split import unordered_pair
+from sayso.bags.table import BagTable
+from sayso.errors import LeakageError
+
+LEAKING_FBNYT_SENTENCES = 570_088
+CLEAN_FBNYT_SENTENCES = 522_611
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leakage:
+    """How much of the test data stands in the training data too."""
+
+    test_pairs_in_train: int
+    test_facts_in_train: int
+    reversed_test_pairs_in_train: int
+    test_sentences_in_train: int
+    train_sentences_of_test_pairs: int
+
+
+def find_leakage(train: Grouped, test: Grouped) -> Leakage:
+    """Return what the two parts, numbered by one vocabulary, have in common."""
+    train_pair, test_pair = _pair(train.table), _pair(test.table)
+    is_leaked_B = np.isin(train_pair, test_pair)
+    return Leakage(
+        test_pairs_in_train=int(is_leaked_B.sum()),
+        test_facts_in_train=len(np.intersect1d(_facts(train.table, train_pair), _facts(test.table, test_pair))),
+        reversed_test_pairs_in_train=int(
+            (np.isin(unordered_pair(train.table), unordered_pair(test.table)) & ~is_leaked_B).sum()
+        ),
+        test_sentences_in_train=int(np.isin(np.unique(test.key_N), train.key_N).sum()),
+        train_sentences_of_test_pairs=int(train.table.size_B[is_leaked_B].sum()),
+    )
+
+
+def refuse_leakage(leakage: Leakage, num_train_sentences: int) -> None:
+    """Raise `LeakageError` if a test pair stands in training, naming the release of FB-NYT that is known for it."""
+    if not leakage.test_pairs_in_train:
+        return
+    known = (
+        f" This is the {LEAKING_FBNYT_SENTENCES:,}-sentence release of FB-NYT, which contains test pairs and inflates"
+        f" results; the one without them has {CLEAN_FBNYT_SENTENCES:,} training sentences."
+        if num_train_sentences == LEAKING_FBNYT_SENTENCES
+        else ""
+    )
+    raise LeakageError(
+        f"{leakage.test_pairs_in_train:,} test pairs stand in the training data (in"
+        f" {leakage.train_sentences_of_test_pairs:,} sentences; {leakage.test_facts_in_train:,} facts).{known}"
+        " Leave them out with --leak drop, or keep them with --leak allow."
+    )
+
+
+def without_pairs_of(train: Grouped, test: BagTable) -> Grouped:
+    """Return the training bags whose pair is not a test pair."""
+    is_kept_B = ~np.isin(_pair(train.table), _pair(test))
+    is_kept_N = is_kept_B[train.table.bag_N]
+    return replace(train, table=train.table.keep_sentences(is_kept_N), key_N=train.key_N[is_kept_N])
+
+
+def _pair(table: BagTable) -> np.ndarray:
+    pair_B: np.ndarray = (table.head_B.astype(np.int64) << 32) | table.tail_B
+    return pair_B
+
+
+def _facts(table: BagTable, pair_B: np.ndarray) -> np.ndarray:
+    """Return one row of (pair, relation) per fact, as bytes that compare."""
+    fact = np.stack([np.repeat(pair_B, table.relations.length), table.relations.value.astype(np.int64)], axis=1)
+    return np.ascontiguousarray(fact).view([("pair", np.int64), ("relation", np.int64)]).ravel()

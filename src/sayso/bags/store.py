@@ -1,0 +1,178 @@
+"""A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sayso.atomic import atomic_folder
+from sayso.bags.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
+from sayso.bags.entity_type import EntityTypes
+from sayso.bags.manifest import FORMAT
+from sayso.bags.rows import Rows
+from sayso.bags.table import BagTable
+from sayso.errors import BadInputError
+from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreContents:
+    """All that a store holds.
+
+    Words come in the order of the numbers in the tables: word 0 is the unknown word, then the words with a vector,
+    most frequent in training first, then the others. `vector_VD` has a row for word 0 (zeros) and for each word with
+    a vector; `entity_vector_ED` a row per entity. Both have width 0 where no vectors were given.
+    """
+
+    words: list[str]
+    word_count: np.ndarray
+    vector_VD: np.ndarray
+    entity_ids: list[str]
+    entity_names: list[str]
+    entity_types: EntityTypes
+    entity_vector_ED: np.ndarray
+    relations: list[Relation]
+    documents: list[str]
+    parts: dict[str, BagTable]
+    judgements: dict[str, np.ndarray | list[str]]
+    manifest: dict[str, Any]
+
+
+def write_store(folder: Path, contents: StoreContents, overwrite: bool = False) -> None:
+    """Write the store whole or not at all."""
+    with atomic_folder(folder, overwrite=overwrite) as work:
+        write_columns(work / "words.arrow", {"word": contents.words, "count": contents.word_count})
+        write_columns(work / "vectors.arrow", {"vector": contents.vector_VD})
+        write_columns(
+            work / "entities.arrow",
+            {
+                "id": contents.entity_ids,
+                "name": contents.entity_names,
+                "type": contents.entity_types.type_E,
+                "vector": contents.entity_vector_ED,
+            },
+        )
+        write_columns(work / "types.arrow", {"name": contents.entity_types.names})
+        write_columns(work / "documents.arrow", {"id": contents.documents})
+        write_columns(work / "judgements.arrow", contents.judgements)
+        write_columns(work / "relations.arrow", _relation_columns(contents.relations))
+        for part, table in contents.parts.items():
+            write_bags(work, part, table)
+        (work / MANIFEST).write_text(json.dumps(contents.manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | Rows | list[str]]:
+    return {
+        "name": [relation.name for relation in relations],
+        "definition": [relation.definition for relation in relations],
+        "example": [relation.example for relation in relations],
+        "functional": np.array([relation.is_functional for relation in relations], np.uint8),
+    }
+
+
+class Store:
+    """An opened store; columns are read from disk as they are used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        except (OSError, json.JSONDecodeError) as error:
+            raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` ({error})") from error
+        if self.manifest.get("format") != FORMAT:
+            raise BadInputError(
+                f"{folder}: store of format {self.manifest.get('format')}, this version reads {FORMAT}:"
+                " make it anew with `sayso prepare`"
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies the store's inputs and settings."""
+        return str(self.manifest["fingerprint"])
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of the parts that are there, of train, validation, test and direct."""
+        return list(self.manifest["parts"])
+
+    def part(self, name: str) -> BagTable:
+        """Return the bags of a part."""
+        if name not in self.manifest["parts"]:
+            raise BadInputError(f"{self.folder}: the store has no part {name!r}, only {', '.join(self.parts)}")
+        return read_bags(self.folder, name)
+
+    @cached_property
+    def words(self) -> pa.Array:
+        """The words by number."""
+        return read_columns(self.folder / "words.arrow")["word"]
+
+    @cached_property
+    def word_count(self) -> np.ndarray:
+        """How often training sentences have each word."""
+        return np.asarray(to_numpy(read_columns(self.folder / "words.arrow")["count"]))
+
+    @cached_property
+    def vector_VD(self) -> np.ndarray:
+        """The word vectors, of the first V words."""
+        return np.asarray(to_numpy(read_columns(self.folder / "vectors.arrow")["vector"]))
+
+    @cached_property
+    def entities(self) -> dict[str, pa.Array]:
+        """The columns `id`, `name`, `type` (a number of `types`) and `vector` of the entities."""
+        return read_columns(self.folder / "entities.arrow")
+
+    @cached_property
+    def types(self) -> list[str]:
+        """The names of the entity types; the first is `/other`."""
+        return list(read_columns(self.folder / "types.arrow")["name"].to_pylist())
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """The relation inventory."""
+        columns = read_columns(self.folder / "relations.arrow")
+        rows = zip(
+            *(columns[name].to_pylist() for name in ("name", "definition", "example", "functional")), strict=True
+        )
+        return [Relation(name, definition, example, bool(functional)) for name, definition, example, functional in rows]
+
+    @cached_property
+    def judgements(self) -> dict[str, pa.Array]:
+        """Rationale marks on test sentences: `sentence`, `relation` (numbers), `label`, `annotator`."""
+        return read_columns(self.folder / "judgements.arrow")
+
+    @cached_property
+    def _documents(self) -> pa.Array:
+        return read_columns(self.folder / "documents.arrow")["id"]
+
+    def bag(self, table: BagTable, index: int) -> Bag:
+        """Return one bag as a record, with words for numbers."""
+        head_id, tail_id = (self.entities["id"][int(column[index])].as_py() for column in (table.head_B, table.tail_B))
+        labels = tuple(self.relations[number].name for number in table.relations.row(index))
+        first, last = table.first_B1[index : index + 2]
+        sentences = [self._sentence(table, index, number, labels) for number in range(int(first), int(last))]
+        return Bag(head_id, tail_id, tuple(sentences), frozenset(labels))
+
+    def _sentence(self, table: BagTable, bag: int, index: int, relations: tuple[str, ...]) -> Sentence:
+        def mention(entity: int, spans: Rows) -> Mention:
+            flat = spans.row(index).tolist()
+            pieces = tuple(Span(*flat[i : i + 2]) for i in range(0, len(flat), 2))
+            return Mention(self.entities["id"][entity].as_py(), self.entities["name"][entity].as_py(), pieces)
+
+        document = int(table.document_N[index])
+        place = None if document < 0 else Source(self._documents[document].as_py(), *table.place_N2[index].tolist())
+        expresses = float(table.expresses_N[index])
+        return Sentence(
+            tokens=tuple(self.words.take(pa.array(table.tokens.row(index))).to_pylist()),
+            head=mention(int(table.head_B[bag]), table.head_spans),
+            tail=mention(int(table.tail_B[bag]), table.tail_spans),
+            relations=relations,
+            source=place,
+            expresses=None if expresses != expresses else expresses,
+        )

@@ -1,0 +1,69 @@
+"""The command line: one file per command, each parses, calls one function and prints.
+
+Exit codes: 0 done, 1 a bug, 2 something the user can repair, 130 interrupted.
+"""
+
+import sys
+from collections.abc import Callable
+
+import typer
+
+from sayso import __version__
+from sayso.cli.check import check
+from sayso.cli.entities import app as entities
+from sayso.cli.invent import invent
+from sayso.cli.prepare import prepare
+from sayso.cli.vectors import app as vectors
+from sayso.errors import UserError
+
+app = typer.Typer(
+    name="sayso",
+    help="Extract facts from text and show which sentences say so.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+COMMANDS: dict[str, Callable[..., None]] = {"invent": invent, "check": check, "prepare": prepare}
+"""The stages, in the order of the work."""
+
+GROUPS = {"vectors": vectors, "entities": entities}
+
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+for _name, _group in GROUPS.items():
+    app.add_typer(_group, name=_name)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"sayso {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Extract facts from text and show which sentences say so.
+
+    A first round on an invented corpus:
+
+        sayso invent demo/corpus && sayso check demo/corpus/train.jsonl
+    """
+
+
+def main() -> None:
+    """Run the command line; what the user can repair ends in one line and exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        print(f"sayso: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("sayso: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -1,0 +1,101 @@
+"""`sayso check`: what is in a corpus, and what is wrong with it."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, stages
+
+if TYPE_CHECKING:
+    from sayso.corpus.read import Tally
+    from sayso.corpus.survey import Survey, Surveyor
+
+_LABELS = {
+    "sentences": "sentences",
+    "distinct_sentences": "… distinct, whatever the pair",
+    "duplicate_sentences": "… repeating one of their pair",
+    "na_sentences": "… of no relation (NA)",
+    "mentions_repeated": "… naming an entity twice",
+    "pairs": "pairs",
+    "positive_pairs": "… with a relation",
+    "facts": "facts (pair, relation)",
+    "relations": "relations",
+    "entities": "entities",
+    "untyped_entities": "… without type",
+    "length_median": "tokens a sentence, median",
+    "length_max": "… at most",
+    "bag_size_mean": "sentences a pair, mean",
+    "bag_size_max": "… at most",
+    "bags_of_one": "pairs with one sentence",
+    "mentions_not_found": "mentions not found",
+    "bad_lines": "bad lines",
+}
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Sentences, plain or gzip; - is stdin.")],
+    form: Annotated[str, typer.Option(help="Form of the files; auto looks at the first lines.")] = "auto",
+    relations: Annotated[Path | None, typer.Option(help="Relation inventory; others are bad lines.")] = None,
+    types: Annotated[Path | None, typer.Option(help="Entity types, to count entities without one.")] = None,
+    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which the exit code is 2.")] = 0.001,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Count what is in a corpus and name its bad lines.
+
+    Reads the NRE form, OpenNRE's and our own JSON lines, KBP37 / SemEval blocks and CrowdTruth lines.
+
+    Example: `sayso check train.txt.gz test.txt.gz --relations relation2id.txt --types entity_types.json`
+    """
+    from sayso.corpus.entity_type import read_entity_types
+    from sayso.corpus.inventory import read_inventory
+    from sayso.corpus.read import refuse_unknown_form
+    from sayso.corpus.survey import summarise
+
+    refuse_unknown_form(form)
+    known = {relation.name for relation in read_inventory(relations)} if relations else None
+    typed = {entity for entity, kinds in read_entity_types(types).items() if kinds} if types else None
+    read = [_read(path, form, known) for path in files]
+    reports = [_report(summarise([surveyor], typed), [tally]) for surveyor, tally in read]
+    whole = _report(summarise([surveyor for surveyor, _ in read], typed), [tally for _, tally in read])
+    if as_json:
+        named = [{"file": str(path), **report} for path, report in zip(files, reports, strict=True)]
+        print_json({**whole, "files": named})
+    else:
+        columns = {path.name: report for path, report in zip(files, reports, strict=True)}
+        _print(columns | ({"together": whole} if len(files) > 1 else {}), [tally for _, tally in read])
+    if any(tally.has_too_many_bad(max_bad) for _, tally in read):
+        remark(f"sayso: more than {max_bad:.2%} of the lines are bad")
+        raise typer.Exit(2)
+
+
+def _read(path: Path, form: str, known: set[str] | None) -> "tuple[Surveyor, Tally]":
+    from sayso.corpus.read import Tally, read_sentences
+    from sayso.corpus.survey import Surveyor
+
+    surveyor, tally = Surveyor(), Tally(path, form)
+    size = path.stat().st_size if path.is_file() else 0
+    with stages() as show:
+        for sentence in read_sentences(path, tally, known, lambda done: show(f"reading {path}", done, size)):
+            surveyor.add(sentence)
+    return surveyor, tally
+
+
+def _report(survey: "Survey", tallies: "list[Tally]") -> dict[str, Any]:
+    return asdict(survey) | {
+        "mentions_not_found": sum(tally.num_bad_with("is not in the sentence") for tally in tallies),
+        "bad_lines": sum(tally.num_bad for tally in tallies),
+        "form": ", ".join(sorted({tally.form for tally in tallies})),
+    }
+
+
+def _print(columns: dict[str, dict[str, Any]], tallies: "list[Tally]") -> None:
+    rows: list[list[object]] = [["form", *(report["form"] for report in columns.values())]]
+    rows += [[label, *(report[key] for report in columns.values())] for key, label in _LABELS.items()]
+    print_table("what is there", ["", *columns], rows)
+    for tally in tallies:
+        for line in tally.shown:
+            print(line)
+        if tally.num_bad > len(tally.shown):
+            print(f"{tally.path}: {tally.num_bad - len(tally.shown):,} further bad lines")

@@ -1,0 +1,94 @@
+"""How commands talk: tables and results on stdout, progress and remarks on stderr."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+def print_json(value: Any) -> None:
+    """Print a result for machines."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a result for people: the first column is text, the others are figures."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, column in enumerate(columns):
+        table.add_column(escape(column), justify="left" if index == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(shown(cell)) for cell in row))
+    console = Console()
+    # A narrow pipe must not fold figures: what is not a terminal is as wide as it needs.
+    console.print(table, width=None if console.is_terminal else 200, soft_wrap=False)
+
+
+def shown(cell: object) -> str:
+    """Return a cell as people read it: thousands apart, nothing for what is not known."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if isinstance(cell, float):
+        return f"{cell:.2f}"
+    return str(cell)
+
+
+def remark(text: str) -> None:
+    """Print a line for the person at the terminal."""
+    print(text, file=sys.stderr)
+
+
+def say_next(wrote: str, command: str) -> None:
+    """Say what was written and what to do next."""
+    remark(f"wrote {wrote}; next: {command}")
+
+
+class Stages:
+    """Shows the stages of long work: a bar on a terminal, otherwise a line now and then."""
+
+    def __init__(self, bar: Progress | None) -> None:
+        self._bar = bar
+        self._tasks: dict[str, TaskID] = {}
+        self._last = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Show that `done` of `total` is behind; a total of 0 is not known."""
+        if self._bar is None:
+            self._print(what, done, total)
+            return
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(what, total=total or None)
+        self._bar.update(self._tasks[what], completed=done, total=total or None)
+
+    def _print(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            remark(f"{what}: {done / total:.0%}" if total else what)
+
+
+@contextmanager
+def stages() -> Iterator[Stages]:
+    """Give something that shows progress on stderr while the block runs."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Stages(None)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield Stages(bar)

@@ -1,0 +1,87 @@
+"""`sayso entities`: entity vectors from a knowledge graph."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.console import remark, say_next
+from sayso.seeding import drawn_seed
+
+if TYPE_CHECKING:
+    from sayso.vectors.graph import Graph
+    from sayso.vectors.transe import Epoch
+
+app = typer.Typer(help="Train entity vectors.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Train entity vectors."""
+
+
+@app.command()
+def train(
+    triples: Annotated[Path, typer.Argument(help="Facts: head, relation and tail with tabs between, plain or gzip.")],
+    out: Annotated[Path, typer.Option(help="File to write: word2vec text, or binary if it ends in .bin.")],
+    exclude: Annotated[
+        list[Path] | None, typer.Option(help="Test sentences (or two columns of ids) whose pairs must not be used.")
+    ] = None,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Leave facts of excluded pairs out instead of refusing.")
+    ] = False,
+    width: Annotated[int, typer.Option(help="Numbers a vector.")] = 100,
+    epochs: Annotated[int, typer.Option(help="Passes over the facts, at most; stops when ranks no longer rise.")] = 30,
+    seed: Annotated[int | None, typer.Option(help="Seed; drawn and printed if not given.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which an excluded file is refused.")] = 0.001,
+) -> None:
+    """Train TransE vectors from the facts of a knowledge graph.
+
+    Facts that join a pair of the test set, in either direction, would give the answer away: name the test files with
+    `--exclude`, and such facts are refused.
+
+    Example: `sayso entities train kg.tsv.gz --exclude test.txt.gz --out entities.bin`
+    """
+    from sayso.vectors.transe import TransESettings, train_transe
+    from sayso.vectors.word2vec import refuse_unwritable, refuse_unwritable_path, write_word_vectors
+
+    if seed is None:
+        seed = drawn_seed()
+        remark(f"seed {seed}")
+    settings = TransESettings(width=width, epochs=epochs, seed=seed, device=device)
+    refuse_unwritable_path(out)
+    graph = _read(triples, exclude or [], drop, max_bad)
+    refuse_unwritable(graph.entity_ids)
+    started = time.monotonic()
+    vectors = train_transe(graph, settings, on_epoch=_show)
+    seconds = time.monotonic() - started
+    write_word_vectors(out, graph.entity_ids, vectors.entity_ED, binary=out.suffix == ".bin")
+    print(
+        f"{graph.num_entities:,} entities; filtered MRR {vectors.held_out_mrr:.3f} on {vectors.num_held_out:,} held-out"
+        f" facts (epoch {vectors.best_epoch}); {seconds:.1f} s"
+    )
+    say_next(str(out), f"sayso prepare --entity-vectors {out} --train FILE --out STORE")
+
+
+def _read(path: Path, exclude: list[Path], drop: bool, max_bad: float) -> "Graph":
+    """Return the graph without facts of excluded pairs; refuse them unless they are to be dropped."""
+    from sayso.corpus.triple import read_triples
+    from sayso.vectors.exclusion import Exclusion, read_pairs
+    from sayso.vectors.graph import number_facts
+
+    exclusion = Exclusion(read_pairs(exclude, max_bad))
+    graph = number_facts(exclusion.keep(read_triples(path)))
+    if not drop:
+        exclusion.refuse_any(path)
+    if exclude:
+        remark(f"{exclusion.num_left_out:,} facts left out: they join one of {len(exclusion.pairs):,} excluded pairs")
+    else:
+        remark("no --exclude: facts of test pairs, if there are any, are trained on")
+    remark(f"{len(graph.fact_F3):,} facts, {graph.num_entities:,} entities, {graph.num_relations:,} relations")
+    return graph
+
+
+def _show(epoch: "Epoch") -> None:
+    remark(f"epoch {epoch.number}: loss {epoch.loss:.3f}, held-out MRR {epoch.held_out_mrr:.3f}")

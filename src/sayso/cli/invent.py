@@ -1,0 +1,98 @@
+"""`sayso invent`: a made-up corpus with known truth, to try things on."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, say_next, stages
+
+if TYPE_CHECKING:
+    from sayso.corpus.invent import InventSettings, Summary
+
+
+class SizeName(StrEnum):
+    """Sizes with a name."""
+
+    toy = "toy"
+    demo = "demo"
+    fbnyt = "fbnyt"
+
+
+def invent(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write; must not hold anything yet.")],
+    size: Annotated[
+        SizeName, typer.Option(help="toy: 1,500 + 500 sentences; demo: 12,000 + 4,000; fbnyt: 522,611 + 172,448.")
+    ] = SizeName.demo,
+    seed: Annotated[int, typer.Option(help="The same seed and settings make the same files.")] = 13,
+    train_sentences: Annotated[int | None, typer.Option(min=10, help="Instead of the size's.")] = None,
+    test_sentences: Annotated[int | None, typer.Option(min=10, help="Instead of the size's.")] = None,
+    direct_sentences: Annotated[int | None, typer.Option(min=0, help="Instead of the size's.")] = None,
+    documents: Annotated[int | None, typer.Option(min=0, help="Instead of the size's.")] = None,
+    na: Annotated[float, typer.Option(min=0.0, max=0.99, help="Share of sentences whose pair has no relation.")] = 0.6,
+    irrelevant: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of sentences of positive bags that do not say so.")
+    ] = 0.4,
+    unsupported: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of positive bags in which no sentence says so.")
+    ] = 0.1,
+    name_shortcut: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="How strongly names go with relations in training, not in test.")
+    ] = 0.5,
+    unseen_wording: Annotated[
+        float, typer.Option(min=0.0, max=0.9, help="Share of the wordings that only test has.")
+    ] = 0.3,
+    shared: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of NA sentences that also serve a related pair.")
+    ] = 0.05,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an invented corpus that is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Make up a corpus whose every sentence has a known truth: training, test, rationales, types, graph, documents.
+
+    Example: `sayso invent demo/corpus --size toy --name-shortcut 1`
+    """
+    from sayso.corpus.invent import InventSettings
+    from sayso.corpus.invent import invent as make_corpus
+
+    given = {
+        "train_sentences": train_sentences,
+        "test_sentences": test_sentences,
+        "direct_sentences": direct_sentences,
+        "documents": documents,
+    }
+    settings = InventSettings.of_size(
+        size.value,
+        seed=seed,
+        na_share=na,
+        irrelevant_share=irrelevant,
+        unsupported_share=unsupported,
+        name_shortcut=name_shortcut,
+        unseen_wording_share=unseen_wording,
+        shared_share=shared,
+        **{name: number for name, number in given.items() if number is not None},
+    )
+    with stages() as show:
+        summary = make_corpus(out, settings, overwrite=overwrite, on_progress=show)
+    if as_json:
+        print_json(_record(summary, settings))
+    else:
+        _print(summary)
+    say_next(str(out), f"sayso check {out}/train.jsonl --relations {out}/relations.tsv")
+
+
+def _record(summary: "Summary", settings: "InventSettings") -> dict[str, Any]:
+    return {
+        "folder": str(summary.folder),
+        "seed": settings.seed,
+        "entities": summary.num_entities,
+        "facts_of_the_world": summary.num_facts,
+        **{name: counts._asdict() for name, counts in summary.parts.items()},
+    }
+
+
+def _print(summary: "Summary") -> None:
+    train, test = (summary.parts[name]._asdict() for name in ("train", "test"))
+    rows = [[name.replace("_", " "), train[name], test[name]] for name in train]
+    print_table(f"invented: {summary.num_entities:,} entities", ["", "train", "test"], rows)

@@ -1,0 +1,140 @@
+"""`sayso prepare`: files to a store of checked, leak-free, memory-mapped bags."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, say_next, stages
+
+
+class Leak(StrEnum):
+    """What to do with test pairs that stand in the training data."""
+
+    refuse = "refuse"
+    drop = "drop"
+    allow = "allow"
+
+
+def prepare(
+    train: Annotated[Path, typer.Option(help="Training sentences, in any form that `sayso check` reads.")],
+    out: Annotated[Path, typer.Option(help="Folder of the store; must not hold anything yet.")],
+    test: Annotated[Path | None, typer.Option(help="Test sentences.")] = None,
+    relations: Annotated[
+        Path | None, typer.Option(help="Relation inventory; without it, the relations that occur.")
+    ] = None,
+    types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV.")] = None,
+    direct: Annotated[list[Path] | None, typer.Option(help="Directly supervised sentences; may be repeated.")] = None,
+    vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
+    entity_vectors: Annotated[Path | None, typer.Option(help="Entity vectors, for +E.")] = None,
+    rationales: Annotated[list[Path] | None, typer.Option(help="Marks on test sentences; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the split into training and validation.")] = 13,
+    validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the pairs for validation.")] = 0.1,
+    keep_shared: Annotated[
+        bool, typer.Option(help="Keep training sentences that stand in validation for another pair.")
+    ] = False,
+    leak: Annotated[Leak, typer.Option(help="What to do with test pairs in the training data.")] = Leak.refuse,
+    max_tokens: Annotated[int, typer.Option(min=5, help="Longest stretch of a sentence that a model reads.")] = 130,
+    max_bad: Annotated[float, typer.Option(help="Share of bad lines in a file above which nothing is made.")] = 0.001,
+    overwrite: Annotated[bool, typer.Option(help="Replace the store if there is one.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
+) -> None:
+    """Make a store: bags split by pair, leakage refused, types and vectors attached.
+
+    Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
+    --vectors vectors.bin --out stores/nyt`
+    """
+    from sayso.bags.inputs import Inputs, PrepareSettings
+    from sayso.bags.prepare import prepare as make_store
+
+    inputs = Inputs(
+        train=train,
+        test=test,
+        relations=relations,
+        types=types,
+        direct=tuple(direct or ()),
+        vectors=vectors,
+        entity_vectors=entity_vectors,
+        rationales=tuple(rationales or ()),
+    )
+    settings = PrepareSettings(
+        seed=seed,
+        validation_share=validation,
+        keep_shared_sentences=keep_shared,
+        leak=leak.value,
+        max_tokens=max_tokens,
+        max_bad_share=max_bad,
+    )
+    with stages() as show:
+        manifest = make_store(inputs, settings, out, show, overwrite)
+    if as_json:
+        print_json(manifest)
+    else:
+        _print(manifest)
+    say_next(str(out), f"less {out}/manifest.json")
+
+
+def _print(manifest: dict[str, Any]) -> None:
+    keys = ("sentences", "bags", "positive_bags", "facts", "largest_bag")
+    rows = [[part, *(counts[key] for key in keys)] for part, counts in manifest["parts"].items()]
+    print_table(f"store {manifest['fingerprint']}", ["part", *(key.replace("_", " ") for key in keys)], rows)
+    for line in _remarks(manifest):
+        remark(line)
+
+
+def _remarks(manifest: dict[str, Any]) -> list[str]:
+    """Return a line for whatever was left out, is missing or needs attention."""
+    lines = [_about_split(manifest["split"]), _about_words(manifest["words"]), _about_entities(manifest)]
+    for part, counts in manifest["read"].items():
+        if counts["num_too_far_apart"]:
+            lines.append(
+                f"{part}: {counts['num_too_far_apart']:,} sentences left out, their mentions are too far apart"
+            )
+    if leakage := manifest.get("leakage"):
+        lines.append(_about_leakage(leakage))
+    missing = manifest["relations"]["num_without_training_bag"]
+    if missing:
+        lines.append(f"relations: {missing:,} of {manifest['relations']['num']:,} have no training bag")
+    for name, entry in manifest["inputs"].items():
+        if entry.get("bad_lines"):
+            lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
+    marks = manifest["judgements"]
+    if marks["num_matched"] or marks["num_unmatched"]:
+        lines.append(f"rationales: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} fit no sentence")
+        lines += marks["first_unmatched"][:3]
+    return lines
+
+
+def _about_split(split: dict[str, int]) -> str:
+    left_out, shared = split["num_train_sentences_left_out"], split["num_validation_sentences_shared"]
+    return (
+        f"split: {left_out:,} training sentences left out because they stand in validation"
+        f" ({shared:,} validation sentences would have been seen in training)"
+    )
+
+
+def _about_words(words: dict[str, int]) -> str:
+    if not words["vector_width"]:
+        return f"words: {words['num']:,}, no vectors given"
+    covered = words["own_tokens"] + words["parts_tokens"]
+    share = covered / max(covered + words["none_tokens"], 1)
+    return (
+        f"words: {words['num']:,}; vectors of {words['own_words']:,}, mean of their parts for"
+        f" {words['parts_words']:,}, none for {words['none_words']:,} ({share:.1%} of the training text covered)"
+    )
+
+
+def _about_entities(manifest: dict[str, Any]) -> str:
+    entities, vectors = manifest["entities"], manifest["entity_vectors"]
+    return (
+        f"entities: {entities['num']:,}; {entities['num_types'] - 1:,} types,"
+        f" {entities['num_without_type']:,} entities without (/other); {vectors['num_in_graph']:,} with a graph vector"
+    )
+
+
+def _about_leakage(leakage: dict[str, int]) -> str:
+    return (
+        f"leakage: {leakage['test_pairs_in_train']:,} test pairs, {leakage['reversed_test_pairs_in_train']:,} reversed"
+        f" test pairs and {leakage['test_sentences_in_train']:,} test sentences stand in training"
+    )

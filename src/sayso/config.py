@@ -1,0 +1,164 @@
+"""TOML to frozen dataclasses and back; an unknown key or value is refused with the nearest known one.
+
+A component whose kind is chosen by name is written as a table with `kind` and a table of that name with its settings;
+in the dataclass the field holds the settings, whose class says the kind.
+"""
+
+import difflib
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from sayso.errors import BadConfigError
+
+Config = TypeVar("Config")
+Kinds = Mapping[type, Mapping[str, type]]
+"""For the base class of a component's settings: the class of each kind by name."""
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Return what a TOML file holds."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise BadConfigError(f"{path}: not UTF-8 text") from error
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfigError(f"{path}: not TOML: {error}") from error
+
+
+def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
+    """Return the table with each change, written `a.b=c`, made; c is read as TOML, else taken as text."""
+    changed: dict[str, Any] = _copied(table)
+    for change in changes:
+        key, equals, text = change.partition("=")
+        names = key.strip().split(".")
+        if not equals or not all(names):
+            raise BadConfigError(f"--set {change}: write it as name.of.setting=value")
+        inner = changed
+        for name in names[:-1]:
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
+                raise BadConfigError(f"--set {change}: {name} is not a group of settings")
+        inner[names[-1]] = _value_of(text.strip())
+    return changed
+
+
+def fill(kind: type[Config], table: Mapping[str, Any], kinds: Kinds, where: str = "") -> Config:
+    """Return the dataclass with the table's values in place of its defaults."""
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for name in table:
+        if name not in known:
+            raise BadConfigError(f"{where}{name}: no such setting{_nearest(name, known)}")
+    values = {name: _filled(hints[name], value, kinds, f"{where}{name}") for name, value in table.items()}
+    return kind(**values)
+
+
+def to_table(config: Any, kinds: Kinds) -> dict[str, Any]:
+    """Return all settings, defaults included, as nested tables that `fill` reads back."""
+    table: dict[str, Any] = {}
+    for field in fields(config):
+        value = getattr(config, field.name)
+        kind = _kind_of(value, kinds)
+        if kind:
+            table[field.name] = {"kind": kind, kind: to_table(value, kinds)}
+        elif is_dataclass(value):
+            table[field.name] = to_table(value, kinds)
+        else:
+            table[field.name] = list(value) if isinstance(value, tuple) else value
+    return table
+
+
+def to_toml(table: Mapping[str, Any], prefix: str = "") -> str:
+    """Return nested tables as TOML, plain values first."""
+    lines = [f"{name} = {_toml_value(value)}" for name, value in table.items() if not isinstance(value, dict)]
+    for name, value in table.items():
+        if isinstance(value, dict):
+            lines += ["", f"[{prefix}{name}]", to_toml(value, f"{prefix}{name}.")]
+    return "\n".join(lines).strip("\n") + ("\n" if not prefix else "")
+
+
+def _filled(hint: Any, value: Any, kinds: Kinds, where: str) -> Any:
+    if hint in kinds:
+        return _filled_kind(kinds[hint], value, kinds, where)
+    if is_dataclass(hint):
+        return fill(typing.cast(type, hint), _as_table(value, where), kinds, f"{where}.")
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return _chosen(value, typing.get_args(hint), where)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise BadConfigError(f"{where}: a list is expected, not {value!r}")
+        return tuple(_filled(typing.get_args(hint)[0], item, kinds, where) for item in value)
+    return _plain(hint, value, where)
+
+
+def _filled_kind(classes: Mapping[str, type], value: Any, kinds: Kinds, where: str) -> Any:
+    table = _as_table(value, where)
+    name = _chosen(table.get("kind"), tuple(classes), f"{where}.kind")
+    for key in table:
+        if key != "kind" and key not in classes:
+            raise BadConfigError(f"{where}.{key}: no such setting{_nearest(key, ['kind', *classes])}")
+    return fill(classes[name], _as_table(table.get(name, {}), f"{where}.{name}"), kinds, f"{where}.{name}.")
+
+
+def _plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise BadConfigError(f"{where}: {hint.__name__} is expected, not {value!r}")
+    return value
+
+
+def _chosen(value: Any, choices: tuple[Any, ...], where: str) -> Any:
+    if value in choices:
+        return value
+    raise BadConfigError(
+        f"{where}: {value!r} is not one of {', '.join(map(str, choices))}{_nearest(str(value), choices)}"
+    )
+
+
+def _as_table(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise BadConfigError(f"{where}: a group of settings is expected, not {value!r}")
+    return value
+
+
+def _nearest(name: str, known: Iterable[Any]) -> str:
+    found = difflib.get_close_matches(name, [str(item) for item in known], n=1, cutoff=0.5)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _kind_of(value: Any, kinds: Kinds) -> str | None:
+    for classes in kinds.values():
+        for name, kind in classes.items():
+            if type(value) is kind:
+                return name
+    return None
+
+
+def _value_of(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+    assert isinstance(value, int | float), f"{value!r} has no TOML form"
+    return repr(value)
+
+
+def _copied(value: Any) -> Any:
+    return {key: _copied(item) for key, item in value.items()} if isinstance(value, dict) else value

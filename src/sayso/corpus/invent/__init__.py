@@ -1,0 +1,10 @@
+"""An invented corpus: a typed world, its facts, and news about it whose every sentence has a known truth.
+
+It is the built-in default, the test bed and the load generator. Read `relations` and one `wording_*` file first, then
+`world`, `plan`, `sample` and `write`, which is the order of the work.
+"""
+
+from sayso.corpus.invent.settings import SIZES, InventSettings
+from sayso.corpus.invent.write import FILES, Summary, invent
+
+__all__ = ["FILES", "SIZES", "InventSettings", "Summary", "invent"]

@@ -1,0 +1,89 @@
+"""What an invented corpus is like: every knob, its default, and the sizes that have a name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+from sayso.errors import BadConfigError
+
+
+class Size(NamedTuple):
+    """How much is made."""
+
+    train_sentences: int
+    test_sentences: int
+    direct_sentences: int
+    documents: int
+
+
+SIZES: Mapping[str, Size] = {
+    "toy": Size(1_500, 500, 200, 20),
+    "demo": Size(12_000, 4_000, 1_500, 200),
+    # Sentences as in the FB-NYT release without test pairs in training; direct sentences about as many as KBP37.
+    "fbnyt": Size(522_611, 172_448, 16_000, 2_000),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InventSettings:
+    """One invented corpus. The same settings make the same bytes.
+
+    `na_share`: of all sentences, those of pairs without a relation (FB-NYT has 0.74 in training, 0.96 in test).
+    `irrelevant_share`: of the sentences of positive bags, those that state none of the pair's relations. The share
+    reached is in the manifest: where every bag keeps a rationale per label, it cannot go much above 0.7.
+    `unsupported_share`: of the positive bags, those in which no sentence states any of the labels, as happens with
+    distant supervision; never more than `irrelevant_share`.
+    `name_shortcut`: how strongly a part of a name (`port_`, a surname) goes with one relation in training: 0 not at
+    all, 1 always. In test the parts say nothing about the relation.
+    `unseen_wording_share`: of the wordings of each relation, those that only test sentences use.
+    `shared_share`: of the sentences of NA pairs, those that are a positive sentence seen from a passer-by's side.
+    `untyped_share`: of the entities, those without a type.
+    """
+
+    seed: int = 13
+    train_sentences: int = SIZES["demo"].train_sentences
+    test_sentences: int = SIZES["demo"].test_sentences
+    direct_sentences: int = SIZES["demo"].direct_sentences
+    documents: int = SIZES["demo"].documents
+    na_share: float = 0.6
+    irrelevant_share: float = 0.4
+    unsupported_share: float = 0.1
+    name_shortcut: float = 0.5
+    unseen_wording_share: float = 0.3
+    shared_share: float = 0.05
+    untyped_share: float = 0.02
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.endswith("_share") or field.name == "name_shortcut":
+                _check_share(field.name, value)
+        for name in ("train_sentences", "test_sentences"):
+            _check_count(name, getattr(self, name), least=10)
+        for name in ("direct_sentences", "documents"):
+            _check_count(name, getattr(self, name), least=0)
+        if self.na_share > 0.99:
+            raise BadConfigError(
+                f"na_share is {self.na_share}; without positive bags there is nothing to learn: use at most 0.99"
+            )
+        if self.unseen_wording_share > 0.9:
+            raise BadConfigError(
+                f"unseen_wording_share is {self.unseen_wording_share}; training needs wordings too: use at most 0.9"
+            )
+
+    @classmethod
+    def of_size(cls, name: str, **changes: Any) -> Self:
+        """Return the settings of a named size, with the changes made."""
+        if name not in SIZES:
+            raise BadConfigError(f"size {name!r} is unknown; known are {', '.join(SIZES)}")
+        return cls(**(SIZES[name]._asdict() | changes))
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise BadConfigError(f"{name} is {value}; it must lie between 0 and 1")
+
+
+def _check_count(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise BadConfigError(f"{name} is {value}; it must be at least {least}")

@@ -1,0 +1,38 @@
+"""Mentions as JSON gives them: an id, a name, and perhaps where they stand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sayso.corpus.base import BadLineError
+from sayso.corpus.json_line import string
+from sayso.corpus.mention import find_mentions, locate
+from sayso.records import Mention, Span
+
+
+def named(entity: dict[str, Any], role: str, words: str = "") -> tuple[str, str]:
+    """Return id and name of the entity; the name stands in for a missing id, `words` for a missing name."""
+    name = string(entity, "name", "") or words
+    entity_id = string(entity, "id", "") or name
+    if not entity_id.strip():
+        raise BadLineError(f"the {role} has neither an id nor a name")
+    return entity_id, name
+
+
+def complete(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Mention, Mention]:
+    """Return the two mentions, those without spans found by name in what the other leaves."""
+    if not head.spans and not tail.spans:
+        return find_mentions(tokens, head[:2], tail[:2])
+    if not head.spans:
+        return _found(tokens, head, tail.spans, "head"), tail
+    if not tail.spans:
+        return head, _found(tokens, tail, head.spans, "tail")
+    return head, tail
+
+
+def _found(tokens: Sequence[str], mention: Mention, taken: tuple[Span, ...], role: str) -> Mention:
+    everywhere = locate(tokens, mention.name)
+    spans = tuple(span for span in everywhere if not any(span.overlaps(other) for other in taken))
+    if not spans:
+        where = "only inside the other mention" if everywhere else "not in the sentence"
+        raise BadLineError(f"{role} mention {mention.name!r} is {where}")
+    return mention._replace(spans=spans)

@@ -1,0 +1,95 @@
+"""Our own JSON lines: everything a `Sentence` holds, one a line, spans of every occurrence included."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sayso.corpus.base import BadLineError, Item, Line, checked_tokens, read_each
+from sayso.corpus.json_line import (
+    check_tokens,
+    has_keys,
+    integer_pair,
+    json_object,
+    nested,
+    share,
+    string,
+    strings,
+    without_na,
+)
+from sayso.corpus.json_mention import complete, named
+from sayso.records import Mention, Sentence, Source, Span
+
+
+def read(lines: Iterable[Line]) -> Iterator[Item]:
+    """Yield the sentence of each line."""
+    return read_each(lines, parse)
+
+
+def recognises(first_line: str) -> bool:
+    """Say whether the line is an object with head, tail, and tokens or a text, and no crowd's answers."""
+    return has_keys(first_line, "head", "tail", "tokens") or (
+        has_keys(first_line, "head", "tail", "text") and not has_keys(first_line, "distant_relation")
+    )
+
+
+def write(sentence: Sentence) -> str:
+    """Return the sentence's line; reading it gives the same sentence."""
+    record: dict[str, object] = {
+        "tokens": sentence.tokens,
+        "head": _entity(sentence.head),
+        "tail": _entity(sentence.tail),
+        "relations": sentence.relations,
+    }
+    if sentence.source is not None:
+        document_id, start, stop = sentence.source
+        record["document"] = {"id": document_id, "start": start, "stop": stop}
+    if sentence.expresses is not None:
+        record["expresses"] = sentence.expresses
+    return json.dumps(record, ensure_ascii=False)
+
+
+def parse(text: str) -> Sentence:
+    """Return the sentence of one line."""
+    record = json_object(text)
+    tokens = check_tokens(record["tokens"]) if "tokens" in record else checked_tokens(string(record, "text"))
+    head, tail = _mention(record, "head", tokens), _mention(record, "tail", tokens)
+    if not head.spans or not tail.spans:
+        head, tail = complete(tokens, head, tail)
+    elif any(span.overlaps(other) for span in head.spans for other in tail.spans):
+        raise BadLineError("head and tail mention overlap")
+    relations = without_na(strings(record, "relations")) if "relations" in record else ()
+    source = _source(nested(record, "document")) if "document" in record else None
+    expresses = share(record, "expresses") if "expresses" in record else None
+    return Sentence(tuple(tokens), head, tail, relations, source, expresses)
+
+
+def _mention(record: dict[str, Any], role: str, tokens: list[str]) -> Mention:
+    """Return the mention with the spans the line gives, none where it gives none."""
+    entity = nested(record, role)
+    given = entity.get("spans") or []
+    if not isinstance(given, list):
+        raise BadLineError(f"{role} 'spans' is not a list of [start, stop]")
+    spans, last = [], 0
+    for value in given:
+        start, stop = integer_pair(value, f"a span of the {role} mention")
+        if not 0 <= start < stop <= len(tokens):
+            raise BadLineError(
+                f"{role} mention [{start}, {stop}] lies outside the {len(tokens)} tokens of the sentence"
+            )
+        if start < last:
+            raise BadLineError(f"{role} mention [{start}, {stop}] overlaps the one before it or is out of order")
+        spans.append(Span(start, stop))
+        last = stop
+    words = " ".join(tokens[spans[0].start : spans[0].stop]) if spans and "name" not in entity else ""
+    return Mention(*named(entity, role, words), tuple(spans))
+
+
+def _source(document: dict[str, Any]) -> Source:
+    start, stop = integer_pair([document.get("start"), document.get("stop")], "'document' start and stop")
+    if not 0 <= start <= stop < 2**63:
+        raise BadLineError(f"document positions [{start}, {stop}] are not in order")
+    return Source(string(document, "id"), start, stop)
+
+
+def _entity(mention: Mention) -> dict[str, object]:
+    return {"id": mention.entity_id, "name": mention.name, "spans": mention.spans}

@@ -1,0 +1,100 @@
+"""A file of sentences in any known form, with its bad lines counted."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+
+from sayso.corpus import READERS
+from sayso.corpus.base import BadLine, Item, Line
+from sayso.corpus.lines import read_lines
+from sayso.errors import BadInputError
+from sayso.records import Sentence
+
+MAX_BAD_SHARE = 0.001
+_NUM_SHOWN = 20
+_NUM_LINES_LOOKED_AT = 10
+
+
+@dataclass
+class Tally:
+    """How many sentences of a file could be read, and what was wrong with the others."""
+
+    path: Path
+    form: str = "auto"
+    num_good: int = 0
+    num_bad: int = 0
+    shown: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def count_bad(self, number: int, reason: str) -> None:
+        """Count a bad line; the first few are kept for showing."""
+        self.num_bad += 1
+        # What stands in quotes differs from line to line; the rest is the kind of fault.
+        self.reasons["".join(reason.split("'")[::2]) if "'" in reason else reason] += 1
+        if len(self.shown) < _NUM_SHOWN:
+            self.shown.append(f"{self.path}:{number}: {reason}")
+
+    def num_bad_with(self, words: str) -> int:
+        """Return how many bad lines have these words in their reason."""
+        return sum(count for reason, count in self.reasons.items() if words in reason)
+
+    def has_too_many_bad(self, max_share: float) -> bool:
+        """Say whether more than this share of the lines is bad."""
+        return self.num_bad > max_share * (self.num_good + self.num_bad)
+
+    def refuse_too_many_bad(self, max_share: float) -> None:
+        """Raise `BadInputError` with the first bad line if more than this share is bad."""
+        if self.has_too_many_bad(max_share):
+            raise BadInputError(
+                f"{self.shown[0]} ({self.num_bad:,} of {self.num_good + self.num_bad:,} lines are bad, more than"
+                f" {max_share:.2%}: see `sayso check {self.path}`, or allow more with --max-bad)"
+            )
+
+
+def read_sentences(
+    path: Path,
+    tally: Tally,
+    relations: Collection[str] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Iterator[Sentence]:
+    """Yield the sentences of a file in the tally's form (`auto`: the form its first lines show).
+
+    A sentence with a relation outside `relations` is a bad line, where an inventory is given.
+    """
+    lines = read_lines(path, on_bytes)
+    for number, item in _items(lines, tally):
+        if isinstance(item, BadLine):
+            tally.count_bad(number, item.reason)
+        elif relations is not None and any(relation not in relations for relation in item.relations):
+            unknown = next(relation for relation in item.relations if relation not in relations)
+            tally.count_bad(number, f"relation '{unknown}' is not in the inventory")
+        else:
+            tally.num_good += 1
+            yield item
+
+
+def _items(lines: Iterator[Line], tally: Tally) -> Iterator[Item]:
+    looked_at: list[Line] = []
+    if tally.form == "auto":
+        looked_at = list(islice(lines, _NUM_LINES_LOOKED_AT))
+        tally.form = _detect(looked_at, tally.path)
+    return READERS[tally.form].read(chain(looked_at, lines))
+
+
+def _detect(lines: Sequence[Line], path: Path) -> str:
+    """Return the form that a first line shows; a bad first line is no reason to give the file up."""
+    texts = [(number, text) for number, text in lines if isinstance(text, str) and text.strip()]
+    for _, text in texts:
+        for form, reader in READERS.items():
+            if reader.recognises(text):
+                return form
+    forms = "; ".join(f"{form}: {reader.about}" for form, reader in READERS.items())
+    raise BadInputError(f"{path}:{texts[0][0] if texts else 1}: of no form that is known ({forms})")
+
+
+def refuse_unknown_form(form: str) -> None:
+    """Raise `BadInputError` for a form that no reader has."""
+    if form != "auto" and form not in READERS:
+        raise BadInputError(f"--form {form}: no such form; known are auto, {', '.join(READERS)}")

@@ -1,0 +1,105 @@
+"""What the model sees: bags of sentences, end to end, without padding.
+
+Shapes: B bags, N sentences of all bags together, S all sentences that are encoded (the N, then M distractors, then Q
+directly supervised ones), T tokens of the S sentences end to end, R relations.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceBatch:
+    """S sentences, their T tokens end to end.
+
+    `token_T` are rows of the token table (words, then types). Distances are signed, counted to the nearest occurrence
+    of the mention, 0 inside it. `piece_T` is the token's piece for piecewise pooling: 0 up to and with the first
+    mention, 1 from there up to and with the second, 2 after it. Sentence i has the tokens from `start_S1[i]` up to
+    `start_S1[i + 1]`.
+    """
+
+    token_T: Tensor
+    head_distance_T: Tensor
+    tail_distance_T: Tensor
+    piece_T: Tensor
+    start_S1: Tensor
+
+    def __post_init__(self) -> None:
+        num_tokens = self.token_T.shape[0]
+        for name in ("head_distance_T", "tail_distance_T", "piece_T"):
+            assert getattr(self, name).shape == (num_tokens,), f"{name} does not fit the {num_tokens} tokens"
+        assert self.start_S1.ndim == 1
+        assert self.start_S1.numel() >= 1
+
+    @property
+    def num_sentences(self) -> int:
+        """S."""
+        return self.start_S1.shape[0] - 1
+
+    @property
+    def length_S(self) -> Tensor:
+        """Tokens per sentence."""
+        return self.start_S1.diff()
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the batch on the device."""
+        return replace(self, **{f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagIndex:
+    """Which sentence belongs to which bag, and whose bag it is.
+
+    `bag_N` never decreases. `head_B` and `tail_B` are rows of the entity vectors (row 0 is the entity without one).
+    """
+
+    bag_N: Tensor
+    head_B: Tensor
+    tail_B: Tensor
+
+    def __post_init__(self) -> None:
+        assert self.head_B.shape == self.tail_B.shape
+
+    @property
+    def num_bags(self) -> int:
+        """B."""
+        return self.head_B.shape[0]
+
+    @property
+    def num_sentences(self) -> int:
+        """N."""
+        return self.bag_N.shape[0]
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the index on the device."""
+        return replace(self, **{f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagBatch:
+    """B bags of sentences, and in training what is learned from them.
+
+    The first N of the S sentences are those of the bags; then come M distractors, one for each (bag, relation) in
+    `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences. `target_S` is each sentence's
+    own target (it expresses some relation: 1, none: 0), NaN where it has none.
+    """
+
+    sentences: SentenceBatch
+    bags: BagIndex
+    label_BR: Tensor
+    distractor_bag_M: Tensor
+    distractor_relation_M: Tensor
+    target_S: Tensor
+
+    def __post_init__(self) -> None:
+        assert self.label_BR.shape[0] == self.bags.num_bags
+        assert self.distractor_bag_M.shape == self.distractor_relation_M.shape
+        assert self.target_S.shape == (self.sentences.num_sentences,)
+        assert self.bags.num_sentences + self.distractor_bag_M.shape[0] <= self.sentences.num_sentences
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the batch on the device."""
+        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})

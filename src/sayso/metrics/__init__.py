@@ -1,0 +1,1 @@
+"""Pure functions on numbers; they know nothing of models."""

@@ -1,0 +1,62 @@
+"""CNNs+ATT: attention that asks for each relation which sentences speak of it (Lin et al. 2016).
+
+Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sayso.features.batch import BagIndex
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
+from sayso.model.initial import uniform_parameter
+from sayso.model.ragged import bag_softmax, bag_sum
+from sayso.model.relation import RelationScorer, match_slope
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionConfig(AggregatorConfig):
+    """Attention has no settings."""
+
+
+class Attention(Aggregator):
+    """e_nk = x_n · A q_k, a softmax over the bag's sentences, and their mean for each relation (A is diagonal)."""
+
+    def __init__(self, config: AttentionConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
+        super().__init__(config, num_relations, width, generator)
+        self.query_RD = uniform_parameter(num_relations, width, fan_in=width, generator=generator)
+        self.diagonal_D = nn.Parameter(torch.ones(width))
+
+    def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return logit_BR."""
+        return scorer.score_mixed(vector_ND, self.weigh(vector_ND, bags), bags)
+
+    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+        """Return weight_NR; every bag's weights for a relation sum to one."""
+        return bag_softmax(self.attend(vector_ND), bags.bag_N, bags.num_bags)
+
+    def attend(self, vector_ND: Tensor) -> Tensor:
+        """Return e_NR, the scores before the softmax."""
+        return vector_ND @ self._direction_RD.T
+
+    def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
+        """Return ∂o_k/∂x_n = α_nk [ g_k + (s_nk − s̄_k) A q_k ] with s_nk = x_n · g_k, in parts."""
+        score_NR = self.attend(vector_ND)
+        weight_NR = bag_softmax(score_NR, bags.bag_N, bags.num_bags)
+        slope = scorer.slope_mixed(vector_ND, weight_NR, bags)
+        match_NR = match_slope(vector_ND, slope, bags)
+        mean_BR = bag_sum(weight_NR * match_NR, bags.bag_N, bags.num_bags)
+        return Influence(
+            weight_NR=weight_NR,
+            share_ND=vector_ND.new_ones(1, 1),
+            slope=slope,
+            match_NR=match_NR,
+            pull_NR=weight_NR * (match_NR - mean_BR[bags.bag_N]),
+            direction_NRD=self._direction_RD[None],
+            lean_NR=score_NR,
+        )
+
+    @property
+    def _direction_RD(self) -> Tensor:
+        return self.diagonal_D * self.query_RD

@@ -1,0 +1,70 @@
+"""What an aggregator promises, and the closed form of its gradients.
+
+Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sayso.features.batch import BagIndex
+from sayso.model.relation import RelationScorer
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregatorConfig:
+    """The settings of an aggregator; each kind has its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Influence:
+    """How every logit o_k of a bag depends on every sentence vector x_n of it, in closed form.
+
+    ∂o_k/∂x_n = weight · (share ∘ g_k) + pull · direction: through the representation, and through the weight.
+    g_k is `slope` ([R, D], or [B, R, D] with +E); a dimension that does not vary has size 1. The fields can be
+    differentiated with respect to the vectors and the parameters; win shares and ReLU indicators count as constants.
+    """
+
+    weight_NR: Tensor
+    """The sentence's weight; [N, 1] where it is the same for all relations."""
+    share_ND: Tensor
+    """The part of each dimension that comes from this sentence; [1, 1] of ones where dimensions do not compete."""
+    slope: Tensor
+    match_NR: Tensor
+    """(share ∘ x_n) · g_k."""
+    pull_NR: Tensor
+    """How strongly the weight's change is felt."""
+    direction_NRD: Tensor
+    """The way in which the weight's score changes: [1, R, D] or [N, 1, D]."""
+    lean_NR: Tensor
+    """x_n · direction; [N, 1] where it is the same for all relations."""
+
+
+class Aggregator(nn.Module, ABC):
+    """Turns the sentence vectors of each bag into one logit per relation, by way of a weight for each sentence.
+
+    The order of the sentences in a bag does not matter, nor do the other bags.
+    """
+
+    @abstractmethod
+    def __init__(self, config: AggregatorConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
+        super().__init__()
+
+    @abstractmethod
+    def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return logit_BR."""
+
+    @abstractmethod
+    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+        """Return weight_NR, each sentence's weight for each relation; [N, 1] where all relations share it."""
+
+    @abstractmethod
+    def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
+        """Return the closed form of ∂o_k/∂x_n for all sentences and relations."""
+
+    def sentence_logit(self, vector_ND: Tensor) -> Tensor | None:
+        """Return logit_N, the claim that the sentence expresses some relation; None where sentences are not judged."""
+        del vector_ND
+        return None

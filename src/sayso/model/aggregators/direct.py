@@ -1,0 +1,108 @@
+"""DirectSup: a sentence classifier, trained on directly supervised sentences too, says how much each sentence counts.
+
+Beltagy, Lo, Ammar 2019. Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations,
+H hidden units.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sayso.errors import BadConfigError
+from sayso.features.batch import BagIndex
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
+from sayso.model.initial import Affine
+from sayso.model.ragged import bag_max, max_share
+from sayso.model.relation import RelationScorer, match_slope
+
+SECOND_MAP_WIDTH = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectConfig(AggregatorConfig):
+    """`weight` is the classifier's probability (the paper) or a second small map of its logit (published code)."""
+
+    weight: Literal["classifier", "second_map"] = "classifier"
+    hidden_width: int = 100
+
+    def __post_init__(self) -> None:
+        if self.weight not in ("classifier", "second_map"):
+            raise BadConfigError(f"aggregator weight {self.weight!r}: choose classifier or second_map")
+
+
+class Perceptron(torch.nn.Module):
+    """One hidden ReLU layer and one output, with its directional derivative in closed form."""
+
+    def __init__(self, num_in: int, num_hidden: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.hidden = Affine(num_in, num_hidden, generator)
+        self.output = Affine(num_hidden, 1, generator)
+
+    def forward(self, vector_ND: Tensor) -> Tensor:
+        """Return one value per row."""
+        value_N: Tensor = self.output(self.hidden(vector_ND).relu())[:, 0]
+        return value_N
+
+    def gradient(self, vector_ND: Tensor) -> Tensor:
+        """Return the gradient of each row's value with respect to the row; the ReLU's indicator counts as constant."""
+        with torch.no_grad():
+            is_on_NH = self.hidden(vector_ND) > 0
+        gradient_ND: Tensor = (is_on_NH * self.output.weight) @ self.hidden.weight
+        return gradient_ND
+
+
+class Direct(Aggregator):
+    """x̄ = elementwise maximum over the bag of α_n x_n, α_n the probability that sentence n expresses some relation.
+
+    Sentences that tie in a dimension share it equally, those that are all zero there included.
+    """
+
+    def __init__(self, config: DirectConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
+        super().__init__(config, num_relations, width, generator)
+        self.classifier = Perceptron(width, config.hidden_width, generator)
+        has_second_map = config.weight == "second_map"
+        self.second_map = Perceptron(1, SECOND_MAP_WIDTH, generator) if has_second_map else None
+
+    def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return logit_BR."""
+        weighted_ND = self.weigh(vector_ND, bags) * vector_ND
+        return scorer.score_pooled(bag_max(weighted_ND, bags.bag_N, bags.num_bags), bags)
+
+    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+        """Return weight_N1, which is the same for all relations and does not depend on the bag."""
+        del bags
+        logit_N = self.sentence_logit(vector_ND)
+        if self.second_map is not None:
+            logit_N = self.second_map(logit_N[:, None])
+        return logit_N.sigmoid()[:, None]
+
+    def sentence_logit(self, vector_ND: Tensor) -> Tensor:
+        """Return logit_N, the claim that the sentence expresses some relation of the knowledge base."""
+        logit_N: Tensor = self.classifier(vector_ND)
+        return logit_N
+
+    def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
+        """Return ∂o_k/∂x_n = α_n (m_n ∘ g_k) + (Σ_d m_nd g_kd x_nd) ∇α_n, in parts."""
+        weight_N1 = self.weigh(vector_ND, bags)
+        weighted_ND = weight_N1 * vector_ND
+        share_ND = max_share(weighted_ND, bags.bag_N, bags.num_bags)
+        slope = scorer.slope_pooled(bag_max(weighted_ND, bags.bag_N, bags.num_bags), bags)
+        match_NR = match_slope(share_ND * vector_ND, slope, bags)
+        direction_ND = weight_N1 * (1.0 - weight_N1) * self._weight_logit_gradient(vector_ND)
+        return Influence(
+            weight_NR=weight_N1,
+            share_ND=share_ND,
+            slope=slope,
+            match_NR=match_NR,
+            pull_NR=match_NR,
+            direction_NRD=direction_ND[:, None],
+            lean_NR=(vector_ND * direction_ND).sum(1, keepdim=True),
+        )
+
+    def _weight_logit_gradient(self, vector_ND: Tensor) -> Tensor:
+        gradient_ND = self.classifier.gradient(vector_ND)
+        if self.second_map is None:
+            return gradient_ND
+        return self.second_map.gradient(self.sentence_logit(vector_ND)[:, None]) * gradient_ND

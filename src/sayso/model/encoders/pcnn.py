@@ -1,0 +1,79 @@
+"""The piecewise convolutional encoder: one maximum before, between and after the two mentions (Zeng et al. 2015).
+
+Shapes: S sentences, Z rows, F filters, D width of a sentence vector, P of the positions.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sayso.errors import BadConfigError
+from sayso.features.batch import SentenceBatch
+from sayso.model.convolution import Convolution
+from sayso.model.embedding import TokenEmbedding
+from sayso.model.encoders.base import Encoder, EncoderConfig
+from sayso.model.initial import Affine
+from sayso.model.position import PositionEmbedding, PositionForm
+from sayso.model.window import Layout, Windows, lay_out
+
+NUM_PIECES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class PcnnConfig(EncoderConfig):
+    """Settings of the piecewise encoder; the defaults are Zeng et al.'s, positions as in Lin et al. 2016."""
+
+    filter_width: int = 3
+    num_filters: int = 230
+    output_width: int = 100
+    positions: PositionForm = "two_signed"
+    position_width: int = 5
+    position_cap: int = 30
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.filter_width < 1:
+            raise BadConfigError(f"encoder filter_width {self.filter_width}: give a width of at least 1")
+        if not 0.0 <= self.dropout < 1.0:
+            raise BadConfigError(f"encoder dropout {self.dropout}: give a share from 0 up to but not including 1")
+
+
+class PcnnEncoder(Encoder):
+    """A window around each token, the maximum over each piece of the sentence, tanh, a projection, ReLU.
+
+    The windows reach into zeros at both ends of the sentence, so that each token has one. A piece without tokens
+    gives 0. The projection and its ReLU are not Zeng et al.'s: they make the vectors fit the same aggregators.
+    """
+
+    def __init__(self, config: PcnnConfig, word_width: int, generator: torch.Generator) -> None:
+        super().__init__(config, word_width, generator)
+        self.width = config.output_width
+        position = PositionEmbedding(config.positions, config.position_width, config.position_cap, generator)
+        widths = (config.filter_width,)
+        self.convolution = Convolution(widths, config.num_filters, word_width, position, config.dropout, generator)
+        self.bias_F = nn.Parameter(torch.zeros(config.num_filters))
+        self.projection = Affine(NUM_PIECES * config.num_filters, config.output_width, generator)
+
+    def forward(self, embedding: TokenEmbedding, sentences: SentenceBatch) -> Tensor:
+        """Return vector_SD."""
+        reach = self.convolution.widths[0] - 1
+        layout = lay_out(sentences, gap=reach, before=reach // 2)
+        windows = windows_by_piece(layout, sentences, before=reach // 2)
+        peak_GF = self.convolution(embedding, sentences, layout, windows)
+        is_empty_GF = peak_GF == -torch.inf
+        piece_GF = (peak_GF.masked_fill(is_empty_GF, 0.0) + self.bias_F).tanh().masked_fill(is_empty_GF, 0.0)
+        vector_SD: Tensor = self.projection(piece_GF.view(sentences.num_sentences, -1)).relu()
+        return vector_SD
+
+
+def windows_by_piece(layout: Layout, sentences: SentenceBatch, before: int) -> Windows:
+    """Return one window per token, the one that starts `before` rows before it, grouped by the token's piece."""
+    is_window_Z = layout.offset_Z < sentences.length_S[layout.sentence_Z]
+    piece_Z = sentences.piece_T.new_zeros(layout.num_rows)
+    piece_Z = piece_Z.index_copy(0, layout.place_T - before, sentences.piece_T)
+    return Windows(
+        group_Z=NUM_PIECES * layout.sentence_Z + piece_Z,
+        is_window_ZK=is_window_Z[:, None],
+        num_groups=NUM_PIECES * sentences.num_sentences,
+    )

@@ -1,0 +1,111 @@
+"""The forward path: from a batch of bags to one logit per bag and relation.
+
+Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, D width of a sentence vector,
+R relations, V words, W width of a word vector, E entities.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from sayso.errors import BadConfigError
+from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
+from sayso.model.aggregators import AGGREGATORS
+from sayso.model.aggregators.attention import AttentionConfig
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig
+from sayso.model.dropout import TokenDropout
+from sayso.model.embedding import TokenEmbedding
+from sayso.model.encoders import ENCODERS
+from sayso.model.encoders.base import Encoder, EncoderConfig
+from sayso.model.encoders.cnn import CnnConfig
+from sayso.model.entity import EntityProjection
+from sayso.model.relation import RelationScorer
+from sayso.seeding import sub_seed
+
+Settings = TypeVar("Settings")
+Module = TypeVar("Module")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """An encoder's settings, an aggregator's settings (the class of the settings names the kind), and whether +E.
+
+    `initial_probability` is what a fresh model gives every fact, before it has seen one.
+    """
+
+    encoder: EncoderConfig = field(default_factory=CnnConfig)
+    aggregator: AggregatorConfig = field(default_factory=AttentionConfig)
+    use_entities: bool = False
+    initial_probability: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.initial_probability < 1.0:
+            raise BadConfigError(f"model initial_probability {self.initial_probability}: give a value between 0 and 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelTables:
+    """What a model is built around: frozen word vectors (row 0 the unknown word), the number of learned types and of
+    relations, and frozen entity vectors (row 0 zeros), which only +E uses."""
+
+    word_VW: Tensor
+    num_types: int
+    num_relations: int
+    entity_EV: Tensor | None = None
+
+
+class Extractor(nn.Module):
+    """Embeds the tokens, encodes the sentences, aggregates each bag and scores its relations.
+
+    Parameters are drawn from the seed alone. Dropout draws from a generator of the same seed until
+    `use_generator` gives it another.
+    """
+
+    def __init__(self, config: ModelConfig, tables: ModelTables, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(sub_seed(seed, "init"))
+        self.config = config
+        self.embedding = TokenEmbedding(tables.word_VW, tables.num_types, generator)
+        encoder_class = _module_of(ENCODERS, config.encoder)
+        self.encoder: Encoder = encoder_class(config.encoder, self.embedding.width, generator)
+        width = self.encoder.width
+        aggregator_class = _module_of(AGGREGATORS, config.aggregator)
+        self.aggregator: Aggregator = aggregator_class(config.aggregator, tables.num_relations, width, generator)
+        entity = None
+        if config.use_entities:
+            if tables.entity_EV is None:
+                raise BadConfigError("model use_entities is set, but there are no entity vectors: prepare with some")
+            entity = EntityProjection(tables.entity_EV, width, generator)
+        self.scorer = RelationScorer(tables.num_relations, width, entity, config.initial_probability, generator)
+        self.use_generator(torch.Generator().manual_seed(sub_seed(seed, "dropout")))
+
+    def forward(self, batch: BagBatch) -> Tensor:
+        """Return logit_BR for the bags; distractors and directly supervised sentences are not part of them."""
+        vector_SD = self.encode(batch.sentences)
+        return self.classify(vector_SD[: batch.bags.num_sentences], batch.bags)
+
+    def encode(self, sentences: SentenceBatch) -> Tensor:
+        """Return vector_SD, one vector without negative values for each sentence."""
+        vector_SD: Tensor = self.encoder(self.embedding, sentences)
+        return vector_SD
+
+    def classify(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+        """Return logit_BR for bags of encoded sentences."""
+        logit_BR: Tensor = self.aggregator(vector_ND, bags, self.scorer)
+        return logit_BR
+
+    def use_generator(self, generator: torch.Generator) -> None:
+        """Let dropout draw from this generator, best one on the device of the model."""
+        for module in self.modules():
+            if isinstance(module, TokenDropout):
+                module.generator = generator
+
+
+def _module_of(kinds: Mapping[str, tuple[type[Settings], type[Module]]], settings: Settings) -> type[Module]:
+    for config_class, module_class in kinds.values():
+        if type(settings) is config_class:
+            return module_class
+    raise BadConfigError(f"{type(settings).__name__} belongs to no known kind: choose {', '.join(kinds)}")

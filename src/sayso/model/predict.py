@@ -1,0 +1,69 @@
+"""Logits of whole parts, in bounded memory: the bags one slice after the other, without cap or dropout.
+
+Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sayso.features.batch import BagBatch
+from sayso.features.collate import Part, collate, sentence_batch
+from sayso.features.present import Presented
+from sayso.model.extractor import Extractor
+
+TOKENS_AT_A_TIME = 32_768
+_SENTENCES_AT_A_TIME = 8_192
+
+
+def predict_logits(extractor: Extractor, part: Part) -> np.ndarray:
+    """Return logit_BR of all bags of a part."""
+    logits = [logit_BR.cpu() for _, _, logit_BR in slices_of_logits(extractor, part)]
+    return torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32)
+
+
+@torch.no_grad()
+def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatch, Tensor, Tensor]]:
+    """Yield for one slice of bags after the other the batch, vector_ND and logit_BR."""
+    device = next(extractor.parameters()).device
+    was_training = extractor.training
+    extractor.eval()
+    try:
+        for bags in slices_of_bags(part):
+            batch = collate(part, bags).to(device)
+            vector_ND = encode_in_pieces(extractor, part.presented.take(_sentences(part, bags)), device)
+            yield batch, vector_ND, extractor.classify(vector_ND, batch.bags)
+    finally:
+        extractor.train(was_training)
+
+
+def slices_of_bags(part: Part) -> Iterator[np.ndarray]:
+    """Yield the numbers of the bags in order, as many at a time as memory should hold, at least one."""
+    table = part.table
+    tokens_B1 = part.presented.tokens.start[table.first_B1]
+    first = 0
+    while first < table.num_bags:
+        by_tokens = int(np.searchsorted(tokens_B1, tokens_B1[first] + TOKENS_AT_A_TIME, side="right")) - 1
+        by_sentences = int(np.searchsorted(table.first_B1, table.first_B1[first] + _SENTENCES_AT_A_TIME, "right")) - 1
+        stop = max(first + 1, min(by_tokens, by_sentences, table.num_bags))
+        yield np.arange(first, stop)
+        first = stop
+
+
+def encode_in_pieces(extractor: Extractor, presented: Presented, device: torch.device) -> Tensor:
+    """Return vector_ND of the sentences, encoded a bounded number of tokens at a time."""
+    start, num = presented.tokens.start, len(presented.tokens)
+    pieces, first = [], 0
+    while first < num:
+        stop = int(np.searchsorted(start, start[first] + TOKENS_AT_A_TIME, side="right")) - 1
+        stop = max(first + 1, stop)
+        pieces.append(extractor.encode(sentence_batch(presented.take(np.arange(first, stop))).to(device)))
+        first = stop
+    return torch.cat(pieces)
+
+
+def _sentences(part: Part, bags: np.ndarray) -> np.ndarray:
+    """Return the numbers of the sentences of consecutive bags."""
+    return np.arange(part.table.first_B1[bags[0]], part.table.first_B1[bags[-1] + 1])

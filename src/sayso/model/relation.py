@@ -1,0 +1,86 @@
+"""Relation vectors: from a bag's representation to one logit per relation, with or without +E.
+
+Shapes: B bags, N sentences of all bags together, D width of a vector, R relations.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from sayso.features.batch import BagIndex
+from sayso.model.entity import EntityProjection
+from sayso.model.initial import uniform_parameter
+from sayso.model.ragged import bag_match, bag_mix, bag_sum
+
+
+class RelationScorer(nn.Module):
+    """o_k = x̄_k · r_k + b_k; with +E, x̄_k goes through the entity projection first.
+
+    A bag has either one representation for all relations (`pooled_BD`) or one per relation, a mixture of its
+    sentences by `weight_NR`. The slope g_k = ∂o_k/∂x̄_k is r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with
+    it; the indicator counts as a constant, as it does for automatic differentiation.
+    """
+
+    def __init__(
+        self,
+        num_relations: int,
+        width: int,
+        entity: EntityProjection | None,
+        initial_probability: float,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.relation_RD = uniform_parameter(num_relations, width, fan_in=width, generator=generator)
+        # Facts are rare: beginning at their order of magnitude spares the first epochs pushing every logit down.
+        logit = math.log(initial_probability / (1.0 - initial_probability))
+        self.bias_R = nn.Parameter(torch.full((num_relations,), logit))
+        self.entity = entity
+
+    def score_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
+        """Return logit_BR for bags with one representation each."""
+        if self.entity is not None:
+            pooled_BD = self._activate_pooled(self.entity, pooled_BD, bags).relu()
+        return nn.functional.linear(pooled_BD, self.relation_RD, self.bias_R)
+
+    def score_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
+        """Return logit_BR for bags whose representation for relation k is the sum of the vectors weighted for k."""
+        if self.entity is None:
+            # The sum of weighted scores is the score of the weighted sum, and much smaller.
+            match_NR = vector_ND @ self.relation_RD.T
+            return bag_sum(weight_NR * match_NR, bags.bag_N, bags.num_bags) + self.bias_R
+        state_BRD = self._activate_mixed(self.entity, vector_ND, weight_NR, bags).relu()
+        return (state_BRD * self.relation_RD).sum(2) + self.bias_R
+
+    def slope_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
+        """Return g as [R, D] without +E, as [B, R, D] with it."""
+        if self.entity is None:
+            return self.relation_RD
+        with torch.no_grad():
+            is_on_BD = self._activate_pooled(self.entity, pooled_BD, bags) > 0
+        return (is_on_BD[:, None] * self.relation_RD) @ self.entity.text_DD
+
+    def slope_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
+        """Return g as [R, D] without +E, as [B, R, D] with it."""
+        if self.entity is None:
+            return self.relation_RD
+        with torch.no_grad():
+            is_on_BRD = self._activate_mixed(self.entity, vector_ND, weight_NR, bags) > 0
+        return (is_on_BRD * self.relation_RD) @ self.entity.text_DD
+
+    @staticmethod
+    def _activate_pooled(entity: EntityProjection, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
+        return entity.project_text(pooled_BD) + entity.project_pair(bags)
+
+    @staticmethod
+    def _activate_mixed(entity: EntityProjection, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
+        # Projecting N sentences before mixing them is less work than projecting B x R mixtures.
+        text_BRD = bag_mix(weight_NR, entity.project_text(vector_ND), bags.bag_N, bags.num_bags)
+        return text_BRD + entity.project_pair(bags)[:, None]
+
+
+def match_slope(vector_ND: Tensor, slope: Tensor, bags: BagIndex) -> Tensor:
+    """Return x_n · g_k for each sentence and relation, for slopes [R, D] or [B, R, D]."""
+    if slope.ndim == 2:
+        return vector_ND @ slope.T
+    return bag_match(vector_ND, slope, bags.bag_N)

@@ -1,0 +1,110 @@
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from command import sayso
+from corpus.shared_data import shared
+
+GOOD = "m.1\tm.2\tann\trome\t/lived\tann lived in rome .\t###END###\n"
+
+
+def test_counts_go_to_stdout_and_a_good_file_exits_0(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(GOOD + GOOD.replace("/lived", "NA").replace("m.2", "m.3"))
+    result = sayso("check", path)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^pairs +2$", result.stdout, re.MULTILINE)
+    assert result.stderr == ""
+
+
+def test_json_has_the_promised_keys_for_one_file_and_for_several(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(GOOD)
+    promised = [
+        "sentences",
+        "pairs",
+        "positive_pairs",
+        "facts",
+        "relations",
+        "na_sentences",
+        "duplicate_sentences",
+        "bad_lines",
+    ]
+    for words, sentences in (([path], 1), ([path, path], 2)):
+        report = json.loads(sayso("check", *words, "--json").stdout)
+        assert promised <= set(report)
+        assert report["sentences"] == sentences
+        assert report["pairs"] == 1
+        assert [entry["sentences"] for entry in report["files"]] == [1] * sentences
+
+
+def test_standard_input_is_read(tmp_path: Path) -> None:
+    assert json.loads(sayso("check", "-", "--json", stdin=gzip.compress(GOOD.encode())).stdout)["sentences"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "x.txt: the file is empty"),
+        (GOOD.encode() + b"m.1\tm.2\tann\n", "x.txt:2: 3 columns where 6"),
+        (GOOD.encode() + GOOD.replace("ann lived", "bob lived").encode(), "x.txt:2: head mention 'ann' is not in"),
+        (GOOD.encode() + GOOD.encode()[:30] + b"\xff\n", "x.txt:2: byte 31 of the line is not UTF-8"),
+        (GOOD.encode() + GOOD.replace("lived in", "in " * 100_000).encode(), "x.txt:2: the sentence has 100,00"),
+        (gzip.compress(GOOD.encode() * 100)[:-30], "the gzip file is cut short or damaged"),
+        (b"1;2;3\n", "x.txt:1: of no form that is known"),
+    ],
+)
+def test_bad_input_is_one_clear_line_with_file_and_line_and_exit_2(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(content)
+    result = sayso("check", path)
+    assert result.returncode == 2
+    assert message in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    for path, message in ((tmp_path, "this is a folder"), (tmp_path / "none", "no such file")):
+        result = sayso("check", path)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr == f"sayso: {path}: {result.stderr.split(': ', 2)[2]}"
+        assert message in result.stderr
+
+
+def test_an_unknown_relation_is_a_bad_line(tmp_path: Path) -> None:
+    path, inventory = tmp_path / "x.txt", tmp_path / "relations.tsv"
+    path.write_text(GOOD)
+    inventory.write_text("name\tdefinition\n/died\twhere someone died\n")
+    result = sayso("check", path, "--relations", inventory)
+    assert result.returncode == 2
+    assert f"{path}:1: relation '/lived' is not in the inventory" in result.stdout
+
+
+def test_windows_line_ends_and_repeated_lines_are_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(GOOD.replace("\n", "\r\n").encode() * 3)
+    report = json.loads(sayso("check", path, "--json").stdout)
+    assert (report["sentences"], report["duplicate_sentences"], report["bad_lines"]) == (3, 2, 0)
+
+
+def test_the_allowed_share_of_bad_lines_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(GOOD * 9 + "bad\n")
+    assert sayso("check", path).returncode == 2
+    assert sayso("check", path, "--max-bad", "0.1").returncode == 0
+
+
+def test_the_shareds_have_the_counts_of_their_readme() -> None:
+    train, test = (shared(f"fbnyt/{part}.txt.gz") for part in ("train", "test"))
+    relations, types = shared("fbnyt/relation2id.txt"), shared("fbnyt/entity_types.json")
+    report = json.loads(sayso("check", train, test, "--relations", relations, "--types", types, "--json").stdout)
+    first, second = report["files"]
+    keys = ("sentences", "distinct_sentences", "pairs", "positive_pairs", "facts", "relations", "na_sentences")
+    assert [first[key] for key in keys] == [60_823, 13_321, 19_461, 2_759, 2_995, 18, 46_999]
+    assert [second[key] for key in keys if key != "distinct_sentences"] == [10_189, 5_428, 1_761, 1_950, 31, 3_745]
+    assert (report["entities"], report["untyped_entities"], report["bad_lines"]) == (6_189, 382, 0)

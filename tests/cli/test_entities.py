@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sayso.cli.entities import app
+from sayso.errors import BadInputError, LeakageError, UserError
+from sayso.vectors.entity_file import read_entity_vectors
+
+SMALL = ["--width", "4", "--epochs", "1", "--seed", "1", "--device", "cpu"]
+
+
+@pytest.fixture
+def triples(tmp_path: Path) -> Path:
+    path = tmp_path / "kg.tsv"
+    path.write_text("".join(f"p{i}\tborn_in\tc{i % 3}\nc{i % 3}\thome_of\tp{i}\n" for i in range(30)))
+    return path
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Path:
+    path = tmp_path / "test.txt"
+    path.write_text("p4\tc1\tada\tlondon\tNA\tada saw london\t###END###\n")
+    return path
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["train", *map(str, arguments), *SMALL], catch_exceptions=False)
+
+
+def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, triples):
+    result = run(triples, "--out", tmp_path / "e.bin")
+    ids, matrix = read_entity_vectors(tmp_path / "e.bin")
+    assert len(ids) == 33
+    assert matrix.shape == (33, 4)
+    assert "33 entities; filtered MRR 0." in result.stdout
+    assert f"wrote {tmp_path / 'e.bin'}; next: sayso prepare" in result.stderr
+    assert "no --exclude" in result.stderr
+
+
+def test_facts_of_test_pairs_are_refused_in_either_direction(tmp_path, triples, sentences):
+    with pytest.raises(LeakageError, match="2 facts join a pair"):
+        run(triples, "--out", tmp_path / "e", "--exclude", sentences)
+    assert not (tmp_path / "e").exists()
+
+
+def test_drop_leaves_them_out_and_says_how_many(tmp_path, triples, sentences):
+    result = run(triples, "--out", tmp_path / "e", "--exclude", sentences, "--drop")
+    assert "2 facts left out: they join one of 1 excluded pairs" in result.stderr
+    assert "p4" not in read_entity_vectors(tmp_path / "e")[0]
+
+
+def test_ids_that_the_file_could_not_hold_are_refused_before_training(tmp_path):
+    path = tmp_path / "kg.tsv"
+    path.write_text("New York\tin\tUSA\n")
+    with pytest.raises(BadInputError, match=r"'New York' .* white space"):
+        run(path, "--out", tmp_path / "e")
+
+
+def test_a_missing_folder_is_said_before_training(tmp_path, triples):
+    with pytest.raises(UserError, match="there is no folder"):
+        run(triples, "--out", tmp_path / "absent" / "e")
+
+
+def test_a_line_that_is_no_fact_is_named(tmp_path):
+    path = tmp_path / "kg.tsv"
+    path.write_text("a\tr\tb\na\tr\n")
+    with pytest.raises(BadInputError, match=r"kg\.tsv:2: 2 columns"):
+        run(path, "--out", tmp_path / "e")

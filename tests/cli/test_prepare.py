@@ -1,0 +1,69 @@
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from command import sayso
+
+
+def write_corpus(path: Path) -> Path:
+    path.write_text(
+        "".join(
+            f"m.{i}\tm.x\tp{i}\trome\t{'/lived' if i % 2 else 'NA'}\tp{i} in rome .\t###END###\n" for i in range(40)
+        )
+    )
+    return path
+
+
+def test_a_store_is_made_and_the_next_step_named(tmp_path: Path) -> None:
+    out = tmp_path / "store"
+    result = sayso("prepare", "--train", write_corpus(tmp_path / "x.txt"), "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert "validation          4     4" in result.stdout
+    assert f"wrote {out}; next: " in result.stderr
+    assert json.loads((out / "manifest.json").read_text())["parts"]["train"]["bags"] == 36
+
+
+def test_json_prints_the_manifest(tmp_path: Path) -> None:
+    result = sayso("prepare", "--train", write_corpus(tmp_path / "x.txt"), "--out", tmp_path / "s", "--json")
+    assert json.loads(result.stdout) == json.loads((tmp_path / "s" / "manifest.json").read_text())
+
+
+def test_bad_lines_stop_it_with_nothing_written(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "x.txt")
+    path.write_text(path.read_text() + "bad line\n")
+    result = sayso("prepare", "--train", path, "--out", tmp_path / "store")
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"sayso: {path}:41: 1 columns where")
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_missing_file_is_named_before_any_work(tmp_path: Path) -> None:
+    result = sayso("prepare", "--train", tmp_path / "a", "--test", tmp_path / "b", "--out", tmp_path / "s")
+    assert (result.returncode, result.stderr) == (2, f"sayso: {tmp_path / 'a'}: no such file or directory\n")
+
+
+def test_usage_errors_exit_2(tmp_path: Path) -> None:
+    assert sayso("prepare", "--out", tmp_path).returncode == 2
+    assert sayso("prepare", "--leak", "maybe").returncode == 2
+
+
+def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the end of the disk: writing fails in the same place."""
+    path, out = write_corpus(tmp_path / "x.txt"), tmp_path / "store"
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+    words = ["prepare", "--train", str(path), "--out", str(out)]
+    program = [
+        sys.executable,
+        "-c",
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nfrom sayso.cli import main; main()",
+    ]
+    result = subprocess.run([*program, *words], capture_output=True, text=True, preexec_fn=limit, check=False)
+    assert result.returncode == 2, result.stderr
+    assert "nothing was written, make room and try again" in result.stderr
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sayso.cli.vectors import app
+from sayso.errors import BadInputError
+from sayso.vectors.word2vec import read_word_vectors
+
+
+def corpus(folder: Path) -> Path:
+    path = folder / "train.txt"
+    path.write_text(
+        "".join(f"m.{i}\tm.c\tp{i}\tel_paso\tNA\tthen p{i} lived in el_paso\t###END###\n" for i in range(20))
+    )
+    return path
+
+
+def test_train_writes_vectors_and_names_the_next_command(tmp_path):
+    out = tmp_path / "words.bin"
+    result = CliRunner().invoke(app, ["train", str(corpus(tmp_path)), "--out", str(out), "--width", "4", "--seed", "1"])
+    assert result.exit_code == 0, result.output
+    assert read_word_vectors(out).matrix.shape[1] == 4
+    assert "20 distinct sentences" in result.stdout
+    assert "epoch 5 of 5" in result.stderr
+    assert f"wrote {out}; next: sayso prepare" in result.stderr
+
+
+def test_a_drawn_seed_is_printed(tmp_path):
+    result = CliRunner().invoke(app, ["train", str(corpus(tmp_path)), "--out", str(tmp_path / "v"), "--width", "4"])
+    assert result.stderr.startswith("seed ")
+
+
+def test_standard_input_is_refused(tmp_path):
+    with pytest.raises(BadInputError, match="standard input"):
+        CliRunner().invoke(app, ["train", "-", "--out", str(tmp_path / "v")], catch_exceptions=False)

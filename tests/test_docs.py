@@ -1,0 +1,54 @@
+"""What the documents say is what the program does."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from sayso.cli import COMMANDS, GROUPS
+from sayso.corpus import READERS
+from test_layers import LAYERS, SOURCE
+
+ROOT = Path(__file__).parent.parent
+
+
+def headings(page: str) -> set[str]:
+    return {line.lstrip("#").strip() for line in (ROOT / page).read_text().splitlines() if line.startswith("#")}
+
+
+def test_the_command_page_is_what_help_prints() -> None:
+    spec = importlib.util.spec_from_file_location("make_cli_page", ROOT / "docs" / "make_cli_page.py")
+    assert spec
+    assert spec.loader
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert (ROOT / "docs" / "cli.md").read_text() == maker.page(), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
+def test_every_command_has_an_example_in_its_help(name: str) -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    section = page.split(f"## sayso {name}")[1].split("\n## ")[0]
+    assert "Example" in section
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_has_a_heading(name: str) -> None:
+    assert any(f"`{name}`" in heading for heading in headings("docs/data-format.md"))
+
+
+def test_the_architecture_names_every_layer() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    present = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if not path.name.startswith(("_", "."))}
+    for name, _ in LAYERS:
+        if name in present:
+            assert f"`{name}`" in text, f"ARCHITECTURE.md does not name {name}"
+
+
+def test_files_named_in_the_documents_exist() -> None:
+    for page in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
+            assert (ROOT / target).exists(), f"{page} links to {target}, which is not there"
+        for path in re.findall(r"`(src/[\w/.]+|docs/[\w/.-]+|tests/[\w/.]+|bench/[\w/.]+)`", (ROOT / page).read_text()):
+            assert (ROOT / path).exists(), f"{page} names {path}, which is not there"
