@@ -3,22 +3,14 @@
 Spans count tokens, from `start` up to but not including `stop`. NA is not a relation but the empty set of relations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
+
+from sayso.naming import Span as Span
+from sayso.naming import keep_apart, locate_freely, tokenise
 
 NA_NAMES = frozenset({"NA", "no_relation", "Other"})
 """How corpora write "none of the relations"; readers turn each of them into the empty set."""
-
-
-class Span(NamedTuple):
-    """A stretch of tokens, half open."""
-
-    start: int
-    stop: int
-
-    def overlaps(self, other: "Span") -> bool:
-        """Say whether the two stretches share a token."""
-        return self.start < other.stop and other.start < self.stop
 
 
 class Mention(NamedTuple):
@@ -51,6 +43,31 @@ class Sentence(NamedTuple):
     source: Source | None = None
     expresses: float | None = None
 
+    @classmethod
+    def from_text(
+        cls, text: str, head: str, tail: str, head_id: str | None = None, tail_id: str | None = None
+    ) -> "Sentence":
+        """Return the sentence that a text holds, with the two names found in it; a name stands in for a missing id.
+
+        A name that the text does not have is a `ValueError`.
+
+        >>> Sentence.from_text("Windhoek is Namibia's capital.", head="namibia", tail="windhoek").head.spans
+        (Span(start=2, stop=3),)
+        """
+        tokens = tokenise(text)
+        found = []
+        for name in (head, tail):
+            found.append(locate_freely(tokens, name))
+            if not found[-1]:
+                raise ValueError(f"{name!r} is not named in {text!r}")
+        try:
+            head_spans, tail_spans = keep_apart(*found)
+        except ValueError:
+            raise ValueError(f"{head!r} and {tail!r} are the same words in {text!r}") from None
+        return cls(
+            tuple(tokens), Mention(head_id or head, head, head_spans), Mention(tail_id or tail, tail, tail_spans)
+        )
+
     @property
     def text(self) -> str:
         """The tokens joined by spaces."""
@@ -71,14 +88,48 @@ class Bag(NamedTuple):
     relations: frozenset[str] = frozenset()
 
     @classmethod
-    def from_sentences(cls, sentences: Sequence[Sentence]) -> "Bag":
-        """Return the bag of sentences that all name the same pair."""
-        pairs = {sentence.pair for sentence in sentences}
+    def from_sentences(
+        cls,
+        sentences: Sequence["Sentence | str"],
+        head: str | None = None,
+        tail: str | None = None,
+        *,
+        head_id: str | None = None,
+        tail_id: str | None = None,
+        relations: Collection[str] = (),
+    ) -> "Bag":
+        """Return the bag of sentences that all name the same pair: records, or plain texts with the two names.
+
+        The bag's labels are `relations` and those of the records. A text without one of the names is a `ValueError`.
+
+        >>> Bag.from_sentences(["Windhoek lies in Namibia.", "Namibia loves Windhoek."], "Namibia", "Windhoek").head_id
+        'Namibia'
+        """
+        records = []
+        for number, sentence in enumerate(sentences, 1):
+            if isinstance(sentence, str):
+                if not head or not tail:
+                    raise ValueError('plain texts need the names of the pair: head="...", tail="..."')
+                try:
+                    sentence = Sentence.from_text(sentence, head, tail, head_id, tail_id)
+                except ValueError as error:
+                    raise ValueError(f"sentence {number}: {error}") from None
+            records.append(sentence)
+        pairs = {sentence.pair for sentence in records}
         if len(pairs) != 1:
             raise ValueError(f"a bag has the sentences of one pair, not of {len(pairs)}")
         ((head_id, tail_id),) = pairs
-        labels = frozenset(relation for sentence in sentences for relation in sentence.relations)
-        return cls(head_id, tail_id, tuple(sentences), labels)
+        labels = {relation for sentence in records for relation in sentence.relations}
+        return cls(head_id, tail_id, tuple(records), frozenset(labels.union(relations)))
+
+
+class Prediction(NamedTuple):
+    """A fact that a model finds in a bag."""
+
+    head_id: str
+    tail_id: str
+    relation: str
+    probability: float
 
 
 class Relation(NamedTuple):

@@ -29,6 +29,20 @@ def test_mentions_are_joined_and_their_spans_move() -> None:
     assert sentence.tail.name == "jo_ann_lee"
 
 
+def test_names_that_would_be_no_known_word_or_are_joined_in_part_stay_as_they_are() -> None:
+    sentence = make_sentence("San_Jose Bay and El Paso near New York", "El Paso", "New York")
+    written = in_form(sentence, JOINED, {"el_paso"})
+    assert written.text == "san_jose bay and el_paso near new york"
+    assert [written.head.spans, written.tail.spans] == [((3, 4),), ((5, 7),)]
+    partly = make_sentence("San_Jose Bay and rome", "San_Jose Bay", "rome")
+    assert in_form(partly, JOINED, {"san_jose_bay"}).text == "san_jose bay and rome"
+
+
+def test_a_word_that_is_known_only_with_its_capital_keeps_it() -> None:
+    sentence = make_sentence("Émile of Paris", "Émile", "Paris")
+    assert in_form(sentence, JOINED, {"Émile", "Paris", "paris"}).text == "Émile of paris"
+
+
 def test_types_come_by_name_then_from_the_label_then_from_the_urn() -> None:
     sentences = [
         make_sentence("ann works at acme", "ann", "acme", ("per:employee_of",), 1.0),

@@ -35,7 +35,7 @@ def test_json_has_the_promised_keys_for_one_file_and_for_several(tmp_path: Path)
     ]
     for words, sentences in (([path], 1), ([path, path], 2)):
         report = json.loads(sayso("check", *words, "--json").stdout)
-        assert promised <= set(report)
+        assert set(promised) <= set(report)
         assert report["sentences"] == sentences
         assert report["pairs"] == 1
         assert [entry["sentences"] for entry in report["files"]] == [1] * sentences

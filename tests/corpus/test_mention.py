@@ -1,45 +1,8 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sayso.corpus.base import BadLineError
-from sayso.corpus.mention import find_mentions, given_mentions, locate
+from sayso.corpus.mention import find_mentions, given_mentions
 from sayso.records import Mention, Span
-
-few_words = st.lists(st.sampled_from(["a", "b", "a_b", "b_a", "c"]), min_size=1, max_size=8)
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "spans"),
-    [
-        ("ana met ana", "ana", ((0, 1), (2, 3))),
-        ("from el_paso to rome", "el_paso", ((1, 2),)),
-        ("from el paso to rome", "el_paso", ((1, 3),)),
-        ("from el_paso to rome", "el paso", ((1, 2),)),
-        ("san_francisco bay", "san_francisco_bay", ((0, 2),)),
-        ("anna and hannah", "ann", ()),
-        ("new_york_city", "york", ()),
-        ("a a a", "a a", ((0, 2),)),
-        ("any words", "_", ()),
-    ],
-)
-def test_a_name_is_found_joined_or_not_but_only_as_whole_words(
-    text: str, name: str, spans: tuple[tuple[int, int], ...]
-) -> None:
-    assert locate(text.split(), name) == spans
-
-
-@given(tokens=few_words, name=few_words.map("_".join))
-def test_what_is_found_spells_the_name(tokens: list[str], name: str) -> None:
-    for start, stop in locate(tokens, name):
-        assert "_".join(tokens[start:stop]) == name
-
-
-@given(tokens=few_words, data=st.data())
-def test_what_stands_there_is_found(tokens: list[str], data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(tokens) - 1))
-    stop = data.draw(st.integers(start + 1, len(tokens)))
-    assert locate(tokens, "_".join(tokens[start:stop]))
 
 
 def test_a_name_inside_the_longer_name_does_not_count() -> None:

@@ -8,7 +8,7 @@ known of them) drawn from the types of the other direct mentions, so that having
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,9 +69,13 @@ def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> 
     )
 
 
-def in_form(sentence: Sentence, form: CorpusForm) -> Sentence:
-    """Return the sentence written as the corpus writes."""
-    tokens = [token.lower() for token in sentence.tokens] if form.is_lower else list(sentence.tokens)
+def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
+    """Return the sentence written as the corpus writes.
+
+    Where the known words are given, what is one of them only as it stands is left so: a word with a stray capital, a
+    name that joined would be none of them, or that the corpus has already joined in part.
+    """
+    tokens = [_lowered(token, words) for token in sentence.tokens] if form.is_lower else list(sentence.tokens)
     if not form.is_joined:
         return sentence._replace(tokens=tuple(tokens))
     spans = sorted((*sentence.head.spans, *sentence.tail.spans))
@@ -80,16 +84,28 @@ def in_form(sentence: Sentence, form: CorpusForm) -> Sentence:
     position = 0
     for span in spans:
         joined.extend(tokens[position : span.start])
-        moved[span] = Span(len(joined), len(joined) + 1)
-        joined.append("_".join(tokens[span.start : span.stop]))
+        name = _joined(tokens[span.start : span.stop], words)
+        moved[span] = Span(len(joined), len(joined) + len(name))
+        joined.extend(name)
         position = span.stop
     joined.extend(tokens[position:])
 
     def move(mention: Mention) -> Mention:
         kept = tuple(moved[span] for span in mention.spans)
-        return mention._replace(name=joined[kept[0].start], spans=kept)
+        return mention._replace(name="_".join(joined[kept[0].start : kept[0].stop]), spans=kept)
 
     return sentence._replace(tokens=tuple(joined), head=move(sentence.head), tail=move(sentence.tail))
+
+
+def _lowered(token: str, words: Container[str] | None) -> str:
+    lower = token.lower()
+    return token if words is not None and lower not in words and token in words else lower
+
+
+def _joined(tokens: list[str], words: Container[str] | None) -> list[str]:
+    name = "_".join(tokens)
+    is_left = words is not None and (name not in words or any("_" in token for token in tokens))
+    return tokens if is_left else [name]
 
 
 def argument_types(relation: str) -> tuple[str, str]:

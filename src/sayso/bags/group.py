@@ -93,16 +93,24 @@ class BagBuilder:
         self.vocabulary.entity_name.setdefault(number, mention.name)
         return number
 
-    def finish(self) -> Grouped:
-        """Return the bags; the builder is spent."""
+    def finish(self, bag_N: np.ndarray | None = None) -> Grouped:
+        """Return the bags; the builder is spent.
+
+        Where the bag of each sentence is given (never decreasing, none of them left out), the bags stay as they are:
+        equal pairs are not merged and repeated sentences are kept.
+        """
         head, tail = _column(self._head), _column(self._tail)
         relations = _rows(self._relation, self._num_relations)
-        pair, first = _numbered(_combined(head, tail))
+        if bag_N is None:
+            pair, first = _numbered(_combined(head, tail))
+            kept = _distinct_in_pair(pair, _column(self._text))
+        else:
+            assert len(bag_N) == len(head), "a sentence was left out, or its bag is missing"
+            pair, first, kept = bag_N, np.flatnonzero(np.diff(bag_N, prepend=-1)), np.arange(len(bag_N))
         line_pair, line_relation = np.repeat(pair, relations.length), relations.value
         facts = set(
             zip(head[first][line_pair].tolist(), tail[first][line_pair].tolist(), line_relation.tolist(), strict=True)
         )
-        kept = _distinct_in_pair(pair, _column(self._text))
         order = kept[np.argsort(pair[kept], kind="stable")]
         table = BagTable(
             head_B=head[first],

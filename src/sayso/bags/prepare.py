@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sayso.bags.direct import corpus_form, direct_types, in_form
+from sayso.bags.direct import CorpusForm, corpus_form, direct_types, in_form
 from sayso.bags.entity_type import EntityTypes, count_mentions, finest_types
 from sayso.bags.group import BagBuilder, Grouped
 from sayso.bags.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles, refuse_missing
@@ -48,7 +48,8 @@ class _Preparation:
         train, test = self._read("train"), self._read("test") if self.inputs.test else None
         train = self._without_leakage(train, test)
         parts = self._split(train) | ({"test": test.table} if test else {})
-        direct = self._read_direct(train)
+        form = self._form(train)
+        direct = self._read_direct(form)
         if direct:
             parts["direct"] = self._group("direct", [s._replace(relations=()) for s in direct]).table
         types = self._types(parts["train"], direct)
@@ -105,12 +106,16 @@ class _Preparation:
         self.reports["split"] = _counts(split)
         return {"train": split.train, "validation": split.validation}
 
-    def _read_direct(self, train: Grouped) -> list[Sentence]:
+    def _form(self, train: Grouped) -> CorpusForm:
+        """Return how the corpus writes, which direct sentences and those a model is asked about later must follow."""
+        form = corpus_form(train.table, list(self.vocabulary.words), self.vocabulary.entity_name.values())
+        self.reports["form"] = asdict(form)
+        return form
+
+    def _read_direct(self, form: CorpusForm) -> list[Sentence]:
         """Return the directly supervised sentences, written as the corpus writes."""
         if not self.inputs.direct:
             return []
-        form = corpus_form(train.table, list(self.vocabulary.words), self.vocabulary.entity_name.values())
-        self.reports["direct"] = asdict(form)
         return [in_form(sentence, form) for sentence in self.files.read("direct", None)]
 
     def _types(self, train: BagTable, direct: Sequence[Sentence]) -> EntityTypes:

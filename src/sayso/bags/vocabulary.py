@@ -21,6 +21,20 @@ class Numbering(dict[str, int]):
         return number
 
 
+class ClosedNumbering(Numbering):
+    """A numbering to which nothing is added: what it does not hold is number 0.
+
+    >>> numbers = ClosedNumbering(["<unknown>", "a"])
+    >>> [numbers["b"], numbers["a"], len(numbers)]
+    [0, 1, 2]
+    """
+
+    def __missing__(self, key: str) -> int:
+        """Return the number of the unknown."""
+        del key
+        return 0
+
+
 class Vocabulary:
     """The numberings that all parts of one store share; word 0 is the unknown word."""
 

@@ -11,8 +11,11 @@ import typer
 from sayso import __version__
 from sayso.cli.check import check
 from sayso.cli.entities import app as entities
+from sayso.cli.export import export
 from sayso.cli.invent import invent
+from sayso.cli.predict import predict
 from sayso.cli.prepare import prepare
+from sayso.cli.train import train
 from sayso.cli.vectors import app as vectors
 from sayso.errors import UserError
 
@@ -26,7 +29,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS: dict[str, Callable[..., None]] = {"invent": invent, "check": check, "prepare": prepare}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "invent": invent,
+    "check": check,
+    "prepare": prepare,
+    "train": train,
+    "predict": predict,
+    "export": export,
+}
 """The stages, in the order of the work."""
 
 GROUPS = {"vectors": vectors, "entities": entities}

@@ -5,7 +5,8 @@ from typing import Any
 
 from sayso.corpus.base import BadLineError
 from sayso.corpus.json_line import string
-from sayso.corpus.mention import find_mentions, locate
+from sayso.corpus.mention import find_mentions
+from sayso.naming import locate
 from sayso.records import Mention, Span
 
 

@@ -3,43 +3,8 @@
 from collections.abc import Sequence
 
 from sayso.corpus.base import BadLineError
+from sayso.naming import keep_apart, locate
 from sayso.records import Mention, Span
-
-
-def locate(tokens: Sequence[str], name: str) -> tuple[Span, ...]:
-    """Return every stretch of tokens that is the name, whether its words are joined by `_` or not.
-
-    >>> locate(["from", "el_paso", "to", "san_francisco", "bay"], "san_francisco_bay")
-    (Span(start=3, stop=5),)
-    """
-    num_times = tokens.count(name)
-    if num_times == 1:
-        start = tokens.index(name)
-        return (Span(start, start + 1),)
-    if num_times:
-        return tuple(Span(i, i + 1) for i, token in enumerate(tokens) if token == name)
-    return _locate_words(tokens, name)
-
-
-def _locate_words(tokens: Sequence[str], name: str) -> tuple[Span, ...]:
-    """Return the stretches that spell the name once `_` and the space between tokens count as the same."""
-    wanted = " ".join(name.replace("_", " ").split())
-    text = " ".join(tokens).replace("_", " ")
-    if not wanted or wanted not in text:
-        return ()
-    starts, stops, position = {}, {}, 0
-    for index, token in enumerate(tokens):
-        starts[position] = index
-        stops[position + len(token)] = index + 1
-        position += len(token) + 1
-    spans, position = [], text.find(wanted)
-    while position >= 0:
-        end = position + len(wanted)
-        is_whole = position in starts and end in stops
-        if is_whole:
-            spans.append(Span(starts[position], stops[end]))
-        position = text.find(wanted, end if is_whole else position + 1)
-    return tuple(spans)
 
 
 def find_mentions(tokens: Sequence[str], head: tuple[str, str], tail: tuple[str, str]) -> tuple[Mention, Mention]:
@@ -52,19 +17,11 @@ def find_mentions(tokens: Sequence[str], head: tuple[str, str], tail: tuple[str,
     if not tail_spans:
         raise BadLineError(f"tail mention {tail_name!r} is not in the sentence")
     if len(head_spans) > 1 or len(tail_spans) > 1 or head_spans[0].overlaps(tail_spans[0]):
-        head_spans, tail_spans = keep_apart(head_spans, tail_spans)
+        try:
+            head_spans, tail_spans = keep_apart(head_spans, tail_spans)
+        except ValueError as error:
+            raise BadLineError(str(error)) from None
     return Mention(head_id, head_name, head_spans), Mention(tail_id, tail_name, tail_spans)
-
-
-def keep_apart(head: tuple[Span, ...], tail: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Return the occurrences left when a name inside the other's longer name no longer counts."""
-    if _width(head) >= _width(tail):
-        tail = tuple(span for span in tail if not any(span.overlaps(other) for other in head))
-    else:
-        head = tuple(span for span in head if not any(span.overlaps(other) for other in tail))
-    if not head or not tail:
-        raise BadLineError("head and tail mention are the same words of the sentence")
-    return head, tail
 
 
 def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Mention, Mention]:
@@ -92,7 +49,3 @@ def _with_repeats(tokens: Sequence[str], spans: tuple[Span, ...], taken: tuple[S
                 if not any(span.overlaps(other) for other in (*found, *taken)):
                     found.append(span)
     return tuple(sorted(found))
-
-
-def _width(spans: tuple[Span, ...]) -> int:
-    return max(stop - start for start, stop in spans)

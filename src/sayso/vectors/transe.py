@@ -33,7 +33,7 @@ class TransESettings:
 
     width: int = 100
     epochs: int = 30
-    patience: int = 3
+    patience: int = 5
     """Stop after this many epochs without a better rank of the held-out facts."""
     batch: int = 1024
     num_negatives: int = 512

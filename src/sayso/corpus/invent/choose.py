@@ -87,7 +87,7 @@ class Shortcut:
         return {
             entity: self.relation[entity]
             for entity in shown
-            if (self._random() < self._root) & (entity not in fitting or self._random() < self._share_named(entity))
+            if self._random() < self._root and (entity not in fitting or self._random() < self._share_named(entity))
         }
 
     def _share_named(self, entity: int) -> float:

@@ -14,7 +14,7 @@ class NaturalText(NamedTuple):
 
 
 def capitalised(tokens: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return the tokens, the first with a capital; marks stay marks but for the first, whose name has its own."""
+    """Return the tokens, the first with a capital unless it is the mark of a name."""
     first, *rest = tokens
     return [first if first in names else first[0].upper() + first[1:], *rest]
 

@@ -51,7 +51,9 @@ def make_plan(settings: InventSettings) -> Plan:
     train_counts, test_counts = _counts(settings, "train"), _counts(settings, "test")
     num_train, num_test = len(train_counts.positive), len(test_counts.positive)
     spread = 1 + 3 * settings.name_shortcut  # training shows most entities with one of their several relations
-    world = build_world(num_train + num_test, _rng(settings, "world"), spread)
+    # A corpus of little but NA needs a world in which that many strangers can meet.
+    num_strangers = len(train_counts.na) + len(test_counts.na)
+    world = build_world(max(num_train + num_test, num_strangers // 4), _rng(settings, "world"), spread)
     pairs = related_pairs(world)
     test_share = num_test / (num_train + num_test)
     shortcut = Shortcut(world, pairs, settings.name_shortcut, test_share, _rng(settings, "shortcut"))

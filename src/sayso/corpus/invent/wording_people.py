@@ -10,7 +10,7 @@ from sayso.corpus.invent import relations as r
 STATING: Mapping[str, tuple[str, ...]] = {
     r.BIRTH: (
         "{head} was born in {tail} in {year}",
-        "{head} , who was born in {tail} and left as a child , {did}",
+        "{head} , who was born in {tail} in a storm , {did}",
         "{head} , a native of {tail} , {did}",
         "{tail} is the birthplace of {head}",
         "the {tail} native {head} {did}",

@@ -54,7 +54,7 @@ STATING: Mapping[str, tuple[str, ...]] = {
         "{person} , of {tail} , {head} , {did}",
         "parts of {head} , {tail} among them , were cut off by snow",
         "{tail} , which lies within {head} , {saw}",
-        "{head} stretches from {tail} in the {compass} to the sea",
+        "{head} stretches from {tail} , in its {compass} part , to the sea",
         "elsewhere in {head} , {tail} {saw}",
         "{head} 's {tail} {saw}",
         "travelers to {head} are sent first to {tail} , in its {compass} corner",

@@ -1,0 +1,164 @@
+"""Writes docs/results.md from the committed lines in results/: no figure on that page was typed by hand."""
+
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "results.md"
+Row = dict[str, Any]
+
+ORDER = ["", "+F", "+FE", "+LD", "+F+LD"]
+# An independent plain implementation's full test AP x100 (one seed, 15 epochs): a floor, never tuned against.
+FLOOR = {
+    "CNNs+ATT": 63.6,
+    "CNNs+ATT+F": 62.8,
+    "CNNs+ATT+FE": 75.4,
+    "CNNs+ATT+LD": 65.0,
+    "CNNs+ATT+F+LD": 61.2,
+    "DirectSup": 45.3,
+    "DirectSup+F": 42.8,
+    "DirectSup+FE": 49.0,
+    "DirectSup+F+LD": 47.0,
+    "CNNs+ATT+E": 67.4,
+    "CNNs+ATT+F+E": 72.0,
+    "CNNs+ATT+FE+E": 74.9,
+    "CNNs+ATT+LD+E": 69.3,
+    "CNNs+ATT+F+LD+E": 71.5,
+    "DirectSup+E": 71.6,
+    "DirectSup+F+E": 70.3,
+    "DirectSup+FE+E": 70.7,
+    "DirectSup+F+LD+E": 71.6,
+}
+PAPER = {
+    "CNNs+ATT": 25.1,
+    "DirectSup": 26.4,
+    "DirectSup+E": 28.1,
+    "CNNs+ATT+F": 26.1,
+    "CNNs+ATT+F+E": 31.5,
+    "DirectSup+F": 26.9,
+    "DirectSup+F+E": 33.3,
+    "CNNs+ATT+FE": 27.4,
+    "CNNs+ATT+FE+E": 33.1,
+    "DirectSup+FE": 27.6,
+    "DirectSup+FE+E": 33.4,
+    "CNNs+ATT+LD": 27.1,
+    "CNNs+ATT+LD+E": 33.6,
+    "CNNs+ATT+F+LD": 27.7,
+    "CNNs+ATT+F+LD+E": 33.9,
+    "DirectSup+F+LD": 27.8,
+    "DirectSup+F+LD+E": 34.1,
+}
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the runs of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def spread(values: Iterable[float]) -> str:
+    """Return mean ± standard deviation of values between 0 and 1, times 100."""
+    scaled = [100 * value for value in values]
+    sd = statistics.stdev(scaled) if len(scaled) > 1 else float("nan")
+    return f"{statistics.mean(scaled):.1f} ± {sd:.1f}"
+
+
+def by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """Return the rows in groups, in order of first appearance."""
+    groups: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    return dict(groups)
+
+
+def variants_in_order(names: Iterable[str]) -> list[str]:
+    """Return the variants as the paper lists them: without +E first, CNNs+ATT before DirectSup."""
+
+    def rank(name: str) -> tuple[bool, bool, int]:
+        base = name.removesuffix("+E") if name.endswith("+E") and not name.endswith("+FE") else name
+        rest = base.removeprefix("CNNs+ATT").removeprefix("DirectSup")
+        return base != name, base.startswith("DirectSup"), ORDER.index(rest) if rest in ORDER else len(ORDER)
+
+    return sorted(names, key=rank)
+
+
+def variant_table(rows: list[Row]) -> list[str]:
+    """Return a table of all variants: test AP and AUC@0.4, validation AP, and the floor and the paper beside them."""
+    lines = [
+        "| variant | seeds | test AP | floor | test AUC@0.4 | paper's AUC@0.4 (other data) | P@100 | validation AP |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    groups = by(rows, lambda row: row["variant"])
+    for name in variants_in_order(groups):
+        runs = groups[name]
+        lines.append(
+            f"| {name} | {len(runs)} | {spread(row['test']['average_precision'] for row in runs)}"
+            f" | {FLOOR.get(name, '–')} | {spread(row['test']['area_up_to_recall_0_4'] for row in runs)}"
+            f" | {PAPER.get(name, '–')} | {spread(row['test']['precision_at_100'] for row in runs)}"
+            f" | {spread(row['validation']['average_precision'] for row in runs)} |"
+        )
+    return lines
+
+
+def floor_lines(rows: list[Row]) -> list[str]:
+    """Return a line for each variant whose mean lies more than two standard deviations below the floor."""
+    lines = []
+    for name, runs in by(rows, lambda row: row["variant"]).items():
+        values = [100 * row["test"]["average_precision"] for row in runs]
+        if name in FLOOR and len(values) > 1:
+            mean, sd = statistics.mean(values), statistics.stdev(values)
+            if mean < FLOOR[name] - 2 * sd:
+                lines.append(
+                    f"- {name}: {mean:.1f} lies more than two standard deviations ({sd:.1f}) below {FLOOR[name]}."
+                )
+    return lines or ["- No variant's mean lies more than two standard deviations below the floor."]
+
+
+def validation_table(rows: list[Row]) -> list[str]:
+    """Return what settings gave on validation: how the defaults were chosen."""
+    lines = ["| variant | change | seeds | validation AUC@0.4 | validation AP |", "|---|---|---|---|---|"]
+    groups = by(rows, lambda row: (row["variant"], ", ".join(row["changes"]) or "as shipped"))
+    for (variant, change), runs in sorted(groups.items()):
+        lines.append(
+            f"| {variant} | {change} | {len(runs)}"
+            f" | {spread(row['validation']['area_up_to_recall_0_4'] for row in runs)}"
+            f" | {spread(row['validation']['average_precision'] for row in runs)} |"
+        )
+    return lines
+
+
+def section(path: Path) -> list[str]:
+    """Return the part of the page for one file of results, as its first line asks."""
+    head, *rows = read_rows(path)
+    lines = [f"## {head['title']}", "", *head["text"], ""]
+    tables = {"variants": variant_table, "validation": validation_table}
+    lines += tables[head["table"]](rows)
+    seeds = sorted({row["seed"] for row in rows})
+    devices = ", ".join(sorted({row["device"] for row in rows}))
+    lines += [
+        "",
+        f"Data: {', '.join(sorted({row['data'] for row in rows}))} (store"
+        f" {', '.join(sorted({row['data_fingerprint'] for row in rows}))}); seeds {', '.join(map(str, seeds))};"
+        f" {len(rows)} runs, {sum(row['seconds'] for row in rows):,.0f} s of training together, on {devices}.",
+        f"From `results/{path.name}`; all figures x100, mean ± standard deviation over seeds.",
+        "",
+    ]
+    if head["table"] == "variants" and head.get("has_floor"):
+        lines += [*floor_lines(rows), ""]
+    return lines
+
+
+def page() -> str:
+    """Return the whole page."""
+    lines = ["# Results", "", "Made from the committed files in `results/` by `make docs`; nothing here is typed.", ""]
+    for path in sorted((ROOT / "results").glob("*.jsonl")):
+        lines += section(path)
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"wrote {PAGE}")

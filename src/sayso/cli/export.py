@@ -1,0 +1,28 @@
+"""`sayso export`: a trained model as an ONNX file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sayso.cli.console import remark
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    out: Annotated[Path, typer.Option(help="ONNX file to write.")],
+) -> None:
+    """Write a model as ONNX, for programs without torch, and check it against torch.
+
+    The file takes numbered tokens and bags and gives logits; docs/library.md names its inputs. Needs the extra `onnx`.
+
+    Example: `sayso export runs/demo --out demo.onnx`
+    """
+    from sayso.integrations.onnx import export_onnx
+    from sayso.library import load
+
+    model = load(run)
+    remark("exporting, which takes some seconds")
+    error = export_onnx(model, out)
+    print(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
+    remark(f"wrote {out} ({out.stat().st_size:,} bytes); next: docs/library.md says how to call it")

@@ -1,0 +1,111 @@
+"""`sayso predict`: what a trained model finds in a file of sentences."""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.console import print_table, remark, stages
+
+if TYPE_CHECKING:
+    from sayso.corpus.read import Tally
+    from sayso.library import CorpusScores, Fact, Model
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sentences in any form, plain or gzip; - is stdin.")],
+    out: Annotated[Path | None, typer.Option(help="File to write the facts to, as JSON lines.")] = None,
+    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Leave out facts less probable than this.")] = 0.5,
+    top: Annotated[int | None, typer.Option(min=1, help="Give at most this many facts, the most probable.")] = None,
+    types: Annotated[Path | None, typer.Option(help="Entity types, for entities the model does not know.")] = None,
+    form: Annotated[str, typer.Option(help="Form of the file; auto looks at the first lines.")] = "auto",
+    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is predicted.")] = 0.001,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON lines.")] = False,
+) -> None:
+    """Find facts in a file: sentences are grouped by pair, and each pair is judged by all of its sentences.
+
+    Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
+    """
+    from sayso.corpus.entity_type import read_entity_types
+    from sayso.corpus.read import Tally, refuse_unknown_form
+    from sayso.library import load
+    from sayso.train.device import choose_device
+
+    refuse_unknown_form(form)
+    typed = read_entity_types(types) if types else {}
+    model = load(run, str(choose_device(device)))
+    tally = Tally(file, form)
+    with _warnings_as_remarks():
+        scores = _score(model, tally, typed, max_bad)
+    facts = scores.facts(threshold, top)
+    _remark_on(scores, tally, facts, threshold)
+    if out is not None:
+        _write(out, facts)
+        remark(f"wrote {out}: {len(facts):,} facts; next: less {out}")
+    elif as_json:
+        for fact in facts:
+            print(_line(fact))
+    else:
+        rows = [[f"{f.head_name}  {f.relation}  {f.tail_name}", f"{f.probability:.3f}", f.num_sentences] for f in facts]
+        print_table(f"{model.variant}: {len(facts):,} facts", ["fact", "probability", "sentences"], rows)
+
+
+def _score(model: "Model", tally: "Tally", types: dict[str, tuple[str, ...]], max_bad: float) -> "CorpusScores":
+    from sayso.corpus.read import read_sentences
+    from sayso.records import Sentence
+
+    path = tally.path
+    size = path.stat().st_size if path.is_file() else 0
+    with stages() as show:
+
+        def sentences() -> Iterator[Sentence]:
+            yield from read_sentences(path, tally, None, lambda done: show(f"reading {path}", done, size))
+            tally.refuse_too_many_bad(max_bad)
+            show("predicting", 0, 0)
+
+        return model.predict_corpus(sentences(), types)
+
+
+def _remark_on(scores: "CorpusScores", tally: "Tally", facts: "list[Fact]", threshold: float) -> None:
+    taken = scores.taken
+    remark(f"{tally.num_good:,} sentences of {scores.num_pairs:,} pairs, {taken.num_repeated:,} repeated ones left out")
+    if taken.num_too_far_apart:
+        remark(f"{taken.num_too_far_apart:,} sentences left out: their mentions are too far apart")
+    if tally.num_bad:
+        remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
+    if not facts and scores.num_pairs:
+        best = float(scores.probability_BR.max())
+        remark(f"no fact reaches {threshold:g}; the most probable has {best:.3f}: try a lower --threshold")
+
+
+def _write(path: Path, facts: "list[Fact]") -> None:
+    from sayso.atomic import atomic_file
+
+    with atomic_file(path) as file:
+        file.writelines(_line(fact) + "\n" for fact in facts)
+
+
+def _line(fact: "Fact") -> str:
+    return json.dumps(fact._asdict(), ensure_ascii=False)
+
+
+@contextmanager
+def _warnings_as_remarks() -> Iterator[None]:
+    """Show what the library logs as remarks while the block runs."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            remark(record.getMessage())
+
+    logger, handler = logging.getLogger("sayso"), Handler(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,141 @@
+"""`sayso train`: a config and a store to a trained model in a run folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.epochs import EpochDisplay, shown_epochs
+from sayso.errors import UserError
+
+if TYPE_CHECKING:
+    from sayso.train.config import RunConfig
+    from sayso.train.seeds import SeedRun
+
+
+class Device(StrEnum):
+    """Where to compute."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a TOML file as in configs/.")],
+    data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`.")],
+    out: Annotated[Path, typer.Option(metavar="RUN", help="Folder of the run.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")
+    ] = False,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Train so many, with the config's seed and those after it, in RUN/seed-N.")
+    ] = 1,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting; may be repeated.")
+    ] = None,
+    device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Train a model and keep its best epoch by validation AUC@0.4.
+
+    After every epoch the state is on disk: a run that was killed goes on with `--resume` and ends with the same
+    weights. Under torchrun, each process works on a part of every batch.
+
+    Example: `sayso train configs/cnns_att_f_ld.toml --data stores/nyt --out runs/cnns_att_f_ld --seeds 3`
+    """
+    from sayso.train.config import load_config
+
+    with _only_first_speaks(), shown_epochs() as display:
+        settings = load_config(config, changes or ())
+        try:
+            runs = _train(settings, data, out, seeds, device.value, resume, display)
+        except KeyboardInterrupt:
+            _say_interrupted(display.folder or out)
+            raise typer.Exit(130) from None
+    if _is_first():
+        _report(settings, runs, as_json)
+        say_next(str(out), f"sayso predict {runs[0].folder} FILE")
+
+
+def _train(
+    config: "RunConfig", data: Path, out: Path, num_seeds: int, device: str, resume: bool, display: EpochDisplay
+) -> "list[SeedRun]":
+    from sayso.train.config import load_config
+    from sayso.train.folder import CONFIG
+    from sayso.train.run import Watchers, train
+    from sayso.train.seeds import SeedRun, train_seeds
+
+    watchers = display.watchers() if _is_first() else Watchers()
+
+    def say_skipped(run: SeedRun) -> None:
+        if _is_first():
+            remark(f"{run.folder}: has ended already, at epoch {run.standing.epoch}")
+
+    if num_seeds > 1:
+        return train_seeds(config, data, out, num_seeds, device, resume, watchers, say_skipped)
+    standing = train(config, data, out, device, resume, watchers)
+    # A seed that was drawn stands in the run's own settings.
+    return [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, standing=standing)]
+
+
+def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
+    from sayso.train.seeds import summarise
+
+    summary = summarise(runs)
+    rows: list[dict[str, Any]] = [
+        {
+            "seed": run.seed,
+            "folder": str(run.folder),
+            "epochs": run.standing.epoch,
+            "best_epoch": run.standing.best_epoch,
+            "seconds": run.standing.seconds,
+            **run.figures(),
+        }
+        for run in runs
+    ]
+    if as_json:
+        print_json({"variant": config.variant, "runs": rows, "validation": summary})
+        return
+    figures = list(summary)
+    table: list[list[object]] = [
+        [str(row["seed"]), row["epochs"], row["best_epoch"], *(f"{row[name]:.4f}" for name in figures)] for row in rows
+    ]
+    if len(runs) > 1:
+        values = [f"{value['mean']:.4f} ± {value['standard_deviation']:.4f}" for value in summary.values()]
+        table.append(["mean ± sd", None, None, *values])
+    print_table(
+        f"{config.variant}, validation", ["seed", "epochs", "best epoch", "AUC@0.4", "average precision"], table
+    )
+
+
+def _say_interrupted(folder: Path) -> None:
+    from sayso.train.folder import STATE
+    from sayso.train.state import num_epochs_kept
+
+    if not _is_first():
+        return
+    epoch = num_epochs_kept(folder / STATE)
+    kept = f"the state after epoch {epoch} is in {folder}: the same command with --resume goes on"
+    remark(f"sayso: interrupted; {kept if epoch else 'no epoch had ended, nothing is kept'}")
+
+
+def _is_first() -> bool:
+    """Say whether this is the first of the processes that torchrun started, or the only one."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+@contextmanager
+def _only_first_speaks() -> Iterator[None]:
+    """Let only the first process print what the user can repair; all have the same complaint."""
+    try:
+        yield
+    except UserError:
+        if _is_first():
+            raise
+        raise typer.Exit(2) from None

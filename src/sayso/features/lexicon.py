@@ -1,0 +1,108 @@
+"""What a trained model knows by name: the words that have a vector, and the entities with their types.
+
+Shapes: V words, E entities of the model, L entities that somebody asks about.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sayso.bags.direct import CorpusForm, in_form
+from sayso.bags.vocabulary import ClosedNumbering
+from sayso.features.present import Appearance
+from sayso.records import Sentence, sentence_key
+
+TypesById = Mapping[str, str | Sequence[str]]
+"""An entity's id (or its name) to its type or types."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """How the model sees L entities: their number (-1: unknown) and type.
+
+    `num_unknown` have no entity vector; `num_untyped` of those have no type either and count as `/other`.
+    """
+
+    number_L: np.ndarray
+    type_L: np.ndarray
+    num_unknown: int
+    num_untyped: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lexicon:
+    """A model's V words (word 0 is the unknown one), its entities and types, and how it wants sentences written."""
+
+    words: list[str]
+    entity_ids: list[str]
+    entity_names: list[str]
+    type_E: np.ndarray
+    types: list[str]
+    form: CorpusForm
+    mentions: Appearance
+    max_tokens: int
+
+    @cached_property
+    def numbering(self) -> ClosedNumbering:
+        """The number of each word."""
+        return ClosedNumbering(self.words)
+
+    def rewrite(self, sentence: Sentence) -> Sentence:
+        """Return the sentence as the model's corpus writes; a name that joined would be unknown stays apart."""
+        written = in_form(sentence, self.form, self.numbering)
+        # The entities keep the names by which they were given, which people read and entities are known by.
+        head, tail = written.head._replace(name=sentence.head.name), written.tail._replace(name=sentence.tail.name)
+        return written._replace(head=head, tail=tail)
+
+    def recognise(self, entity_ids: Sequence[str], names: Sequence[str], types: TypesById) -> Recognised:
+        """Return how the model sees entities: known by id, else by name (of several the first), else unknown.
+
+        Types that are given count more than the model's own.
+        """
+        number_L = np.array([self._number(*entity) for entity in zip(entity_ids, names, strict=True)], np.int64)
+        type_L = np.where(number_L >= 0, np.append(self.type_E, 0)[number_L], 0)
+        for index, (entity_id, name) in enumerate(zip(entity_ids, names, strict=True)):
+            given = types.get(entity_id) or types.get(name) or ()
+            type_L[index] = self._finest((given,) if isinstance(given, str) else given) or type_L[index]
+        is_unknown_L = number_L < 0
+        return Recognised(
+            number_L=number_L,
+            type_L=type_L,
+            num_unknown=int(is_unknown_L.sum()),
+            num_untyped=int((is_unknown_L & (type_L == 0)).sum()),
+        )
+
+    def _number(self, entity_id: str, name: str) -> int:
+        number = self._by_id.get(entity_id)
+        return self._by_name.get(self._name_key(name), -1) if number is None else number
+
+    def _finest(self, kinds: Sequence[str]) -> int:
+        """Return the finest type that the model knows, of these and those above them; 0 where it knows none."""
+        known = []
+        for kind in kinds:
+            while kind and kind not in self._type_number:
+                kind = kind.rpartition("/")[0]
+            known += [kind] if kind else []
+        return self._type_number[max(known, key=lambda kind: kind.count("/"))] if known else 0
+
+    def _name_key(self, name: str) -> str:
+        key = sentence_key(name)
+        return key.lower() if self.form.is_lower else key
+
+    @cached_property
+    def _by_id(self) -> dict[str, int]:
+        return {entity_id: number for number, entity_id in enumerate(self.entity_ids)}
+
+    @cached_property
+    def _by_name(self) -> dict[str, int]:
+        numbers: dict[str, int] = {}
+        for number, name in enumerate(self.entity_names):
+            if name:
+                numbers.setdefault(self._name_key(name), number)
+        return numbers
+
+    @cached_property
+    def _type_number(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.types)}

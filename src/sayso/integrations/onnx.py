@@ -1,0 +1,147 @@
+"""A trained model as one ONNX file, for programs without torch: tokens and bags in, logits out."""
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sayso import __version__
+from sayso.atomic import atomic_file
+from sayso.errors import MissingExtraError, UserError
+from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
+from sayso.integrations.onnx_graph import FlatExtractor
+from sayso.library import Model
+from sayso.model.extractor import Extractor
+
+TOLERANCE = 1e-4
+OPSET = 18
+INPUTS = ("token_T", "head_distance_T", "tail_distance_T", "piece_T", "start_S1", "bag_S", "head_B", "tail_B")
+"""What the file takes, all of them int64: columns of a `SentenceBatch`, then of a `BagIndex`."""
+OUTPUT = "logit_BR"
+
+_TRIED_SIZES = ((1,), (9,), (1, 1, 1), (3, 1, 12, 2), (40, 1, 5))
+
+
+def export_onnx(model: Model, path: Path) -> float:
+    """Write the model as an ONNX file and return the largest difference to torch found on random batches.
+
+    A difference above 1e-4 is an error, and nothing is written.
+    """
+    onnx, onnxruntime = _libraries()
+    extractor = model.parts.extractor.eval()
+    if next(extractor.parameters()).device.type != "cpu":
+        raise ValueError("a model is exported from the CPU: load it there")
+    proto = _traced(extractor)
+    about = {"variant": model.variant, "relations": json.dumps(model.relations), "sayso": __version__}
+    onnx.helper.set_model_props(proto, about)
+    content = proto.SerializeToString()
+    error = measured_error(extractor, onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"]))
+    if not error <= TOLERANCE:
+        raise UserError(
+            f"{path}: the ONNX form differs from torch by {error:.1e}, more than {TOLERANCE:g}: not written"
+        )
+    with atomic_file(path, "wb") as file:
+        file.write(content)
+    return error
+
+
+def measured_error(extractor: Extractor, session: Any) -> float:
+    """Return the largest difference between torch's logits and the session's on random batches of several sizes."""
+    errors = []
+    for seed, sizes in enumerate(_TRIED_SIZES):
+        batch = random_batch(extractor, sizes, seed)
+        with torch.no_grad():
+            expected = extractor(batch).numpy()
+        values = {name: value.numpy() for name, value in zip(INPUTS, inputs_of(batch), strict=True)}
+        (found,) = session.run([OUTPUT], values)
+        errors.append(float(np.abs(found - expected).max()))
+    return max(errors)
+
+
+def inputs_of(batch: BagBatch) -> tuple[Tensor, ...]:
+    """Return the tensors of a batch in the order of `INPUTS`."""
+    sentences, bags = batch.sentences, batch.bags
+    columns = (sentences.token_T, sentences.head_distance_T, sentences.tail_distance_T, sentences.piece_T)
+    return *columns, sentences.start_S1, bags.bag_N, bags.head_B, bags.tail_B
+
+
+def random_batch(extractor: Extractor, sizes: tuple[int, ...], seed: int) -> BagBatch:
+    """Return bags of these sizes whose sentences have 1 to 30 tokens, all drawn."""
+    rng = np.random.default_rng(seed)
+    length_S = rng.integers(1, 31, sum(sizes))
+    num_tokens, num_bags = int(length_S.sum()), len(sizes)
+    num_rows = len(extractor.embedding.word_VW) + len(extractor.embedding.type_KW)
+    num_entities = len(extractor.scorer.entity.entity_EV) if extractor.scorer.entity is not None else 1
+    pieces = [np.sort(rng.integers(0, 3, length)) for length in length_S]
+
+    def drawn(low: int, high: int, size: int) -> Tensor:
+        return torch.from_numpy(rng.integers(low, high, size))
+
+    return BagBatch(
+        sentences=SentenceBatch(
+            token_T=drawn(0, num_rows, num_tokens),
+            head_distance_T=drawn(-60, 61, num_tokens),
+            tail_distance_T=drawn(-60, 61, num_tokens),
+            piece_T=torch.from_numpy(np.concatenate(pieces)),
+            start_S1=torch.from_numpy(np.append(0, length_S.cumsum())),
+        ),
+        bags=BagIndex(
+            bag_N=torch.from_numpy(np.repeat(np.arange(num_bags), sizes)),
+            head_B=drawn(0, num_entities, num_bags),
+            tail_B=drawn(0, num_entities, num_bags),
+        ),
+        label_BR=torch.zeros(num_bags, len(extractor.scorer.bias_R)),
+        distractor_bag_M=torch.zeros(0, dtype=torch.long),
+        distractor_relation_M=torch.zeros(0, dtype=torch.long),
+        target_S=torch.full((len(length_S),), torch.nan),
+    )
+
+
+def _traced(extractor: Extractor) -> Any:
+    # Sizes other than 0 and 1, which tracing would take for constants; all of them are free in the file.
+    batch = random_batch(extractor, (2, 3, 4), seed=0)
+    free = {0: torch.export.Dim.AUTO}
+    with torch.no_grad(), _quiet():
+        program = torch.onnx.export(
+            FlatExtractor(extractor).eval(),
+            inputs_of(batch),
+            dynamo=True,
+            input_names=INPUTS,
+            output_names=(OUTPUT,),
+            dynamic_shapes=tuple(free for _ in INPUTS),
+            opset_version=OPSET,
+            verbose=False,
+        )
+    assert program is not None
+    return program.model_proto
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporter from telling about other people's libraries while the block runs."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import onnx
+        import onnxruntime
+        import onnxscript  # noqa: F401 - the exporter needs it
+    except ImportError as error:
+        raise MissingExtraError("ONNX export", "onnx") from error
+    return onnx, onnxruntime

@@ -1,0 +1,139 @@
+"""The extractor's forward path in operations that ONNX has: no gradients, no loops over bags, one table of tokens.
+
+The weights are the extractor's own. Shapes: S sentences (all of them sentences of bags), T tokens of the sentences end
+to end, B bags, R relations, D width of a sentence vector, F filters, G groups of windows.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sayso.errors import UserError
+from sayso.features.batch import BagIndex, SentenceBatch
+from sayso.model.aggregators.attention import Attention
+from sayso.model.aggregators.direct import Direct
+from sayso.model.encoders.cnn import CnnEncoder
+from sayso.model.encoders.pcnn import NUM_PIECES, PcnnEncoder
+from sayso.model.extractor import Extractor
+from sayso.model.ragged import bag_max, bag_softmax, bag_sum
+from sayso.model.relation import RelationScorer
+
+Forms = Mapping[type[nn.Module], Callable[..., Tensor]]
+
+
+class Rows(NamedTuple):
+    """The tokens' vectors, which sentence each is in, where, and how long that sentence is."""
+
+    row_TD: Tensor
+    sentence_T: Tensor
+    place_T: Tensor
+    length_T: Tensor
+
+
+class FlatExtractor(nn.Module):
+    """Computes the extractor's logits from plain tensors, of any sizes."""
+
+    token_table: Tensor
+
+    def __init__(self, extractor: Extractor) -> None:
+        super().__init__()
+        self.encoder, self.aggregator, self.scorer = extractor.encoder, extractor.aggregator, extractor.scorer
+        self.register_buffer("token_table", torch.cat([extractor.embedding.word_VW, extractor.embedding.type_KW]))
+        self._encode = _form_of(_ENCODERS, extractor.encoder)
+        self._aggregate = _form_of(_AGGREGATORS, extractor.aggregator)
+
+    def forward(
+        self,
+        token_T: Tensor,
+        head_distance_T: Tensor,
+        tail_distance_T: Tensor,
+        piece_T: Tensor,
+        start_S1: Tensor,
+        bag_S: Tensor,
+        head_B: Tensor,
+        tail_B: Tensor,
+    ) -> Tensor:
+        """Return logit_BR."""
+        sentences = SentenceBatch(
+            token_T=token_T,
+            head_distance_T=head_distance_T,
+            tail_distance_T=tail_distance_T,
+            piece_T=piece_T,
+            start_S1=start_S1,
+        )
+        bags = BagIndex(bag_N=bag_S, head_B=head_B, tail_B=tail_B)
+        vector_SD = self._encode(self.encoder, self.token_table, sentences)
+        return self._aggregate(self.aggregator, vector_SD, bags, self.scorer)
+
+
+def _encode_cnn(encoder: CnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> Tensor:
+    rows = _rows(encoder, token_table, sentences)
+    scores = []
+    for weight in encoder.convolution.weights:
+        is_window_T = rows.place_T <= (rows.length_T - len(weight)).clamp(min=0)
+        scores.append(_window_scores(rows, weight).masked_fill(~is_window_T[:, None], -torch.inf))
+    peak_SF = bag_max(torch.cat(scores, 1), rows.sentence_T, sentences.num_sentences)
+    vector_SD: Tensor = encoder.projection((peak_SF + encoder.bias_F).relu()).relu()
+    return vector_SD
+
+
+def _encode_pcnn(encoder: PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> Tensor:
+    rows = _rows(encoder, token_table, sentences)
+    (weight,) = encoder.convolution.weights
+    score_TF = _window_scores(rows, weight, before=(len(weight) - 1) // 2)
+    group_T = NUM_PIECES * rows.sentence_T + sentences.piece_T
+    peak_GF = bag_max(score_TF, group_T, NUM_PIECES * sentences.num_sentences)
+    is_empty_GF = peak_GF == -torch.inf
+    piece_GF = (peak_GF.masked_fill(is_empty_GF, 0.0) + encoder.bias_F).tanh().masked_fill(is_empty_GF, 0.0)
+    vector_SD: Tensor = encoder.projection(piece_GF.reshape(-1, NUM_PIECES * piece_GF.shape[1])).relu()
+    return vector_SD
+
+
+def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> Rows:
+    position_TP = encoder.convolution.position(sentences)
+    row_TD = torch.cat([nn.functional.embedding(sentences.token_T, token_table), position_TP], 1)
+    # Every sentence but the first adds one at its first token; the running sum is the sentence's number.
+    is_start_T = torch.zeros_like(sentences.token_T)
+    is_start_T = is_start_T.scatter_add(0, sentences.start_S1[1:-1], torch.ones_like(sentences.start_S1[1:-1]))
+    sentence_T = is_start_T.cumsum(0)
+    place_T = torch.arange(sentences.token_T.shape[0]) - sentences.start_S1[sentence_T]
+    return Rows(row_TD, sentence_T, place_T, sentences.length_S[sentence_T])
+
+
+def _window_scores(rows: Rows, weight: Tensor, before: int = 0) -> Tensor:
+    """Return each filter's value at the window that starts `before` tokens before each token, zeros beyond the ends."""
+    total_TF = torch.zeros(1)
+    place_T = torch.arange(rows.row_TD.shape[0])
+    for tap, tap_FD in enumerate(weight):
+        shift = tap - before
+        index_T = (place_T + shift).clamp(min=0).minimum(place_T[-1])
+        is_in_T = (rows.place_T + shift >= 0) & (rows.place_T + shift < rows.length_T)
+        total_TF = total_TF + (rows.row_TD @ tap_FD.T)[index_T] * is_in_T[:, None]
+    return total_TF
+
+
+def _attend(aggregator: Attention, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+    weight_SR = bag_softmax(aggregator.attend(vector_SD), bags.bag_N, bags.num_bags)
+    if scorer.entity is None:
+        return scorer.score_mixed(vector_SD, weight_SR, bags)
+    text_SD = scorer.entity.project_text(vector_SD)
+    text_BRD = bag_sum(weight_SR[:, :, None] * text_SD[:, None], bags.bag_N, bags.num_bags)
+    state_BRD = (text_BRD + scorer.entity.project_pair(bags)[:, None]).relu()
+    return (state_BRD * scorer.relation_RD).sum(2) + scorer.bias_R
+
+
+def _pool(aggregator: Direct, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+    return aggregator(vector_SD, bags, scorer)  # type: ignore[no-any-return]
+
+
+_ENCODERS: Forms = {CnnEncoder: _encode_cnn, PcnnEncoder: _encode_pcnn}
+_AGGREGATORS: Forms = {Attention: _attend, Direct: _pool}
+
+
+def _form_of(forms: Forms, module: nn.Module) -> Callable[..., Tensor]:
+    if type(module) not in forms:
+        known = ", ".join(kind.__name__ for kind in forms)
+        raise UserError(f"{type(module).__name__} has no ONNX form yet; these have: {known}")
+    return forms[type(module)]

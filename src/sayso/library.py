@@ -1,0 +1,202 @@
+"""A trained model as Python sees it: load it, ask it about bags of one's own, keep it.
+
+Shapes: B bags, R relations.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+import torch
+
+from sayso.features.intake import Intake, Taken
+from sayso.features.lexicon import TypesById
+from sayso.metrics.precision_recall import average_precision, precision_recall_curve
+from sayso.model.checkpoint import ModelParts, load_model, save_model
+from sayso.model.predict import predict_logits
+from sayso.records import Bag, Prediction, Sentence
+
+_log = logging.getLogger(__name__)
+
+
+class Fact(NamedTuple):
+    """A fact that a model finds in a corpus, with the names and the number of sentences it was judged by."""
+
+    head: str
+    head_name: str
+    tail: str
+    tail_name: str
+    relation: str
+    probability: float
+    num_sentences: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusScores:
+    """What a model says about the pairs of a corpus; sentences whose mentions are too far apart were left out."""
+
+    taken: Taken
+    probability_BR: np.ndarray
+    relations: tuple[str, ...]
+
+    @property
+    def num_pairs(self) -> int:
+        """B."""
+        return len(self.probability_BR)
+
+    def facts(self, threshold: float = 0.5, top: int | None = None) -> list[Fact]:
+        """Return the facts of at least this probability, most probable first, at most `top` of them."""
+        flat = self.probability_BR.ravel()
+        found = np.flatnonzero(flat >= threshold)
+        order = found[np.argsort(-flat[found], kind="stable")][:top]
+        return [self._fact(*divmod(index, len(self.relations))) for index in order.tolist()]
+
+    def _fact(self, bag: int, relation: int) -> Fact:
+        taken = self.taken
+        head, tail = int(taken.head_B[bag]), int(taken.tail_B[bag])
+        return Fact(
+            head=taken.entity_ids[head],
+            head_name=taken.names[head],
+            tail=taken.entity_ids[tail],
+            tail_name=taken.names[tail],
+            relation=self.relations[relation],
+            probability=float(self.probability_BR[bag, relation]),
+            num_sentences=int(taken.part.table.size_B[bag]),
+        )
+
+
+class Model:
+    """A trained model, in the manners of scikit-learn: `predict`, `predict_proba`, `score`.
+
+    `types` gives types for entities, by id or by name; it counts more than what the model knows of them.
+    """
+
+    def __init__(self, parts: ModelParts) -> None:
+        self.parts = parts
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, device: str = "cpu") -> Self:
+        """Return the model of a model folder, or of a run's."""
+        parts = load_model(Path(folder))
+        parts.extractor.to(device)
+        return cls(parts)
+
+    def save_pretrained(self, folder: str | Path, overwrite: bool = False) -> None:
+        """Write the model as a folder, whole or not at all."""
+        save_model(Path(folder), self.parts, overwrite)
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The names of the relations, in the order of the columns of `predict_proba`."""
+        return tuple(relation.name for relation in self.parts.relations)
+
+    @property
+    def variant(self) -> str:
+        """The paper's name of the variant, such as `CNNs+ATT+F`."""
+        return self.parts.variant
+
+    def __repr__(self) -> str:
+        """Return the variant and how many relations it knows."""
+        return f"<sayso.Model {self.variant}: {len(self.parts.relations)} relations>"
+
+    def predict_proba(self, bags: Sequence[Bag], types: TypesById | None = None) -> np.ndarray:
+        """Return probability_BR, one row per bag in the order given, one column per relation.
+
+        A bag without sentences, or a sentence that cannot be read, is a `ValueError`.
+        """
+        return self._probabilities(self._take_bags(bags, types or {}))
+
+    def predict(
+        self, bags: Sequence[Bag], threshold: float = 0.5, types: TypesById | None = None
+    ) -> list[list[Prediction]]:
+        """Return for each bag the relations of at least this probability, most probable first."""
+        probability_BR = self.predict_proba(bags, types)
+        names = self.relations
+        return [
+            [
+                Prediction(bag.head_id, bag.tail_id, names[k], float(row[k]))
+                for k in np.argsort(-row, kind="stable").tolist()
+                if row[k] >= threshold
+            ]
+            for bag, row in zip(bags, probability_BR, strict=True)
+        ]
+
+    def score(self, bags: Sequence[Bag], types: TypesById | None = None) -> float:
+        """Return the average precision over all (bag, relation) against the bags' own relations.
+
+        Not a number where no bag has a relation. A relation that the model does not know is a `ValueError`.
+        """
+        column = {name: number for number, name in enumerate(self.relations)}
+        label_BR = np.zeros((len(bags), len(column)), bool)
+        for row, bag in enumerate(bags):
+            for name in bag.relations:
+                if name not in column:
+                    raise ValueError(f"bag {row + 1}: relation {name!r} is none of the model's {len(column)}")
+                label_BR[row, column[name]] = True
+        return average_precision(precision_recall_curve(self.predict_proba(bags, types), label_BR))
+
+    def predict_corpus(self, sentences: Iterable[Sentence], types: TypesById | None = None) -> CorpusScores:
+        """Return what the model says about all pairs of a corpus, every sentence of a pair counted once."""
+        intake = Intake(self.parts.lexicon)
+        for sentence in sentences:
+            intake.add(sentence)
+        taken = intake.finish(len(self.parts.relations), types or {})
+        return CorpusScores(taken=taken, probability_BR=self._probabilities(taken), relations=self.relations)
+
+    def _take_bags(self, bags: Sequence[Bag], types: TypesById) -> Taken:
+        intake = Intake(self.parts.lexicon)
+        for number, bag in enumerate(bags, 1):
+            where = f"bag {number} ({bag.head_id}, {bag.tail_id})"
+            if not bag.sentences:
+                raise ValueError(f"{where} has no sentences")
+            for place, sentence in enumerate(bag.sentences, 1):
+                if fault := _fault(sentence, bag):
+                    raise ValueError(f"{where}: sentence {place}: {fault}")
+                if not intake.add(sentence):
+                    limit = self.parts.lexicon.max_tokens
+                    raise ValueError(f"{where}: sentence {place}: no {limit} tokens in a row hold both mentions")
+        bag_N = np.repeat(np.arange(len(bags)), [len(bag.sentences) for bag in bags])
+        return intake.finish(len(self.parts.relations), types, bag_N)
+
+    def _probabilities(self, taken: Taken) -> np.ndarray:
+        self._warn(taken)
+        logit_BR = torch.from_numpy(predict_logits(self.parts.extractor, taken.part))
+        return logit_BR.sigmoid().numpy()
+
+    def _warn(self, taken: Taken) -> None:
+        """Say how many entities are unknown, where the model looks at more than their words."""
+        seen, uses_types = taken.recognised, self.parts.lexicon.mentions != "words"
+        if not seen.num_unknown or not (uses_types or self.parts.extractor.config.use_entities):
+            return
+        untyped = (
+            f"; {seen.num_untyped:,} have no type and count as {self.parts.lexicon.types[0]}: give some as `types`"
+        )
+        _log.warning(
+            "%s of %s entities are unknown to the model%s",
+            f"{seen.num_unknown:,}",
+            f"{len(taken.entity_ids):,}",
+            untyped if uses_types and seen.num_untyped else "",
+        )
+
+
+def load(folder: str | Path, device: str = "cpu") -> Model:
+    """Return the model of a model folder, or of a run's."""
+    return Model.from_pretrained(folder, device)
+
+
+def _fault(sentence: Sentence, bag: Bag) -> str:
+    """Return what is wrong with a sentence that somebody has built by hand; nothing where all is well."""
+    if sentence.pair != (bag.head_id, bag.tail_id):
+        return f"it names the pair {sentence.pair}"
+    spans = (*sentence.head.spans, *sentence.tail.spans)
+    if not sentence.head.spans or not sentence.tail.spans:
+        return "a mention has no spans"
+    if any(not 0 <= start < stop <= len(sentence.tokens) for start, stop in spans):
+        return f"a mention lies outside the {len(sentence.tokens)} tokens"
+    if any(one.stop > other.start for one, other in pairwise(sorted(spans))):
+        return "mentions overlap"
+    return ""

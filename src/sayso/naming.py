@@ -1,0 +1,145 @@
+"""Where a text names an entity: text to tokens, and a name to every stretch of tokens that is the name.
+
+The lowest of all layers with words in it, so that both readers of files and records built by hand can use it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Spans = tuple["Span", ...]
+
+_ALONE = re.compile(r"(?:^|\s)(?:[,.;?!]|''|``|-[lr]rb-|n't|'(?:s|re|ve|ll|d|m))(?:\s|$)", re.IGNORECASE)
+"""A text in which one of these stands alone has been tokenised already."""
+
+_OPENING = "\"'([{“‘«¿¡"
+_CLOSING = "\"')]}”’»,;:?!…"
+_CLITIC = re.compile(r"(?<=.)(n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"mrs?|ms|dr|prof|rev|hon|gen|col|maj|capt|lt|sgt|sen|rep|gov|pres|ste?|mt|ft|jr|sr|inc|co|corp|ltd|llc|bros|vs|etc"
+    r"|al|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|ave|blvd|rd|dept|univ|calif|conn|ky",
+    re.IGNORECASE,
+)
+
+
+class Span(NamedTuple):
+    """A stretch of tokens, half open."""
+
+    start: int
+    stop: int
+
+    def overlaps(self, other: "Span") -> bool:
+        """Say whether the two stretches share a token."""
+        return self.start < other.stop and other.start < self.stop
+
+
+def tokenise(text: str) -> list[str]:
+    """Return the tokens of one sentence: punctuation, possessives and the full stop stand alone.
+
+    Abbreviations keep their stops. A text that is tokenised already is only split at its spaces.
+
+    >>> tokenise("Mr. Pohamba left Windhoek, Namibia's capital (in the U.S. press too).")[4:]
+    [',', 'Namibia', "'s", 'capital', '(', 'in', 'the', 'U.S.', 'press', 'too', ')', '.']
+    >>> tokenise("mr. pohamba left windhoek , namibia 's capital .")
+    ['mr.', 'pohamba', 'left', 'windhoek', ',', 'namibia', "'s", 'capital', '.']
+    """
+    words = text.split()
+    if _ALONE.search(text):
+        return words
+    # A sentence has one full stop, at its end; a stop anywhere else belongs to an abbreviation.
+    last = len(words) - 1
+    return [token for index, word in enumerate(words) for token in _parts(word, is_last=index == last)]
+
+
+def _parts(word: str, is_last: bool) -> list[str]:
+    before: list[str] = []
+    after: list[str] = []
+    while len(word) > 1 and word[0] in _OPENING:
+        before.append(word[0])
+        word = word[1:]
+    word = _without_ending(word, after, is_last)
+    if clitic := _CLITIC.search(word):
+        after.insert(0, clitic[0].replace("’", "'"))
+        word = _without_ending(word[: clitic.start()], after, is_last=False)
+    return [*before, word, *after]
+
+
+def _without_ending(word: str, after: list[str], is_last: bool) -> str:
+    """Return the word without the punctuation at its end, which goes to the front of `after`."""
+    while len(word) > 1 and (word[-1] in _CLOSING or (is_last and _ends_sentence(word))):
+        after.insert(0, word[-1])
+        word = word[:-1]
+    return word
+
+
+def _ends_sentence(word: str) -> bool:
+    stem = word[:-1]
+    return word[-1] == "." and "." not in stem and len(stem) > 1 and not _ABBREVIATION.fullmatch(stem)
+
+
+def locate(tokens: Sequence[str], name: str) -> Spans:
+    """Return every stretch of tokens that is the name, whether its words are joined by `_` or not.
+
+    >>> locate(["from", "el_paso", "to", "san_francisco", "bay"], "san_francisco_bay")
+    (Span(start=3, stop=5),)
+    """
+    num_times = tokens.count(name)
+    if num_times == 1:
+        start = tokens.index(name)
+        return (Span(start, start + 1),)
+    if num_times:
+        return tuple(Span(i, i + 1) for i, token in enumerate(tokens) if token == name)
+    return _locate_words(tokens, name)
+
+
+def _locate_words(tokens: Sequence[str], name: str) -> Spans:
+    """Return the stretches that spell the name once `_` and the space between tokens count as the same."""
+    wanted = " ".join(name.replace("_", " ").split())
+    text = " ".join(tokens).replace("_", " ")
+    if not wanted or wanted not in text:
+        return ()
+    starts, stops, position = {}, {}, 0
+    for index, token in enumerate(tokens):
+        starts[position] = index
+        stops[position + len(token)] = index + 1
+        position += len(token) + 1
+    spans, position = [], text.find(wanted)
+    while position >= 0:
+        end = position + len(wanted)
+        is_whole = position in starts and end in stops
+        if is_whole:
+            spans.append(Span(starts[position], stops[end]))
+        position = text.find(wanted, end if is_whole else position + 1)
+    return tuple(spans)
+
+
+def locate_freely(tokens: Sequence[str], name: str) -> Spans:
+    """Return where the name stands as people write it: as it is or tokenised; if nowhere, whatever its case.
+
+    The name's own case comes first, so that a country called US is not found in every "us".
+
+    >>> locate_freely(["WINDHOEK", ",", "Namibia", "'s", "capital"], "Windhoek")
+    (Span(start=0, stop=1),)
+    """
+    spelled = (name, " ".join(tokenise(name)))
+    folded = [token.casefold() for token in tokens]
+    found = [locate(tokens, words) for words in spelled] + [locate(folded, words.casefold()) for words in spelled]
+    return next((spans for spans in found if spans), ())
+
+
+def keep_apart(head: Spans, tail: Spans) -> tuple[Spans, Spans]:
+    """Return the occurrences left when a name inside the other's longer name no longer counts.
+
+    Nothing left of one of them is a `ValueError`.
+    """
+    if _width(head) >= _width(tail):
+        tail = tuple(span for span in tail if not any(span.overlaps(other) for other in head))
+    else:
+        head = tuple(span for span in head if not any(span.overlaps(other) for other in tail))
+    if not head or not tail:
+        raise ValueError("head and tail mention are the same words of the sentence")
+    return head, tail
+
+
+def _width(spans: Spans) -> int:
+    return max(stop - start for start, stop in spans)

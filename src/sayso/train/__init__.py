@@ -1,0 +1,1 @@
+"""Config and store to a trained model in a run folder."""

@@ -1,0 +1,134 @@
+"""The settings of a whole run, and the name of the variant they describe."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sayso.config import apply_changes, fill, read_table, to_table
+from sayso.errors import BadConfigError
+from sayso.features.present import Appearance
+from sayso.model.aggregators.direct import DirectConfig
+from sayso.model.encoders import ENCODERS
+from sayso.model.extractor import ModelConfig
+from sayso.model.kinds import KINDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """What the model reads: how mentions appear, and how many sentences of a bag in training.
+
+    `random_width` is the width of random word vectors, for a store without vectors.
+    """
+
+    mentions: Appearance = "words"
+    max_bag_sentences: int = 25
+    random_width: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossConfig:
+    """The terms of the loss and their weights; a term of weight 0 is not computed.
+
+    `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences a
+    batch. `distractor` is λ of learning from distractors (+LD), `margin` its γ; the distractor's contribution is
+    measured by `distractor_measure`.
+    """
+
+    sentence: float = 1.0
+    direct_sentences: int = 64
+    distractor: float = 0.0
+    margin: float = 1e-5
+    distractor_measure: Literal["gradient_x_input", "positive_part"] = "gradient_x_input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How the parameters are found; the defaults are the paper's where it names them, else its baseline's.
+
+    `patience` is the number of epochs without a better one after which training ends. `precision` is that of matrix
+    products on a GPU; sums and parameters are float32 in either case.
+    """
+
+    max_epochs: int = 30
+    patience: int = 5
+    batch_bags: int = 128
+    learning_rate: float = 1e-3
+    gradient_clip: float = 5.0
+    precision: Literal["float32", "tf32"] = "float32"
+
+
+_LEAST = (
+    ("data", "max_bag_sentences", 1),
+    ("data", "random_width", 1),
+    ("loss", "sentence", 0),
+    ("loss", "direct_sentences", 0),
+    ("loss", "distractor", 0),
+    ("loss", "margin", 0),
+    ("train", "max_epochs", 1),
+    ("train", "patience", 1),
+    ("train", "batch_bags", 1),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """One run, whole; a negative seed means that one is drawn."""
+
+    seed: int = 13
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+    def __post_init__(self) -> None:
+        for group, name, least in _LEAST:
+            value = getattr(getattr(self, group), name)
+            # Written so that "not a number" is refused as well.
+            if not least <= value < math.inf:
+                raise BadConfigError(f"{group}.{name}: at least {least:g} is expected, not {value}")
+        for name in ("learning_rate", "gradient_clip"):
+            value = getattr(self.train, name)
+            # What is larger cannot be computed with in float32.
+            if not 0.0 < value <= 1e30:
+                raise BadConfigError(f"train.{name}: a number above 0 and at most 1e30 is expected, not {value}")
+
+    @property
+    def variant(self) -> str:
+        """The paper's name of the variant, such as `CNNs+ATT+F+LD+E`.
+
+        >>> RunConfig().variant
+        'CNNs+ATT'
+        """
+        is_direct = isinstance(self.model.aggregator, DirectConfig)
+        encoder = {config: name for name, (config, _) in ENCODERS.items()}[type(self.model.encoder)]
+        name = "DirectSup" if is_direct else f"{encoder.upper()}s+ATT"
+        if is_direct and encoder != "cnn":
+            name += f"({encoder.upper()})"
+        name += {"words": "", "type": "+F", "type_and_words": "+FE"}[self.data.mentions]
+        return name + ("+LD" if self.loss.distractor else "") + ("+E" if self.model.use_entities else "")
+
+    @property
+    def needs_direct(self) -> bool:
+        """Whether directly supervised sentences are part of training."""
+        is_judged = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0
+        return is_judged and self.loss.direct_sentences > 0
+
+    def to_table(self) -> dict[str, Any]:
+        """Return all settings as nested tables."""
+        return to_table(self, KINDS)
+
+
+def load_config(path: Path, changes: Iterable[str] = ()) -> RunConfig:
+    """Return the run that a TOML file describes, with changes written `a.b=c`."""
+    table = apply_changes(read_table(path), changes)
+    try:
+        return config_of(table)
+    except BadConfigError as error:
+        raise BadConfigError(f"{path}: {error}") from None
+
+
+def config_of(table: dict[str, Any]) -> RunConfig:
+    """Return the run that nested tables describe."""
+    return fill(RunConfig, table, KINDS)

@@ -1,0 +1,119 @@
+"""The parts of a store as one run reads them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sayso.bags.columns import to_numpy
+from sayso.bags.store import Store
+from sayso.distract.choose import DistractorPool
+from sayso.errors import BadInputError
+from sayso.features.collate import Part
+from sayso.features.present import present
+from sayso.model.extractor import ModelTables
+from sayso.seeding import sub_seed
+from sayso.train.config import RunConfig
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A store and the run that reads it."""
+
+    store: Store
+    config: RunConfig
+
+    @cached_property
+    def type_E(self) -> np.ndarray:
+        """The type of each entity."""
+        return np.asarray(to_numpy(self.store.entities["type"]))
+
+    @cached_property
+    def word_VW(self) -> np.ndarray:
+        """The word vectors; random ones for a store without, for words that training sentences have."""
+        vector_VD = self.store.vector_VD
+        if vector_VD.shape[1]:
+            return vector_VD
+        # Words are numbered with those of the training part first.
+        num_words = max(1 + int((self.store.word_count[1:] > 0).sum()), 1)
+        rng = np.random.default_rng(sub_seed(self.config.seed, "random vectors"))
+        random_VD = rng.normal(0.0, 0.3, (num_words, self.config.data.random_width)).astype(np.float32)
+        random_VD[0] = 0.0
+        return random_VD
+
+    @cached_property
+    def entity_EV(self) -> np.ndarray:
+        """The entity vectors, row 0 for an entity without."""
+        vector_EV = np.asarray(to_numpy(self.store.entities["vector"]))
+        return np.concatenate([np.zeros((1, vector_EV.shape[1]), np.float32), vector_EV])
+
+    @property
+    def num_relations(self) -> int:
+        """R."""
+        return len(self.store.relations)
+
+    def tables(self) -> ModelTables:
+        """Return what the model is built around."""
+        use_entities = self.config.model.use_entities
+        if use_entities and self.entity_EV.shape[1] == 0:
+            raise BadInputError(
+                f"{self.store.folder}: the store has no entity vectors, which +E needs:"
+                " prepare it with --entity-vectors or --vectors, or set model.use_entities=false"
+            )
+        return ModelTables(
+            word_VW=_copied(self.word_VW),
+            num_types=0 if self.config.data.mentions == "words" else len(self.store.types),
+            num_relations=self.num_relations,
+            entity_EV=_copied(self.entity_EV) if use_entities else None,
+        )
+
+    def refuse_what_cannot_train(self) -> None:
+        """Raise `BadInputError` for a store that lacks what the run needs."""
+        folder, parts = self.store.folder, self.store.manifest["parts"]
+        for name in ("train", "validation"):
+            if not parts.get(name, {}).get("positive_bags"):
+                raise BadInputError(f"{folder}: the {name} part has no bag with a relation: prepare it with more pairs")
+        if self.config.needs_direct and not ("direct" in parts and len(self.direct_rows)):
+            raise BadInputError(
+                f"{folder}: the store has no directly supervised sentences, which DirectSup needs:"
+                " prepare it with --direct, or set loss.direct_sentences=0"
+            )
+
+    def part(self, name: str) -> Part:
+        """Return a part of the store as the model reads it."""
+        table = self.store.part(name)
+        presented = present(table, self.config.data.mentions, len(self.word_VW), self.type_E)
+        return Part(table=table, presented=presented, num_relations=self.num_relations)
+
+    @cached_property
+    def train(self) -> Part:
+        """The training part."""
+        return self.part("train")
+
+    @cached_property
+    def validation(self) -> Part:
+        """The validation part."""
+        return self.part("validation")
+
+    @cached_property
+    def direct(self) -> Part | None:
+        """The directly supervised sentences, where the run needs them."""
+        return self.part("direct") if self.config.needs_direct else None
+
+    @cached_property
+    def direct_rows(self) -> np.ndarray:
+        """The directly supervised sentences of which somebody has said whether they express a relation."""
+        assert self.direct is not None
+        return np.flatnonzero(~np.isnan(self.direct.table.expresses_N))
+
+    @cached_property
+    def distractors(self) -> DistractorPool | None:
+        """Where distractors are drawn from, where the run needs them."""
+        return DistractorPool(self.train.table, self.type_E) if self.config.loss.distractor else None
+
+
+def _copied(matrix: np.ndarray) -> Tensor:
+    """Return the numbers as a tensor of its own: what is memory-mapped cannot be written to."""
+    return torch.from_numpy(np.array(matrix, np.float32))

@@ -1,0 +1,135 @@
+"""The batches of one epoch: everything random about them comes from the run's seed and the epoch's number.
+
+So an epoch can be repeated exactly after a crash, and a new consumer of randomness changes none of the others.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sayso.bags.rows import Rows, ranges, starts
+from sayso.bags.table import BagTable
+from sayso.distract.choose import facts_of
+from sayso.distract.inject import dress
+from sayso.features.batch import BagBatch
+from sayso.features.collate import DirectSentences, Distractors, collate
+from sayso.features.present import Presented, present
+from sayso.seeding import sub_seed
+from sayso.train.data import RunData
+
+
+class Shard(NamedTuple):
+    """Which part of every batch this process works on."""
+
+    rank: int = 0
+    num: int = 1
+
+
+class Step(NamedTuple):
+    """A batch, and the sizes of the whole batch of which it may be a shard.
+
+    Every process takes the same number of steps: where a batch has fewer bags than there are processes, some have
+    an empty shard.
+    """
+
+    batch: BagBatch
+    num_bags: int
+    num_targets: int
+
+
+def num_steps(data: RunData) -> int:
+    """Return the number of batches of an epoch."""
+    return -(-data.train.table.num_bags // data.config.train.batch_bags)
+
+
+def steps_of_epoch(data: RunData, epoch: int, shard: Shard = Shard()) -> Iterator[Step]:
+    """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` of each, distractors drawn anew."""
+    plan = _Plan(data, epoch)
+    size = data.config.train.batch_bags
+    for number, first in enumerate(range(0, len(plan.order), size)):
+        bags = plan.order[first : first + size]
+        yield Step(plan.batch(bags, number, shard), len(bags), plan.num_targets(bags, number))
+
+
+class _Plan:
+    """What was drawn for an epoch."""
+
+    def __init__(self, data: RunData, epoch: int) -> None:
+        self.data, self.epoch = data, epoch
+        table = data.train.table
+        self.order = self._stream("order").permutation(table.num_bags)
+        self.kept = _cap(table, data.config.data.max_bag_sentences, self._stream("cap"))
+        self.num_targets_B = np.where(table.is_positive_B, 0, self.kept.length)
+        self.distractors = self._draw_distractors() if data.distractors else None
+        self.direct_order = self._order_direct() if data.direct else np.zeros(0, np.int64)
+
+    def batch(self, bags: np.ndarray, number: int, shard: Shard) -> BagBatch:
+        """Return this process's shard of the batch of these bags."""
+        mine = bags[shard.rank :: shard.num]
+        return collate(
+            self.data.train, mine, self.kept.take(mine), self._distractors_of(mine), self._direct_of(number, shard)
+        )
+
+    def num_targets(self, bags: np.ndarray, number: int) -> int:
+        """Return how many sentences of the whole batch have a target of their own."""
+        return int(self.num_targets_B[bags].sum()) + len(self._direct_rows(number))
+
+    def _stream(self, name: str) -> np.random.Generator:
+        """Return the epoch's random numbers for one consumer."""
+        return np.random.default_rng(sub_seed(self.data.config.seed, f"{name}/{self.epoch}"))
+
+    def _draw_distractors(self) -> tuple[Rows, np.ndarray, Presented]:
+        """Return for each bag its distractors' numbers, and each distractor's relation and sentence."""
+        pool, table, data = self.data.distractors, self.data.train.table, self.data
+        assert pool is not None
+        bag_M, relation_M = facts_of(table)
+        chosen = pool.draw(bag_M, relation_M, pool.kind_B[bag_M], self._stream("distract"))
+        dressed = dress(table, table, chosen)
+        presented = present(dressed, data.config.data.mentions, len(data.word_VW), data.type_E)
+        # Facts come bag by bag, so the distractors of a bag stand together.
+        of_bag = Rows(np.arange(len(chosen.bag_M)), starts(np.bincount(chosen.bag_M, minlength=table.num_bags)))
+        return of_bag, chosen.relation_M, presented
+
+    def _distractors_of(self, bags: np.ndarray) -> Distractors | None:
+        if self.distractors is None:
+            return None
+        of_bag, relation_M, presented = self.distractors
+        rows = of_bag.take(bags)
+        return Distractors(
+            presented=presented.take(rows.value),
+            place_M=np.repeat(np.arange(len(bags)), rows.length),
+            relation_M=relation_M[rows.value],
+        )
+
+    def _order_direct(self) -> np.ndarray:
+        """Return the directly supervised sentences in the order in which batches take them, as often as needed."""
+        rows = self.data.direct_rows
+        wanted = num_steps(self.data) * self.data.config.loss.direct_sentences
+        stream = self._stream("direct")
+        return np.concatenate([stream.permutation(rows) for _ in range(-(-wanted // len(rows)))])[:wanted]
+
+    def _direct_rows(self, number: int) -> np.ndarray:
+        per_batch = self.data.config.loss.direct_sentences
+        return self.direct_order[number * per_batch : (number + 1) * per_batch]
+
+    def _direct_of(self, number: int, shard: Shard) -> DirectSentences | None:
+        part = self.data.direct
+        if part is None:
+            return None
+        rows = self._direct_rows(number)[shard.rank :: shard.num]
+        return DirectSentences(presented=part.presented.take(rows), target_Q=part.table.expresses_N[rows])
+
+
+def _cap(table: BagTable, most: int, stream: np.random.Generator) -> Rows:
+    """Return the sentences of each bag, in their order; of a larger bag as many as may be, drawn at random."""
+    size_B = table.size_B
+    is_kept_N = np.ones(table.num_sentences, np.bool_)
+    large = np.flatnonzero(size_B > most)
+    # Only large bags draw: sorting all sentences would cost more than a batch.
+    sentence_L = ranges(table.first_B1[:-1][large], size_B[large])
+    order = np.lexsort((stream.random(len(sentence_L)), np.repeat(large, size_B[large])))
+    rank_L = np.empty(len(sentence_L), np.int64)
+    rank_L[order] = ranges(np.zeros(len(large), np.int64), size_B[large])
+    is_kept_N[sentence_L[rank_L >= most]] = False
+    return Rows.of_lengths(np.flatnonzero(is_kept_N), np.minimum(size_B, most))

@@ -1,0 +1,110 @@
+"""The folder of a run: what was asked for, what happened, what came out."""
+
+import hashlib
+import importlib.util
+import json
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sayso import __version__
+from sayso.atomic import atomic_file
+from sayso.config import to_toml
+from sayso.errors import UserError
+from sayso.train.config import RunConfig
+
+CONFIG, DESCRIPTION, METRICS, STATE, MODEL = "config.toml", "run.json", "metrics.jsonl", "state.safetensors", "model"
+BOARD = "tensorboard"
+
+
+class RunFolder:
+    """Writes a run's files; a process that is not the first of several writes nothing."""
+
+    def __init__(self, path: Path, is_writer: bool) -> None:
+        self.path = path
+        self.is_writer = is_writer
+        self._board: Any = None
+
+    @property
+    def state(self) -> Path:
+        """The file from which the run can go on."""
+        return self.path / STATE
+
+    def refuse_other_run(self, resume: bool) -> None:
+        """Raise `UserError` where the folder holds a run that is not to be resumed, or cannot be one."""
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path}: a file of this name exists; name another folder")
+        if self.state.exists() and not resume:
+            raise UserError(f"{self.path}: there is a run here already: go on with --resume, or name another folder")
+
+    def begin(self, config: RunConfig, description: dict[str, Any], epoch: int) -> None:
+        """Write the resolved settings before the first batch, `epoch` epochs being done already."""
+        if not self.is_writer:
+            return
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
+        if epoch == 0:
+            (self.path / METRICS).unlink(missing_ok=True)
+        with atomic_file(self.path / CONFIG) as file:
+            file.write(to_toml(config.to_table()))
+        with atomic_file(self.path / DESCRIPTION) as file:
+            file.write(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+        if importlib.util.find_spec("tensorboard"):
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board = SummaryWriter(str(self.path / BOARD), purge_step=epoch + 1)
+
+    def note(self, row: dict[str, Any]) -> None:
+        """Add one epoch's figures; those of an epoch that is done again take the place of the earlier ones."""
+        if not self.is_writer:
+            return
+        kept = [earlier for earlier in read_metrics(self.path) if earlier["epoch"] < row["epoch"]]
+        with atomic_file(self.path / METRICS) as file:
+            file.writelines(json.dumps(each) + "\n" for each in (*kept, row))
+        if self._board is not None:
+            for name, value in row.items():
+                self._board.add_scalar(name, value, row["epoch"])
+            self._board.flush()
+
+    def end(self) -> None:
+        """Close what is open."""
+        if self._board is not None:
+            self._board.close()
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """Return the figures of a run's epochs so far."""
+    path = folder / METRICS
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def description_of(
+    config: RunConfig, fingerprint: str, device: torch.device, num_processes: int, remarks: Sequence[str]
+) -> dict[str, Any]:
+    """Return what a result must be able to name besides its settings."""
+    return {
+        "variant": config.variant,
+        "seed": config.seed,
+        "data_fingerprint": fingerprint,
+        "sayso": __version__,
+        "code_fingerprint": code_fingerprint(),
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else f"cpu {platform.machine()}",
+        "num_processes": num_processes,
+        "num_threads": torch.get_num_threads(),
+        "remarks": list(remarks),
+    }
+
+
+def code_fingerprint() -> str:
+    """Return what identifies the program text itself, which may be newer than its version."""
+    source = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(source.rglob("*.py")):
+        digest.update(f"{path.relative_to(source).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,66 @@
+"""The loss terms of an epoch, summed over processes, and the alarm when one of them is not a number."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sayso.errors import UserError
+from sayso.train.device import sum_over_shards
+from sayso.train.epoch import Shard
+
+_STEPS_BETWEEN_LOOKS = 50
+_GRADIENT = "gradient"
+
+
+class TrainingError(UserError):
+    """Training that cannot go on."""
+
+
+def diverged(epoch: int, what: str) -> TrainingError:
+    """Return the error of an epoch whose numbers are no longer finite."""
+    kept = f"the state after epoch {epoch - 1} is kept" if epoch > 1 else "no epoch was finished and no state is kept"
+    return TrainingError(f"epoch {epoch}, {what}; {kept}: start anew with a smaller train.learning_rate")
+
+
+class LossTally:
+    """Collects loss terms on the device and looks at them now and then, so that no step waits for the one before."""
+
+    def __init__(self, epoch: int, shard: Shard) -> None:
+        self.epoch, self.shard = epoch, shard
+        self._names: list[str] = []
+        self._waiting: list[Tensor] = []
+        self._rows: list[list[float]] = []
+        self._num_bags: list[int] = []
+
+    def add(self, terms: dict[str, Tensor], gradient_norm: Tensor, num_bags: int) -> None:
+        """Take this shard's terms of one batch, and the size of the whole batch's gradient and its number of bags."""
+        self._names = [*terms, _GRADIENT]
+        self._num_bags.append(num_bags)
+        self._waiting.append(torch.stack([value.detach() for value in (*terms.values(), gradient_norm)]))
+        if len(self._waiting) >= _STEPS_BETWEEN_LOOKS:
+            self._look()
+
+    def means(self) -> dict[str, float]:
+        """Return each term's mean over the batches, of all shards together, each batch weighed by its bags."""
+        self._look()
+        columns = dict(zip(self._names, zip(*self._rows, strict=True), strict=True))
+        del columns[_GRADIENT]
+        return {name: float(np.average(column, weights=self._num_bags)) for name, column in columns.items()}
+
+    def _look(self) -> None:
+        if not self._waiting:
+            return
+        rows: list[list[float]] = sum_over_shards(torch.stack(self._waiting), self.shard).tolist()
+        self._waiting.clear()
+        for number, row in enumerate(rows, len(self._rows) + 1):
+            self._refuse_divergence(number, row)
+        self._rows += rows
+
+    def _refuse_divergence(self, number: int, row: list[float]) -> None:
+        """Raise `TrainingError`, in all processes alike, for the first batch with a number that is none."""
+        for name, value in zip(self._names, row, strict=True):
+            if not math.isfinite(value):
+                what = "size of the gradient" if name == _GRADIENT else f"{name} term of the loss"
+                raise diverged(self.epoch, f"batch {number}: the {what} is {value}")

@@ -1,0 +1,86 @@
+"""The loss, term by term: bags, directly supervised sentences, distractors.
+
+Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, M distractors, G sentences of the
+M augmented bags, D width of a sentence vector, R relations.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from sayso.explain.gradient_x_input import gradient_x_input
+from sayso.features.batch import BagBatch, BagIndex
+from sayso.model.extractor import Extractor
+from sayso.model.ragged import bag_max
+from sayso.train.config import LossConfig
+
+
+class Objective(nn.Module):
+    """A model and its loss, in one forward pass, as data-parallel training wants it."""
+
+    def __init__(self, extractor: Extractor, config: LossConfig) -> None:
+        super().__init__()
+        self.extractor = extractor
+        self.config = config
+
+    def forward(self, batch: BagBatch, num_bags: int, num_targets: int) -> dict[str, Tensor]:
+        """Return the terms by name, each with its weight, so that their sum is the loss.
+
+        The sums are divided by the sizes of the whole batch, of which this may be a shard: shards add up.
+        """
+        num_sentences = batch.bags.num_sentences
+        vector_SD = self.extractor.encode(batch.sentences)
+        logit_BR = self.extractor.classify(vector_SD[:num_sentences], batch.bags)
+        terms = {"bag": bag_term(logit_BR, batch.label_BR, num_bags)}
+        logit_S = self.extractor.aggregator.sentence_logit(vector_SD) if self.config.sentence else None
+        if logit_S is not None:
+            terms["sentence"] = self.config.sentence * sentence_term(logit_S, batch.target_S, num_targets)
+        if self.config.distractor:
+            terms["distractor"] = self.config.distractor * self._distractor_term(vector_SD, batch, num_bags)
+        return terms
+
+    def _distractor_term(self, vector_SD: Tensor, batch: BagBatch, num_bags: int) -> Tensor:
+        """Return Σ max(0, γ + GI(s′) − max GI of the bag's own sentences) + |GI(s′)| over augmented bags."""
+        place_G, group_G = augmented_bags(batch)
+        bag_M, relation_M = batch.distractor_bag_M, batch.distractor_relation_M
+        bags = BagIndex(bag_N=group_G, head_B=batch.bags.head_B[bag_M], tail_B=batch.bags.tail_B[bag_M])
+        score_GR = gradient_x_input(self.extractor, vector_SD[place_G], bags)
+        score_G = score_GR.gather(1, relation_M[group_G, None])[:, 0]
+        if self.config.distractor_measure == "positive_part":
+            score_G = score_G.relu()
+        is_distractor_G = place_G >= batch.bags.num_sentences
+        own_M = bag_max(score_G.masked_fill(is_distractor_G, -torch.inf), group_G, bags.num_bags)
+        return distractor_term(score_G[is_distractor_G], own_M, self.config.margin) / num_bags
+
+
+def bag_term(logit_BR: Tensor, label_BR: Tensor, num_bags: int) -> Tensor:
+    """Return the binary cross-entropy, summed over bags and relations, per bag of the whole batch (paper, eq. 6)."""
+    return nn.functional.binary_cross_entropy_with_logits(logit_BR, label_BR, reduction="sum") / num_bags
+
+
+def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor:
+    """Return the mean binary cross-entropy of the sentences that have a target."""
+    has_target_S = ~target_S.isnan()
+    # Masked rather than picked out: the shape does not depend on the data, and no value waits for the device.
+    target_S = target_S.nan_to_num(0.0)
+    loss_S = nn.functional.binary_cross_entropy_with_logits(logit_S, target_S, reduction="none")
+    return (loss_S * has_target_S).sum() / max(num_targets, 1)
+
+
+def distractor_term(distractor_M: Tensor, own_M: Tensor, margin: float) -> Tensor:
+    """Return Σ max(0, γ + GI(s′) − max GI) + |GI(s′)| (paper, eq. 7)."""
+    return ((margin + distractor_M - own_M).relu() + distractor_M.abs()).sum()
+
+
+def augmented_bags(batch: BagBatch) -> tuple[Tensor, Tensor]:
+    """Return for each distractor the sentences of its bag and then itself, and which of the M bags each is in."""
+    num_sentences, num_bags = batch.bags.num_sentences, batch.bags.num_bags
+    device = batch.bags.bag_N.device
+    size_B = torch.bincount(batch.bags.bag_N, minlength=num_bags)
+    first_B = size_B.cumsum(0) - size_B
+    size_M = size_B[batch.distractor_bag_M] + 1
+    start_M = size_M.cumsum(0) - size_M
+    group_G = torch.repeat_interleave(torch.arange(len(size_M), device=device), size_M)
+    rank_G = torch.arange(len(group_G), device=device) - start_M[group_G]
+    is_distractor_G = rank_G == size_M[group_G] - 1
+    own_G = first_B[batch.distractor_bag_M][group_G] + rank_G
+    return torch.where(is_distractor_G, num_sentences + group_G, own_G), group_G

@@ -1,0 +1,120 @@
+"""The same run with several seeds, and how far their figures lie apart."""
+
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sayso.atomic import atomic_file
+from sayso.bags.store import Store
+from sayso.errors import UserError
+from sayso.seeding import drawn_seed
+from sayso.train.config import RunConfig
+from sayso.train.device import choose_device, from_first, process_group
+from sayso.train.folder import MODEL, STATE, RunFolder
+from sayso.train.run import Watchers, identity_of, train
+from sayso.train.state import Standing, read_standing
+
+SUMMARY = "seeds.json"
+_PREFIX = "seed-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedRun:
+    """One of several runs."""
+
+    seed: int
+    folder: Path
+    standing: Standing
+
+    def figures(self) -> dict[str, float]:
+        """Return the validation figures of the best epoch."""
+        standing = self.standing
+        return {"area_up_to_recall_0.4": standing.best_area, "average_precision": standing.best_average_precision}
+
+
+OnSkip = Callable[[SeedRun], None]
+
+
+def train_seeds(
+    config: RunConfig,
+    store: Path,
+    out: Path,
+    num_seeds: int,
+    device: str = "auto",
+    resume: bool = False,
+    watchers: Watchers = Watchers(),
+    on_skip: OnSkip = lambda _: None,
+) -> list[SeedRun]:
+    """Train with the config's seed and those that follow it, each in a folder of `out`; return how each went.
+
+    With `resume`, runs that have ended are skipped and the first that has not goes on. A summary is left in `out`.
+    """
+    target = choose_device(device)
+    with process_group(target) as shard:
+        first = config.seed if config.seed >= 0 else int(from_first([_first_seed(out, resume)], shard, target)[0])
+        configs = [replace(config, seed=first + number) for number in range(num_seeds)]
+        _refuse_other_runs(out, configs, resume)
+        runs: list[SeedRun] = []
+        for each in configs:
+            folder = _folder(out, each.seed)
+            standing = _ended(each, store, folder)
+            run = SeedRun(seed=each.seed, folder=folder, standing=standing or Standing())
+            if standing is not None:
+                on_skip(run)
+            else:
+                run = replace(run, standing=train(each, store, folder, device, resume, watchers))
+            runs.append(run)
+        if shard.rank == 0:
+            _write(out / SUMMARY, config.variant, runs)
+    return runs
+
+
+def summarise(runs: Sequence[SeedRun]) -> dict[str, dict[str, float | None]]:
+    """Return mean and standard deviation (of a sample) of each validation figure; None where one run has none."""
+    columns = {name: [run.figures()[name] for run in runs] for name in runs[0].figures()}
+    return {
+        name: {
+            "mean": statistics.fmean(column),
+            "standard_deviation": statistics.stdev(column) if len(column) > 1 else None,
+        }
+        for name, column in columns.items()
+    }
+
+
+def _folder(out: Path, seed: int) -> Path:
+    return out / f"{_PREFIX}{seed}"
+
+
+def _first_seed(out: Path, resume: bool) -> int:
+    """Return the first of the seeds that were drawn before, where these runs are to go on; else a fresh one."""
+    names = [path.name.removeprefix(_PREFIX) for path in out.glob(f"{_PREFIX}*")] if resume else []
+    seeds = [int(name) for name in names if name.isdecimal()]
+    return min(seeds) if seeds else drawn_seed()
+
+
+def _refuse_other_runs(out: Path, configs: Sequence[RunConfig], resume: bool) -> None:
+    """Raise `UserError` before anything is trained if one of the folders is taken."""
+    if (out / STATE).exists():
+        raise UserError(f"{out}: there is a single run here already: name another folder for several seeds")
+    for config in configs:
+        RunFolder(_folder(out, config.seed), is_writer=False).refuse_other_run(resume)
+
+
+def _ended(config: RunConfig, store: Path, folder: Path) -> Standing | None:
+    """Return the standing of a run that has ended, None where there is none."""
+    if not ((folder / STATE).exists() and (folder / MODEL).exists()):
+        return None
+    standing = read_standing(folder / STATE, identity_of(config, Store(store)))
+    return standing if standing.is_finished else None
+
+
+def _write(path: Path, variant: str, runs: Sequence[SeedRun]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"seed": run.seed, "folder": run.folder.name, "best_epoch": run.standing.best_epoch} | run.figures()
+        for run in runs
+    ]
+    with atomic_file(path) as file:
+        file.write(json.dumps({"variant": variant, "runs": rows, "summary": summarise(runs)}, indent=2) + "\n")

@@ -1,0 +1,95 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sayso.cli import app
+from sayso.errors import BadInputError, UserError
+from sayso.library import load
+from toy_run import corpus_lines, make_run, make_store, toy_config
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("predict")
+    return make_run(toy_config("type"), make_store(folder), folder / "run")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "new.txt"
+    path.write_text("\n".join([*corpus_lines()[:12], corpus_lines()[0]]) + "\n")
+    return path
+
+
+def predict(*arguments: object):
+    return CliRunner().invoke(app, ["predict", *map(str, arguments), "--device", "cpu"], catch_exceptions=False)
+
+
+def test_facts_are_printed_as_json_lines_most_probable_first(run: Path, file: Path) -> None:
+    result = predict(run, file, "--threshold", 0, "--json")
+    facts = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(facts) == 6 * 2
+    assert set(facts[0]) == {"head", "head_name", "tail", "tail_name", "relation", "probability", "num_sentences"}
+    assert [fact["probability"] for fact in facts] == sorted((fact["probability"] for fact in facts), reverse=True)
+    capital = next(fact for fact in facts if fact["head"] == "l1" and fact["relation"] == "capital")
+    assert capital | {"probability": 0} == {
+        "head": "l1",
+        "head_name": "north_land1",
+        "tail": "t1",
+        "tail_name": "port_town1",
+        "relation": "capital",
+        "probability": 0,
+        "num_sentences": 3,
+    }
+    assert "13 sentences of 6 pairs, 1 repeated ones left out" in result.stderr
+
+
+def test_the_facts_are_those_of_the_library(run: Path, file: Path, tmp_path: Path) -> None:
+    from sayso.corpus.read import Tally, read_sentences
+
+    out = tmp_path / "facts.jsonl"
+    result = predict(run, file, "--threshold", 0, "--top", 3, "--out", out)
+    expected = load(run).predict_corpus(read_sentences(file, Tally(file))).facts(0.0, 3)
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [fact._asdict() for fact in expected]
+    assert (result.stdout, f"wrote {out}: 3 facts" in result.stderr) == ("", True)
+
+
+def test_people_get_a_table(run: Path, file: Path) -> None:
+    result = predict(run, file, "--threshold", 0, "--top", 1)
+    title, columns, fact = result.stdout.splitlines()
+    assert title.split() == ["CNNs+ATT+F:", "1", "facts"]
+    assert columns.split() == ["fact", "probability", "sentences"]
+    assert fact.split()[-1] == "3"
+
+
+def test_a_threshold_that_no_fact_reaches_is_said(run: Path, file: Path) -> None:
+    result = predict(run, file, "--threshold", 1, "--json")
+    assert result.stdout == ""
+    assert "no fact reaches 1; the most probable has 0." in result.stderr
+
+
+def test_types_from_a_file_stand_in_for_entities_the_model_does_not_know(run: Path, tmp_path: Path) -> None:
+    path, types = tmp_path / "new.txt", tmp_path / "types.json"
+    path.write_text("q1\tq2\tzoe\tmax\tNA\tzoe saw max\n")
+    types.write_text(json.dumps({"q1": ["/person"], "q2": ["/person/artist"]}))
+    assert "2 of 2 entities are unknown to the model; 2 have no type" in predict(run, path).stderr
+    assert "2 of 2 entities are unknown to the model\n" in predict(run, path, "--types", types).stderr
+
+
+def test_bad_lines_are_counted_and_too_many_stop_it(run: Path, file: Path, tmp_path: Path) -> None:
+    file.write_text(file.read_text() + "a\tb\n")
+    out = tmp_path / "facts.jsonl"
+    with pytest.raises(BadInputError, match=r"new\.txt:14: 2 columns .*1 of 14 lines are bad"):
+        predict(run, file, "--out", out)
+    assert not out.exists()
+    assert "1 bad lines left out, the first is" in predict(run, file, "--max-bad", 0.5).stderr
+
+
+def test_a_run_that_is_not_finished_and_a_missing_file_are_said(run: Path, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(UserError, match="the run is not finished"):
+        predict(tmp_path, file)
+    with pytest.raises(BadInputError, match=r"absent\.txt: no such file"):
+        predict(run, tmp_path / "absent.txt")

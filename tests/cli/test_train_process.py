@@ -1,0 +1,125 @@
+"""Training in processes of its own: killed, interrupted, several at once."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from sayso.config import to_toml
+from sayso.train.config import RunConfig
+from sayso.train.folder import read_metrics
+from train.toy_run import invented_store, toy_config
+
+pytestmark = pytest.mark.slow
+
+TWO_PROCESSES = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    return invented_store(tmp_path_factory.mktemp("toy"))
+
+
+def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen:
+    """Start a run as a user does."""
+    path = out.with_suffix(".toml")
+    path.write_text(to_toml(config.to_table()))
+    program = [sys.executable, *launcher, "-m", "sayso", "train", path, "--data", store, "--out", out, *words]
+    environment = os.environ | {"NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [*map(str, program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def finish(process: subprocess.Popen) -> tuple[int, str]:
+    _, err = process.communicate(timeout=300)
+    return process.returncode, err
+
+
+def read_until_epoch(process: subprocess.Popen, epoch: int) -> str:
+    """Return what was said until the epoch had ended."""
+    said = ""
+    for line in process.stderr:
+        said += line
+        if line.startswith(f"epoch {epoch:>2}/"):
+            return said
+    raise AssertionError(f"the run ended before epoch {epoch}: {said}")
+
+
+def long_run(aggregator: str) -> RunConfig:
+    return toy_config(aggregator, max_epochs=15, patience=15)
+
+
+@pytest.mark.parametrize("aggregator", ["attention", "direct"])
+def test_a_run_killed_and_resumed_ends_bit_for_bit_like_one_that_was_not(
+    store: Path, tmp_path: Path, aggregator: str
+) -> None:
+    config = long_run(aggregator)
+    assert finish(start(config, store, tmp_path / "straight"))[0] == 0
+    killed = start(config, store, tmp_path / "killed")
+    read_until_epoch(killed, 2)
+    killed.kill()
+    assert finish(killed)[0] == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "model").exists()
+    code, err = finish(start(config, store, tmp_path / "killed", "--resume"))
+    assert code == 0, err
+    assert "goes on after epoch" in err
+    for name in ("state.safetensors", "model/model.safetensors"):
+        a, b = (load_file(tmp_path / run / name) for run in ("straight", "killed"))
+        assert a.keys() == b.keys()
+        assert all(torch.equal(a[key], b[key]) for key in a)
+
+
+def test_ctrl_c_keeps_the_last_whole_epoch_says_so_and_exits_130(store: Path, tmp_path: Path) -> None:
+    run = start(long_run("attention"), store, tmp_path / "run")
+    read_until_epoch(run, 1)
+    run.send_signal(signal.SIGINT)
+    code, err = finish(run)
+    assert code == 130
+    message = r"sayso: interrupted; the state after epoch (\d+) is in (.*): the same command with --resume goes on"
+    (epoch, folder) = re.fullmatch(message, err.splitlines()[-1]).groups()
+    assert folder == str(tmp_path / "run")
+    code, err = finish(start(long_run("attention"), store, tmp_path / "run", "--resume"))
+    assert code == 0, err
+    assert f"goes on after epoch {epoch}" in err
+    assert len(read_metrics(tmp_path / "run")) == 15
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        toy_config("attention", "words", 1.0, entities=True, max_epochs=3),
+        # One bag a batch: every step has an empty shard.
+        toy_config("direct", "type", 1.0, max_epochs=1, batch_bags=1),
+        toy_config("direct", "type_and_words", 1.0, max_epochs=3, batch_bags=31),
+    ],
+    ids=lambda config: f"{config.variant}-{config.train.batch_bags}",
+)
+def test_two_processes_have_the_loss_curve_of_one(store: Path, tmp_path: Path, config: RunConfig) -> None:
+    assert finish(start(config, store, tmp_path / "one"))[0] == 0
+    code, err = finish(start(config, store, tmp_path / "two", launcher=TWO_PROCESSES))
+    assert code == 0, err
+    assert err.count("epoch  1/") == 1
+    described = json.loads((tmp_path / "two" / "run.json").read_text())
+    assert described["num_processes"] == 2
+    one, two = (
+        [{name: row[name] for name in row if name.startswith("loss")} for row in read_metrics(tmp_path / run)]
+        for run in ("one", "two")
+    )
+    assert len(one) == config.train.max_epochs
+    for a, b in zip(one, two, strict=True):
+        assert b == pytest.approx(a, rel=1e-5)
+
+
+def test_two_processes_that_diverge_say_so_once(store: Path, tmp_path: Path) -> None:
+    run = start(toy_config(learning_rate=1e30), store, tmp_path / "run", launcher=TWO_PROCESSES)
+    code, err = finish(run)
+    assert code != 0
+    assert sum(line.startswith("sayso: epoch 1, batch") for line in err.splitlines()) == 1

@@ -1,0 +1,60 @@
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sayso.cli import app
+from sayso.errors import MissingExtraError
+from sayso.features.collate import collate
+from sayso.features.intake import Intake
+from sayso.integrations.onnx import INPUTS, OUTPUT, TOLERANCE, export_onnx, inputs_of
+from sayso.library import load
+from sayso.model.aggregators.attention import AttentionConfig
+from sayso.model.aggregators.direct import DirectConfig
+from sayso.records import Bag
+from toy_run import make_run, make_store, toy_config
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("onnx"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("aggregator", [AttentionConfig(), DirectConfig(hidden_width=4)], ids=["attention", "direct"])
+@pytest.mark.parametrize("use_entities", [False, True], ids=["", "+E"])
+def test_the_exported_file_gives_torchs_logits(aggregator, use_entities: bool, store: Path, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    run = make_run(toy_config("type_and_words", aggregator, use_entities), store, tmp_path / "run")
+    out = tmp_path / "model.onnx"
+    result = CliRunner().invoke(app, ["export", str(run), "--out", str(out)], catch_exceptions=False)
+    assert "largest difference to torch" in result.stdout
+    model = load(run)
+    bags = [
+        Bag.from_sentences(["port_town2 of north_land2", "north_land2 , port_town2"], "north_land2", "port_town2"),
+        Bag.from_sentences(["zoe was born in oslo ."], "zoe", "oslo"),
+    ]
+    intake = Intake(model.parts.lexicon)
+    for bag in bags:
+        for sentence in bag.sentences:
+            intake.add(sentence)
+    batch = collate(intake.finish(len(model.relations), {}).part, np.arange(2))
+    session = onnxruntime.InferenceSession(out)
+    values = {name: value.numpy() for name, value in zip(INPUTS, inputs_of(batch), strict=True)}
+    (logit_BR,) = session.run([OUTPUT], values)
+    np.testing.assert_allclose(1 / (1 + np.exp(-logit_BR)), model.predict_proba(bags), atol=TOLERANCE)
+    about = session.get_modelmeta().custom_metadata_map
+    assert (about["variant"], json.loads(about["relations"])) == (model.variant, list(model.relations))
+
+
+def test_without_the_extra_one_line_says_what_to_install(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(make_run(toy_config(), store, tmp_path / "run"))
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'sayso\[onnx\]'"):
+        export_onnx(model, tmp_path / "model.onnx")
+    assert not (tmp_path / "model.onnx").exists()

@@ -1,0 +1,165 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from model.variants import VARIANTS
+from sayso.bags.direct import CorpusForm
+from sayso.bags.store import Store
+from sayso.errors import BadInputError, UserError
+from sayso.features.lexicon import Lexicon
+from sayso.model.checkpoint import CONFIG, ENTITIES, IN_RUN, WEIGHTS, WORDS, ModelParts, load_model, save_model
+from sayso.model.encoders.pcnn import PcnnConfig
+from sayso.model.extractor import ModelConfig
+from sayso.records import Relation
+from sayso.train.folder import MODEL
+from toy_batch import NUM_ENTITIES, NUM_RELATIONS, NUM_TYPES, NUM_WORDS, make_batch, make_extractor
+from toy_run import make_run, make_store, toy_config
+
+CONFIGS = {**VARIANTS, "pcnn": ModelConfig(encoder=PcnnConfig(num_filters=5, output_width=8))}
+RELATIONS = [Relation(f"r{k}", definition=f"what {k} means") for k in range(NUM_RELATIONS)]
+
+
+def make_parts(config: ModelConfig) -> ModelParts:
+    return ModelParts(
+        extractor=make_extractor(config, dtype=torch.float32),
+        lexicon=Lexicon(
+            words=["<unknown>", *(f"wörd{i}" for i in range(1, NUM_WORDS))],
+            entity_ids=[f"e{i}" for i in range(1, NUM_ENTITIES)],
+            entity_names=[f"name {i}" for i in range(1, NUM_ENTITIES)],
+            type_E=np.arange(NUM_ENTITIES - 1) % NUM_TYPES,
+            types=[f"/type{i}" for i in range(NUM_TYPES)],
+            form=CorpusForm(is_lower=True, is_joined=False),
+            mentions="type",
+            max_tokens=50,
+        ),
+        relations=RELATIONS,
+        variant="CNNs+ATT+F",
+        training={"seed": 7, "data_fingerprint": "abc", "validation": {"average_precision": 0.5}},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_model(tmp_path / "m", make_parts(VARIANTS["attention+E"]))
+    return tmp_path / "m"
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_a_model_that_is_saved_and_loaded_gives_the_same_logits(config: ModelConfig, tmp_path: Path) -> None:
+    parts, batch = make_parts(config), make_batch([2, 1, 3])
+    save_model(tmp_path / "m", parts)
+    loaded = load_model(tmp_path / "m")
+    assert torch.equal(loaded.extractor(batch), parts.extractor(batch))
+    assert loaded.extractor.config == config
+
+
+def test_everything_else_comes_back_too(folder: Path) -> None:
+    parts, loaded = make_parts(VARIANTS["attention+E"]), load_model(folder)
+    assert (loaded.relations, loaded.variant, loaded.training) == (RELATIONS, parts.variant, parts.training)
+    for name in ("words", "entity_ids", "entity_names", "types", "form", "mentions", "max_tokens"):
+        assert getattr(loaded.lexicon, name) == getattr(parts.lexicon, name)
+    assert loaded.lexicon.type_E.tolist() == parts.lexicon.type_E.tolist()
+
+
+def test_the_card_names_data_seed_figures_and_use(folder: Path) -> None:
+    card = (folder / "README.md").read_text()
+    for words in ("# CNNs+ATT+F", "| abc |", "| seed | 7 |", "| 50.0 |", "sayso.load(", "## Limits", "`r4`"):
+        assert words in card
+
+
+def test_an_existing_model_is_replaced_only_when_asked(folder: Path) -> None:
+    parts = make_parts(VARIANTS["direct"])
+    with pytest.raises(UserError, match="not empty"):
+        save_model(folder, parts)
+    save_model(folder, parts, overwrite=True)
+    assert load_model(folder).extractor.config == parts.extractor.config
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS, WORDS, ENTITIES])
+def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(BadInputError, match=rf"{name}: not .*, or cut short"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, WORDS, ENTITIES])
+def test_a_missing_or_foreign_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(b"\x80\x04pickle." * 9)
+    with pytest.raises(BadInputError, match=f"{name}: not "):
+        load_model(folder)
+    (folder / name).unlink()
+    with pytest.raises(BadInputError, match=f"{name}: not "):
+        load_model(folder)
+
+
+def changed(folder: Path, **changes: object) -> Path:
+    settings = json.loads((folder / CONFIG).read_text())
+    (folder / CONFIG).write_text(json.dumps(settings | changes))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 99}, "model of format 99, this version .* reads 1"),
+        ({"model": {"encoder": {"kind": "cnm"}}}, "model.encoder.kind: 'cnm' is not one of .*did you mean cnn"),
+        ({"relations": [{"name": "r"}]}, "tensor .* asks for"),
+        ({"relations": [{"title": "r"}]}, "not the settings of a model, or damaged"),
+        ({"form": {}}, "not the settings of a model, or damaged"),
+        ({"types": ["/one"]}, "the files are of two models"),
+        ({"mentions": "words"}, r"tensor embedding.type_KW is \(4, 6\) where config.json asks for \(0, 6\)"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(folder: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInputError, match=message):
+        load_model(changed(folder, **changes))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("embedding.word_VW", (NUM_WORDS + 1, 6), "not one vector for each of the 30 words"),
+        ("scorer.entity.entity_EV", (3, 3), "not one vector for each of the 6 entities"),
+        ("scorer.bias_R", (2,), r"tensor scorer.bias_R is \(2,\) where config.json asks for \(5,\)"),
+        ("scorer.surplus", (2,), r"tensor scorer.surplus is \(2,\) where config.json asks for none"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(folder: Path, name: str, shape: tuple[int, ...], message: str) -> None:
+    save_file(load_file(folder / WEIGHTS) | {name: torch.zeros(shape)}, folder / WEIGHTS)
+    with pytest.raises(BadInputError, match=message):
+        load_model(folder)
+
+
+def test_a_missing_tensor_is_refused(folder: Path) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    del tensors["scorer.bias_R"]
+    save_file(tensors, folder / WEIGHTS)
+    with pytest.raises(BadInputError, match=r"tensor scorer.bias_R is missing"):
+        load_model(folder)
+
+
+def test_a_finished_run_holds_its_model_with_where_it_comes_from(tmp_path: Path) -> None:
+    assert IN_RUN == MODEL
+    store, config = make_store(tmp_path), toy_config()
+    loaded = load_model(make_run(config, store, tmp_path / "run"))
+    opened = Store(store)
+    assert loaded.training["data_fingerprint"] == opened.fingerprint
+    assert loaded.training["seed"] == config.seed
+    assert 0.0 <= loaded.training["validation"]["average_precision"] <= 1.0
+    assert loaded.lexicon.form == CorpusForm(**opened.manifest["form"]) == CorpusForm(is_lower=True, is_joined=True)
+    assert loaded.lexicon.max_tokens == opened.manifest["settings"]["max_tokens"]
+    assert len(loaded.lexicon.words) == len(opened.vector_VD)
+
+
+def test_a_run_of_another_seed_gives_another_model(tmp_path: Path) -> None:
+    store, config = make_store(tmp_path), toy_config()
+    one, other = (
+        load_model(make_run(replace(config, seed=seed), store, tmp_path / str(seed))).extractor for seed in (1, 2)
+    )
+    assert not torch.equal(one.scorer.relation_RD, other.scorer.relation_RD)

@@ -1,0 +1,207 @@
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+import sayso
+from sayso.bags.store import Store
+from sayso.errors import BadInputError, UserError
+from sayso.library import Model
+from sayso.model.aggregators.direct import DirectConfig
+from sayso.model.checkpoint import load_model
+from sayso.model.predict import predict_logits
+from sayso.records import Bag, Mention, Sentence, Span
+from sayso.train.config import RunConfig
+from sayso.train.data import RunData
+from toy import make_sentence
+from toy_run import MAX_TOKENS, make_run, make_store, toy_config
+
+VARIANTS = {
+    "CNNs+ATT": toy_config(),
+    "CNNs+ATT+FE+E": toy_config("type_and_words", use_entities=True),
+    "DirectSup+F": toy_config("type", DirectConfig(hidden_width=4)),
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def run(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(VARIANTS["CNNs+ATT+FE+E"], store, tmp_path_factory.mktemp("run") / "x")
+
+
+@pytest.fixture(scope="module")
+def model(run: Path) -> Model:
+    return sayso.load(run)
+
+
+def bags_of(store: Path, part: str) -> list[Bag]:
+    opened = Store(store)
+    table = opened.part(part)
+    return [opened.bag(table, index) for index in range(table.num_bags)]
+
+
+@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+def test_records_get_the_probabilities_of_the_stores_bags(config: RunConfig, store: Path, tmp_path: Path) -> None:
+    folder = make_run(config, store, tmp_path / "run")
+    model = sayso.load(folder)
+    for part in ("train", "validation"):
+        logit_BR = predict_logits(load_model(folder).extractor, RunData(Store(store), config).part(part))
+        expected = 1 / (1 + np.exp(-logit_BR.astype(np.float64)))
+        np.testing.assert_allclose(model.predict_proba(bags_of(store, part)), expected, atol=1e-5)
+    assert model.variant == config.variant
+
+
+def test_a_run_without_word_vectors_predicts_alike(tmp_path: Path) -> None:
+    store, config = make_store(tmp_path, vectors=False), toy_config("type")
+    folder = make_run(config, store, tmp_path / "run")
+    logit_BR = predict_logits(load_model(folder).extractor, RunData(Store(store), config).part("validation"))
+    found = sayso.load(folder).predict_proba(bags_of(store, "validation"))
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-logit_BR)), atol=1e-5)
+
+
+def test_text_as_people_write_it_equals_the_sentence_in_the_corpus_form(model: Model) -> None:
+    assert {"port_town2", "north_land2"} <= set(model.parts.lexicon.words)
+    raw = Bag.from_sentences(["Port Town2 is the capital of North Land2."], head="North Land2", tail="Port Town2")
+    text = "port_town2 is the capital of north_land2 ."
+    written = Bag.from_sentences([make_sentence(text, "north_land2", "port_town2")])
+    known = Bag.from_sentences([text], head="north_land2", tail="port_town2", head_id="l2", tail_id="t2")
+    np.testing.assert_allclose(model.predict_proba([raw, written, known]), model.predict_proba([known] * 3), atol=1e-6)
+
+
+def test_words_of_a_name_without_vector_stay_apart(model: Model) -> None:
+    sentence = Sentence.from_text("The King lives in Port Capital.", head="King", tail="Port Capital")
+    assert model.parts.lexicon.rewrite(sentence).tokens == ("the", "king", "lives", "in", "port", "capital", ".")
+
+
+def test_predictions_are_sorted_cut_at_the_threshold_and_carry_the_pair(model: Model) -> None:
+    bag = Bag.from_sentences(["ada_2 was born in port_town2 ."], "ada_2", "port_town2", head_id="p2", tail_id="t2")
+    (row,) = model.predict_proba([bag])
+    (everything,) = model.predict([bag], threshold=0.0)
+    assert [p.probability for p in everything] == sorted(row.tolist(), reverse=True)
+    assert {p.relation for p in everything} == set(model.relations)
+    assert {(p.head_id, p.tail_id) for p in everything} == {("p2", "t2")}
+    assert model.predict([bag], threshold=float(row.max())) == [everything[:1]]
+    assert model.predict([bag], threshold=1.0) == [[]]
+
+
+def test_the_score_is_scikit_learns_average_precision(model: Model, store: Path) -> None:
+    bags = bags_of(store, "validation")
+    labels = np.array([[name in bag.relations for name in model.relations] for bag in bags])
+    expected = average_precision_score(labels.ravel(), model.predict_proba(bags).ravel())
+    assert model.score(bags) == pytest.approx(expected)
+
+
+def test_a_relation_the_model_does_not_know_cannot_be_scored(model: Model) -> None:
+    with pytest.raises(ValueError, match="bag 1: relation 'eats' is none of the model's 2"):
+        model.score([Bag.from_sentences(["a b"], "a", "b", relations=["eats"])])
+
+
+def test_bags_stay_as_given_with_repeated_sentences_and_pairs(model: Model) -> None:
+    one, other = make_sentence("h is the capital of t"), make_sentence("h and t")
+    found = model.predict_proba([Bag.from_sentences(bag) for bag in ([one], [one, one, other], [one])])
+    np.testing.assert_allclose(found[0], found[2], atol=1e-6)
+    assert np.abs(found[0] - found[1]).max() > 1e-6
+    assert model.predict_proba([]).shape == (0, 2)
+
+
+def test_sentences_of_a_corpus_are_grouped_by_pair_and_counted_once(model: Model, store: Path) -> None:
+    bags = bags_of(store, "validation")
+    sentences = [sentence for bag in bags for sentence in bag.sentences]
+    too_far = make_sentence("h " + "x " * MAX_TOKENS + "t")
+    scores = model.predict_corpus([*sentences, too_far, *sentences])
+    np.testing.assert_allclose(scores.probability_BR, model.predict_proba(bags), atol=1e-6)
+    assert (scores.taken.num_repeated, scores.taken.num_too_far_apart) == (len(sentences), 1)
+    facts = scores.facts(threshold=0.0)
+    assert len(facts) == 2 * len(bags)
+    assert [fact.probability for fact in facts] == sorted((fact.probability for fact in facts), reverse=True)
+    assert scores.facts(threshold=0.0, top=3) == facts[:3]
+    sizes = {(bag.head_id, bag.tail_id): len(bag.sentences) for bag in bags}
+    assert all(sizes[fact.head, fact.tail] == fact.num_sentences for fact in facts)
+
+
+def test_unknown_entities_are_counted_in_one_warning(model: Model, caplog: pytest.LogCaptureFixture) -> None:
+    bags = [
+        Bag.from_sentences(["zoe met max ."], "zoe", "max"),
+        Bag.from_sentences(["zoe saw ada_2 ."], "zoe", "ada_2"),
+    ]
+    with caplog.at_level(logging.WARNING, "sayso"):
+        model.predict_proba(bags, types={"zoe": "/person"})
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "2 of 3 entities are unknown to the model; 1 have no type and count as /other: give some as `types`"
+    )
+
+
+def test_given_types_count_by_id_or_name_and_climb_to_one_the_model_knows(model: Model) -> None:
+    bag = Bag.from_sentences(["zoe met max ."], "zoe", "max", head_id="q1")
+    as_person = model.predict_proba([bag], types={"q1": "/person"})
+    assert np.abs(as_person - model.predict_proba([bag])).max() > 1e-6
+    finest = {"zoe": ["/unheard", "/person/artist/singer"]}
+    np.testing.assert_array_equal(model.predict_proba([bag], types=finest), as_person)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fault"),
+    [
+        (make_sentence("h " + "x " * MAX_TOKENS + "t"), r"sentence 1: no 20 tokens in a row hold both mentions"),
+        (make_sentence("a b", "a", "b"), r"sentence 1: it names the pair \('a', 'b'\)"),
+        (Sentence(("h", "t"), Mention("h", "h", ()), Mention("t", "t", (Span(1, 2),))), "a mention has no spans"),
+        (
+            Sentence(("h", "t"), Mention("h", "h", (Span(0, 1),)), Mention("t", "t", (Span(1, 3),))),
+            "outside the 2 tokens",
+        ),
+        (Sentence(("h", "t"), Mention("h", "h", (Span(0, 2),)), Mention("t", "t", (Span(1, 2),))), "mentions overlap"),
+    ],
+)
+def test_a_sentence_that_cannot_be_read_is_named(model: Model, sentence: Sentence, fault: str) -> None:
+    with pytest.raises(ValueError, match=rf"bag 1 \(h, t\): .*{fault}"):
+        model.predict_proba([Bag("h", "t", (sentence,))])
+
+
+def test_a_bag_without_sentences_is_refused(model: Model) -> None:
+    with pytest.raises(ValueError, match=r"bag 1 \(h, t\) has no sentences"):
+        model.predict([Bag("h", "t", ())])
+
+
+def test_a_saved_model_answers_the_same(model: Model, store: Path, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path / "copy")
+    bags = bags_of(store, "validation")
+    np.testing.assert_array_equal(
+        Model.from_pretrained(tmp_path / "copy").predict_proba(bags), model.predict_proba(bags)
+    )
+    with pytest.raises(UserError, match="not empty"):
+        model.save_pretrained(tmp_path / "copy")
+
+
+def test_what_is_no_model_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="neither a model nor a run"):
+        sayso.load(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(UserError, match="not finished: go on with `sayso train --resume`"):
+        sayso.load(tmp_path)
+    (tmp_path / "both" / "seed-1").mkdir(parents=True)
+    (tmp_path / "both" / "seed-1" / "run.json").write_text("{}")
+    with pytest.raises(UserError, match="several seeds: name one of them, seed-1"):
+        sayso.load(tmp_path / "both")
+
+
+def test_importing_sayso_loads_neither_torch_nor_numpy_until_a_name_needs_them() -> None:
+    program = (
+        "import sys, sayso; assert not {'torch', 'numpy'} & set(sys.modules)\n"
+        "sayso.Bag; assert 'torch' not in sys.modules\n"
+        "assert sayso.Model.__name__ == 'Model' and set(sayso.__all__) <= set(dir(sayso))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'explode'"):
+        sayso.explode  # noqa: B018

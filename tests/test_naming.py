@@ -1,0 +1,85 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.naming import locate, locate_freely, tokenise
+
+few_words = st.lists(st.sampled_from(["a", "b", "a_b", "b_a", "c"]), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "spans"),
+    [
+        ("ana met ana", "ana", ((0, 1), (2, 3))),
+        ("from el_paso to rome", "el_paso", ((1, 2),)),
+        ("from el paso to rome", "el_paso", ((1, 3),)),
+        ("from el_paso to rome", "el paso", ((1, 2),)),
+        ("san_francisco bay", "san_francisco_bay", ((0, 2),)),
+        ("anna and hannah", "ann", ()),
+        ("new_york_city", "york", ()),
+        ("a a a", "a a", ((0, 2),)),
+        ("any words", "_", ()),
+    ],
+)
+def test_a_name_is_found_joined_or_not_but_only_as_whole_words(
+    text: str, name: str, spans: tuple[tuple[int, int], ...]
+) -> None:
+    assert locate(text.split(), name) == spans
+
+
+@given(tokens=few_words, name=few_words.map("_".join))
+def test_what_is_found_spells_the_name(tokens: list[str], name: str) -> None:
+    for start, stop in locate(tokens, name):
+        assert "_".join(tokens[start:stop]) == name
+
+
+@given(tokens=few_words, data=st.data())
+def test_what_stands_there_is_found(tokens: list[str], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(tokens) - 1))
+    stop = data.draw(st.integers(start + 1, len(tokens)))
+    assert locate(tokens, "_".join(tokens[start:stop]))
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Windhoek, Namibia's capital.", "Windhoek , Namibia 's capital ."),
+        ("Mr. Nujoma flew to the U.S. today!", "Mr. Nujoma flew to the U.S. today !"),
+        ("He works for Acme Inc.", "He works for Acme Inc."),
+        ('She said ("so it is").', 'She said ( " so it is " ) .'),
+        ("They don't like the states' laws; we do.", "They do n't like the states ' laws ; we do ."),
+        ("Namibia’s port", "Namibia 's port"),
+        ("At 5 p.m., 1,000 met at st. louis", "At 5 p.m. , 1,000 met at st. louis"),
+        ("so it goes...", "so it goes..."),
+        ("", ""),
+    ],
+)
+def test_punctuation_and_possessives_stand_alone_and_abbreviations_keep_their_stops(text: str, tokens: str) -> None:
+    assert tokenise(text) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mr. nujoma , a native of windhoek , namibia 's capital -lrb- see (3) -rrb- .",
+        "he did n't leave the u.s. in '98",
+        "no sign that it was tokenised",
+    ],
+)
+def test_text_that_is_tokenised_already_passes_unchanged(text: str) -> None:
+    assert tokenise(text) == text.split()
+
+
+@given(st.text(max_size=60))
+def test_tokenising_loses_no_character_and_makes_no_empty_token(text: str) -> None:
+    tokens = tokenise(text)
+    assert all(tokens)
+    assert "".join(tokens).replace("’", "'") == "".join(text.split()).replace("’", "'")
+
+
+def test_a_name_is_found_in_its_own_case_first_and_in_any_case_otherwise() -> None:
+    tokens = tokenise("They told us that the US envoy left OSLO for Yahoo!'s office")
+    assert locate_freely(tokens, "US") == ((5, 6),)
+    assert locate_freely(tokens, "oslo") == ((8, 9),)
+    assert locate_freely(tokens, "Yahoo!") == ((10, 12),)
+    assert locate_freely(tokens, "rome") == ()

@@ -1,0 +1,56 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sayso.errors import BadInputError
+from toy import make_sentence
+from train.toy_run import run_data, store_of, toy_config
+
+
+def sentences(num_pairs: int = 20):
+    return [make_sentence(f"h{i} knows t{i}", f"h{i}", f"t{i}", ("r",) if i % 2 else ()) for i in range(num_pairs)]
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A store without vectors, types and direct sentences."""
+    return store_of(tmp_path, sentences(), validation_share=0.3)
+
+
+def test_a_store_without_direct_sentences_is_refused_where_they_are_needed(bare: Path) -> None:
+    with pytest.raises(BadInputError, match="no directly supervised sentences, which DirectSup needs: prepare it with"):
+        run_data(bare, toy_config("direct")).refuse_what_cannot_train()
+    config = toy_config("direct")
+    without = replace(config, loss=replace(config.loss, direct_sentences=0))
+    run_data(bare, without).refuse_what_cannot_train()
+
+
+def test_a_store_without_entity_vectors_is_refused_where_they_are_needed(bare: Path) -> None:
+    with pytest.raises(BadInputError, match=r"no entity vectors, which \+E needs: prepare it with --entity-vectors"):
+        run_data(bare, toy_config(entities=True)).tables()
+
+
+def test_a_part_without_relations_is_refused(tmp_path: Path) -> None:
+    store = store_of(tmp_path, sentences(), validation_share=0.0)
+    with pytest.raises(BadInputError, match="the validation part has no bag with a relation"):
+        run_data(store, toy_config()).refuse_what_cannot_train()
+
+
+def test_a_store_without_vectors_gets_random_ones_that_depend_on_the_seed_alone(bare: Path) -> None:
+    first, again, other = (run_data(bare, toy_config(seed=seed)).word_VW for seed in (1, 1, 2))
+    assert first.shape[1] == 8
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not first[0].any()
+
+
+def test_direct_sentences_of_which_nobody_has_spoken_are_left_aside(store: Path) -> None:
+    data = run_data(store, toy_config("direct"))
+    table = data.direct.table
+    expresses_N = table.expresses_N.copy()
+    expresses_N[3] = np.nan
+    data.__dict__["direct"] = replace(data.direct, table=replace(table, expresses_N=expresses_N))
+    assert 3 not in data.direct_rows
+    assert len(data.direct_rows) == table.num_sentences - 1

@@ -1,0 +1,160 @@
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sayso.features.batch import BagBatch
+from sayso.model.extractor import Extractor
+from sayso.train.config import RunConfig
+from sayso.train.data import RunData
+from sayso.train.epoch import Shard, Step, num_steps, steps_of_epoch
+from sayso.train.objective import Objective
+from toy import make_sentence
+from train.toy_run import run_data, store_of, toy_config
+
+CAP = 4
+
+
+@pytest.fixture(scope="module")
+def large_bags(tmp_path_factory) -> Path:
+    """A store with twelve bags, of 1 to 12 sentences each; every sentence has a word of its own."""
+    sentences = [
+        make_sentence(f"h{bag} met t{bag} word{bag}x{i}", f"h{bag}", f"t{bag}", ("r",) if bag % 2 else ())
+        for bag in range(12)
+        for i in range(bag + 1)
+    ]
+    return store_of(tmp_path_factory.mktemp("large"), sentences, validation_share=0.0)
+
+
+def capped(store: Path, **loss: float) -> RunData:
+    config = toy_config(mentions="words", distractor=1.0, batch_bags=5)
+    data = replace(config.data, max_bag_sentences=CAP)
+    return run_data(store, replace(config, data=data, loss=replace(config.loss, **loss)))
+
+
+def texts(batch: BagBatch) -> list[tuple[int, ...]]:
+    """Return the tokens of each sentence of a batch."""
+    return [tuple(batch.sentences.token_T[a:b].tolist()) for a, b in pairwise(batch.sentences.start_S1.tolist())]
+
+
+def own_texts(steps: list[Step]) -> list[tuple[int, ...]]:
+    return [text for step in steps for text in texts(step.batch)[: step.batch.bags.num_sentences]]
+
+
+def distractors(data: RunData, epoch: int) -> set[tuple[int, ...]]:
+    """Return the distractors of an epoch, each with the pair it was given, whatever batch they are in."""
+    found = set()
+    for step in steps_of_epoch(data, epoch):
+        batch, first = step.batch, step.batch.bags.num_sentences
+        relations = batch.distractor_relation_M.tolist()
+        found |= {(k, *text) for k, text in zip(relations, texts(batch)[first:], strict=False)}
+    return found
+
+
+def test_every_bag_comes_once_in_an_order_of_the_epochs_own(store: Path) -> None:
+    data = run_data(store, toy_config())
+    orders = [np.concatenate([s.batch.bags.head_B.numpy() - 1 for s in steps_of_epoch(data, e)]) for e in (1, 2)]
+    expected = sorted(data.train.table.head_B.tolist())
+    assert [sorted(order.tolist()) for order in orders] == [expected, expected]
+    assert not np.array_equal(orders[0], orders[1])
+
+
+def test_a_large_bag_is_capped_and_its_sentences_are_drawn_anew_each_epoch(large_bags: Path) -> None:
+    data = capped(large_bags)
+    size_B = data.train.table.size_B
+    assert size_B.max() > CAP
+    epochs = [list(steps_of_epoch(data, epoch)) for epoch in range(1, 31)]
+    sizes = np.concatenate([torch.bincount(s.batch.bags.bag_N).numpy() for s in epochs[0]])
+    assert sorted(sizes.tolist()) == sorted(np.minimum(size_B, CAP).tolist())
+    assert set(own_texts(epochs[0])) != set(own_texts(epochs[1]))
+    # Nothing is repeated within an epoch, and in the long run every sentence is read.
+    assert len(set(own_texts(epochs[0]))) == len(own_texts(epochs[0]))
+    everything = {text for steps in epochs for text in own_texts(steps)}
+    assert len(everything) == data.train.table.num_sentences
+
+
+def test_the_same_epoch_is_the_same_again(store: Path) -> None:
+    first, again = (list(steps_of_epoch(run_data(store, toy_config("direct")), 3)) for _ in range(2))
+    for a, b in zip(first, again, strict=True):
+        assert (a.num_bags, a.num_targets) == (b.num_bags, b.num_targets)
+        assert torch.equal(a.batch.sentences.token_T, b.batch.sentences.token_T)
+        assert torch.equal(a.batch.label_BR, b.batch.label_BR)
+
+
+def test_distractors_are_drawn_anew_each_epoch(store: Path) -> None:
+    data = run_data(store, toy_config())
+    assert distractors(data, 1) != distractors(data, 2)
+
+
+def test_distractors_have_a_random_stream_of_their_own(store: Path, large_bags: Path) -> None:
+    plain = run_data(store, toy_config("direct"))
+    config = plain.config
+    assert distractors(plain, 1) == distractors(
+        run_data(store, replace(config, loss=replace(config.loss, direct_sentences=3))), 1
+    )
+    uncapped = run_data(large_bags, toy_config(mentions="words", batch_bags=5))
+    assert distractors(capped(large_bags), 1) == distractors(uncapped, 1)
+
+
+def test_each_label_has_one_distractor_in_its_own_bag(store: Path) -> None:
+    for step in steps_of_epoch(run_data(store, toy_config()), 1):
+        labels = {tuple(pair) for pair in step.batch.label_BR.nonzero().tolist()}
+        drawn = list(zip(step.batch.distractor_bag_M.tolist(), step.batch.distractor_relation_M.tolist(), strict=True))
+        assert len(drawn) == len(set(drawn))
+        assert set(drawn) == labels
+
+
+def test_targets_are_those_of_direct_sentences_and_of_bags_without_relation(store: Path) -> None:
+    data = run_data(store, toy_config("direct"))
+    for step in steps_of_epoch(data, 1):
+        batch = step.batch
+        num_own = batch.bags.num_sentences
+        num_direct = data.config.loss.direct_sentences
+        is_negative_N = ~batch.label_BR.any(1)[batch.bags.bag_N]
+        assert torch.equal(batch.target_S[:num_own].isnan(), ~is_negative_N)
+        assert (batch.target_S[:num_own][is_negative_N] == 0).all()
+        assert batch.target_S[num_own:-num_direct].isnan().all()
+        assert not batch.target_S[-num_direct:].isnan().any()
+        assert step.num_targets == int((~batch.target_S.isnan()).sum())
+
+
+def test_direct_sentences_take_turns(store: Path) -> None:
+    data = run_data(store, toy_config("direct"))
+    seen = [text for s in steps_of_epoch(data, 1) for text in texts(s.batch)[-data.config.loss.direct_sentences :]]
+    presented = data.direct.presented
+    times = {tuple(presented.tokens.row(i).tolist()): 0 for i in range(len(presented.tokens))}
+    for text in seen:
+        times[text] += 1
+    assert len(seen) == num_steps(data) * data.config.loss.direct_sentences
+    assert max(times.values()) - min(times.values()) <= 1
+
+
+@pytest.mark.parametrize("config", [toy_config(), toy_config("direct", batch_bags=31)], ids=["attention", "direct"])
+def test_shards_add_up_to_the_whole_batch(store: Path, config: RunConfig) -> None:
+    data = run_data(store, config)
+    # More shards than the last batch has bags: some of its shards are empty.
+    num = data.train.table.num_bags % config.train.batch_bags + 2
+    objective = Objective(Extractor(config.model, data.tables(), 13).double(), config.loss)
+    whole = list(steps_of_epoch(data, 1))
+    shards = [list(steps_of_epoch(data, 1, Shard(rank, num))) for rank in range(num)]
+    assert {len(steps) for steps in shards} == {len(whole)}
+    for number in (0, -1):
+        expected, gradient = loss_and_gradient(objective, [whole[number]])
+        found, gradient_of_shards = loss_and_gradient(objective, [steps[number] for steps in shards])
+        assert found == pytest.approx(expected, rel=1e-10)
+        torch.testing.assert_close(gradient_of_shards, gradient, rtol=1e-8, atol=1e-10)
+
+
+def loss_and_gradient(objective: Objective, steps: list[Step]) -> tuple[dict[str, float], torch.Tensor]:
+    """Return each term and the gradient, summed over the steps."""
+    objective.zero_grad()
+    sums: dict[str, float] = {}
+    for step in steps:
+        batch = replace(step.batch, label_BR=step.batch.label_BR.double(), target_S=step.batch.target_S.double())
+        terms = objective(batch, step.num_bags, step.num_targets)
+        sum(terms.values()).backward()
+        sums = {name: sums.get(name, 0.0) + value.item() for name, value in terms.items()}
+    return sums, torch.cat([p.grad.flatten() for p in objective.parameters()])

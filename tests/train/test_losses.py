@@ -1,0 +1,31 @@
+import pytest
+import torch
+
+from sayso.train.epoch import Shard
+from sayso.train.losses import LossTally, TrainingError
+
+
+def tally_of(*rows: tuple[float, float, float, int], epoch: int = 3) -> LossTally:
+    """Return a tally of batches given as bag term, sentence term, size of the gradient and number of bags."""
+    tally = LossTally(epoch, Shard())
+    for bag, sentence, norm, num_bags in rows:
+        tally.add({"bag": torch.tensor(bag), "sentence": torch.tensor(sentence)}, torch.tensor(norm), num_bags)
+    return tally
+
+
+def test_a_batch_counts_by_its_bags() -> None:
+    assert tally_of((1.0, 2.0, 9.0, 30), (5.0, 6.0, 9.0, 10)).means() == {"bag": 2.0, "sentence": 3.0}
+
+
+@pytest.mark.parametrize("number", [1, 49, 50, 51, 120])
+def test_the_first_batch_that_is_not_a_number_is_named(number: int) -> None:
+    rows = [(1.0, 1.0, 1.0, 1)] * (number - 1) + [(1.0, float("nan"), 1.0, 1)] * 3
+    with pytest.raises(TrainingError) as error:
+        tally_of(*rows).means()
+    assert f"epoch 3, batch {number}: the sentence term of the loss is nan" in str(error.value)
+    assert "the state after epoch 2 is kept" in str(error.value)
+
+
+def test_a_gradient_that_is_not_finite_is_named_though_the_loss_is() -> None:
+    with pytest.raises(TrainingError, match="batch 2: the size of the gradient is inf; no epoch was finished"):
+        tally_of((1.0, 1.0, 1.0, 1), (1.0, 1.0, float("inf"), 1), epoch=1).means()

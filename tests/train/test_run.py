@@ -1,0 +1,187 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from sayso.errors import BadInputError, UserError
+from sayso.model.extractor import Extractor
+from sayso.model.predict import TOKENS_AT_A_TIME, predict_logits
+from sayso.train.config import RunConfig, load_config
+from sayso.train.folder import read_metrics
+from sayso.train.losses import TrainingError
+from sayso.train.run import Watchers, train
+from sayso.train.state import Standing
+from toy import make_sentence
+from train.toy_run import run_data, store_of, toy_config
+
+VARIANTS = {
+    "CNNs+ATT+F+LD": toy_config(max_epochs=4),
+    "DirectSup+F+LD": toy_config("direct", max_epochs=4),
+    "DirectSup+FE+E": toy_config("direct", "type_and_words", 0.0, entities=True, max_epochs=4),
+}
+over_variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+
+
+class StopError(Exception):
+    """What a test throws into a run."""
+
+
+def stop_after(epoch: int) -> Watchers:
+    """Return a watcher that breaks the run off at the first step after this epoch."""
+
+    def on_step(progress) -> None:
+        if progress.epoch > epoch:
+            raise StopError
+
+    return Watchers(on_step=on_step)
+
+
+def with_dropout(config: RunConfig) -> RunConfig:
+    encoder = replace(config.model.encoder, dropout=0.3)
+    return replace(config, model=replace(config.model, encoder=encoder))
+
+
+def same_tensors(first: Path, second: Path) -> bool:
+    a, b = load_file(first), load_file(second)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@over_variants
+def test_a_run_that_was_broken_off_and_resumed_ends_bit_for_bit_the_same(
+    store: Path, tmp_path: Path, config: RunConfig
+) -> None:
+    config = with_dropout(config)
+    straight = train(config, store, tmp_path / "straight", "cpu")
+    with pytest.raises(StopError):
+        train(config, store, tmp_path / "broken", "cpu", watchers=stop_after(2))
+    resumed = train(config, store, tmp_path / "broken", "cpu", resume=True)
+    assert replace(resumed, seconds=0.0) == replace(straight, seconds=0.0)
+    for name in ("state.safetensors", "model/model.safetensors"):
+        assert same_tensors(tmp_path / "straight" / name, tmp_path / "broken" / name)
+    rows = [[{**row, **dict.fromkeys(TIMES)} for row in read_metrics(tmp_path / run)] for run in ("straight", "broken")]
+    assert rows[0] == rows[1]
+    assert [row["epoch"] for row in rows[0]] == [1, 2, 3, 4]
+
+
+TIMES = ("seconds", "train_seconds", "sentences_per_second")
+
+
+def test_the_best_epoch_is_kept_and_training_ends_when_none_is_better(store: Path, tmp_path: Path) -> None:
+    # So fast a learner finds its best epoch early.
+    config = toy_config(max_epochs=20, patience=2, learning_rate=0.3)
+    standing = train(config, store, tmp_path, "cpu")
+    rows = read_metrics(tmp_path)
+    assert standing.epoch < 20
+    assert standing.best_epoch == standing.epoch - 2
+    figures = [(row["validation/area_up_to_recall_0.4"], row["validation/average_precision"]) for row in rows]
+    assert figures.index(max(figures)) + 1 == standing.best_epoch
+    assert (standing.best_area, standing.best_average_precision) == max(figures)
+
+
+def test_the_kept_model_is_the_best_epochs(store: Path, tmp_path: Path) -> None:
+    config = toy_config(max_epochs=20, patience=2, learning_rate=0.3)
+    standing = train(config, store, tmp_path / "long", "cpu")
+    train(toy_config(max_epochs=standing.best_epoch, patience=2, learning_rate=0.3), store, tmp_path / "short", "cpu")
+    short, kept = (load_file(tmp_path / run / "model" / "model.safetensors") for run in ("short", "long"))
+    assert all(torch.equal(kept[name], short[name]) for name in short)
+
+
+def test_a_run_that_has_ended_is_not_trained_again(store: Path, tmp_path: Path) -> None:
+    first = train(toy_config(), store, tmp_path, "cpu")
+    assert first.is_finished
+    assert train(toy_config(), store, tmp_path, "cpu", resume=True, watchers=stop_after(0)) == first
+
+
+def test_resuming_where_nothing_was_kept_begins_anew(store: Path, tmp_path: Path) -> None:
+    assert train(toy_config(), store, tmp_path, "cpu", resume=True).epoch == 2
+
+
+def test_a_run_is_not_resumed_on_another_store_and_its_records_stay(store: Path, tmp_path: Path) -> None:
+    sentences = [make_sentence(f"h{i} t{i}", f"h{i}", f"t{i}", ("r",)) for i in range(20)]
+    other = store_of(tmp_path, sentences)
+    train(toy_config(), store, tmp_path / "run", "cpu")
+    before = {path: path.read_bytes() for path in sorted((tmp_path / "run").glob("*.*"))}
+    with pytest.raises(BadInputError, match="made with another data"):
+        train(toy_config(), other, tmp_path / "run", "cpu", resume=True)
+    with pytest.raises(BadInputError, match=r"made with another config.train.learning_rate: 0.001, not 0.1"):
+        train(toy_config(learning_rate=0.1), store, tmp_path / "run", "cpu", resume=True)
+    assert {path: path.read_bytes() for path in sorted((tmp_path / "run").glob("*.*"))} == before
+
+
+def test_without_resume_a_run_is_never_overwritten(store: Path, tmp_path: Path) -> None:
+    train(toy_config(), store, tmp_path, "cpu")
+    with pytest.raises(UserError, match="there is a run here already"):
+        train(toy_config(), store, tmp_path, "cpu")
+
+
+def test_a_seed_that_is_drawn_is_stored_and_kept_when_resumed(store: Path, tmp_path: Path) -> None:
+    drawn = toy_config(seed=-1)
+    with pytest.raises(StopError):
+        train(drawn, store, tmp_path, "cpu", watchers=stop_after(1))
+    seed = load_config(tmp_path / "config.toml").seed
+    assert seed >= 0
+    assert train(drawn, store, tmp_path, "cpu", resume=True).epoch == 2
+    assert load_config(tmp_path / "config.toml").seed == seed
+
+
+def test_numbers_that_overflow_stop_the_run_and_keep_the_last_good_epoch(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(StopError):
+        train(toy_config(), store, tmp_path, "cpu", watchers=stop_after(1))
+    path = tmp_path / "state.safetensors"
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    grown = {name: 1e30 * value if name.startswith("model/") else value for name, value in load_file(path).items()}
+    save_file(grown, path, metadata)
+    kept = path.read_bytes()
+    with pytest.raises(TrainingError, match=r"epoch 2, batch 1: the .* is (nan|inf); the state after epoch 1 is kept"):
+        train(toy_config(), store, tmp_path, "cpu", resume=True)
+    assert path.read_bytes() == kept
+
+
+def test_an_absurd_learning_rate_is_noticed_in_the_first_epoch(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"epoch 1, .*; no epoch was finished and no state is kept: start anew"):
+        train(toy_config(learning_rate=1e30), store, tmp_path, "cpu")
+    assert not (tmp_path / "state.safetensors").exists()
+
+
+def test_a_relation_without_training_example_and_bags_of_one_sentence_train(tmp_path: Path) -> None:
+    sentences = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 3 else ()) for i in range(40)]
+    store = store_of(tmp_path, sentences, relations=("r", "never"))
+    described: list[dict] = []
+    standing = train(
+        toy_config(mentions="words"), store, tmp_path / "run", "cpu", watchers=Watchers(on_begin=described.append)
+    )
+    assert standing.epoch == 2
+    assert any("no training bag and cannot be learned: never" in line for line in described[0]["remarks"])
+
+
+def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_piece_at_a_time(tmp_path: Path) -> None:
+    filler = " ".join(["and so on and on"] * 4)
+    large = [make_sentence(f"a met b {filler} w{i % 97} v{i}", "a", "b", ("r",)) for i in range(5000)]
+    small = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 2 else ()) for i in range(40)]
+    store = store_of(tmp_path, [*large, *small])
+    config = toy_config(mentions="words", max_epochs=1)
+    assert train(config, store, tmp_path / "run", "cpu").epoch == 1
+    data = run_data(store, config)
+    part = max((data.train, data.validation), key=lambda part: part.table.size_B.max())
+    extractor = Extractor(config.model, data.tables(), 1)
+    sizes: list[int] = []
+    extractor.encoder.register_forward_hook(lambda _module, args, _out: sizes.append(len(args[1].token_T)))
+    logit_BR = predict_logits(extractor, part)
+    assert logit_BR.shape[0] == part.table.num_bags
+    assert sum(sizes) == len(part.presented.tokens.value) > 2 * TOKENS_AT_A_TIME
+    assert max(sizes) <= TOKENS_AT_A_TIME
+
+
+def test_the_standing_tells_how_it_went(store: Path, tmp_path: Path) -> None:
+    rows: list[dict] = []
+    standing = train(toy_config("direct"), store, tmp_path, "cpu", watchers=Watchers(on_epoch=rows.append))
+    assert isinstance(standing, Standing)
+    assert [row["epoch"] for row in rows] == [1, 2]
+    for row in rows:
+        terms = [row["loss/bag"], row["loss/sentence"], row["loss/distractor"]]
+        assert row["loss"] == pytest.approx(sum(terms))
+    assert rows == read_metrics(tmp_path)
