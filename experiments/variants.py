@@ -25,6 +25,7 @@ def run_one(arguments: argparse.Namespace) -> None:
 
     from sayso import __version__
     from sayso.bags.store import Store
+    from sayso.evaluate.direct import weights_by_source
     from sayso.evaluate.relations import relation_figures
     from sayso.model.checkpoint import find_model, load_model
     from sayso.model.predict import predict_logits
@@ -48,6 +49,8 @@ def run_one(arguments: argparse.Namespace) -> None:
         label_BR = part.label_rows(torch.arange(part.table.num_bags).numpy()).numpy()
         unread = store.manifest["read"].get(name, {}).get("num_facts_unread", 0)
         figures[name] = asdict(relation_figures(predict_logits(extractor, part), label_BR, unread))
+    if data.direct is not None:
+        figures["weights"] = weights_by_source(extractor, data.validation, data.direct)
     line = {
         "data": arguments.label,
         "data_fingerprint": store.fingerprint,

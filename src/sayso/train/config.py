@@ -52,7 +52,7 @@ class TrainConfig:
     """
 
     max_epochs: int = 30
-    patience: int = 5
+    patience: int = 10
     batch_bags: int = 128
     learning_rate: float = 1e-3
     gradient_clip: float = 5.0
