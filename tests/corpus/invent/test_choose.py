@@ -68,3 +68,12 @@ def test_most_strangers_have_the_types_of_related_pairs(world: World) -> None:
     pairs = list(Strangers(world, random.Random(1)).pairs(related_pairs(world), 500))
     fitting = [(world.kinds[pair.head], world.kinds[pair.tail]) in SCENE_OF_KINDS for pair in pairs]
     assert 0.78 < sum(fitting) / 500 < 0.92
+
+
+def test_test_leaves_training_its_share_of_a_relation_with_few_pairs() -> None:
+    world = build_world(4000, random.Random(1))
+    pairs = related_pairs(world)
+    shortcut = Shortcut(world, pairs, 0.0, 0.25, random.Random(2))
+    train, test = choose_positive(pairs, shortcut, 3000, 1000, random.Random(3))
+    capitals = [sum("/location/country/capital" in pair.relations for pair in part) for part in (train, test)]
+    assert capitals[0] >= capitals[1] > 0

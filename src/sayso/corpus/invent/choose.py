@@ -1,5 +1,6 @@
 """Which pairs training and test show: related ones by relation, unrelated ones by the same types."""
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -109,23 +110,30 @@ def choose_positive(
         for candidates in by_relation.values():
             candidates.sort(reverse=True)
     taken: set[Pair] = set()
-    test = _draw(ranked[1], num_test, taken)
-    train = _draw(ranked[0], num_train, taken)
+    # Test comes first, but of a relation with few pairs it leaves training its share.
+    test_share = num_test / (num_train + num_test)
+    most = {relation: math.ceil(test_share * len(candidates)) for relation, candidates in ranked[1].items()}
+    test = _draw(ranked[1], num_test, taken, most)
+    train = _draw(ranked[0], num_train, taken, {})
     rng.shuffle(test)
     rng.shuffle(train)
     return train, test
 
 
-def _draw(by_relation: Mapping[str, list[tuple[bool, float, Pair]]], number: int, taken: set[Pair]) -> list[Pair]:
-    """Return so many pairs, the relations taking turns by weight; one that has run out passes."""
+def _draw(
+    by_relation: Mapping[str, list[tuple[bool, float, Pair]]], number: int, taken: set[Pair], most: Mapping[str, int]
+) -> list[Pair]:
+    """Return so many pairs, the relations taking turns by weight; one that has run out or given the most passes."""
     drawn: list[Pair] = []
+    left = dict(most)
     credit = dict.fromkeys(by_relation, 0.0)
     while len(drawn) < number and credit:
         for relation in list(credit):
             credit[relation] += RELATIONS[relation].weight
             while credit[relation] >= 1 and len(drawn) < number:
                 credit[relation] -= 1
-                pair = _next_free(by_relation[relation], taken)
+                left[relation] = left.get(relation, number) - 1
+                pair = _next_free(by_relation[relation], taken) if left[relation] >= 0 else None
                 if pair is None:
                     del credit[relation]
                     break

@@ -20,7 +20,7 @@ from sayso.model.window import Layout, Windows, lay_out
 
 @dataclass(frozen=True, kw_only=True)
 class CnnConfig(EncoderConfig):
-    """Settings of the convolutional encoder; the defaults are the paper's, and for positions what validation prefers."""
+    """Settings of the convolutional encoder; the paper's, and for positions what validation prefers."""
 
     widths: tuple[int, ...] = (2, 3, 4, 5)
     num_filters: int = 100
