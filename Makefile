@@ -36,6 +36,7 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/make_cli_page.py
+	$(BIN)/python docs/make_results.py
 	$(BIN)/python docs/walkthrough.py --write
 
 clean:

@@ -39,3 +39,9 @@ def machine() -> str:
 def row(name: str, value: float, budget: float, unit: str) -> dict[str, Any]:
     """Return one figure beside its budget."""
     return {"name": name, "value": round(value, 3), "budget": budget, "unit": unit, "machine": machine()}
+
+
+def ratio_row(name: str, ours: float, reference: float, budget: float, unit: str) -> dict[str, Any]:
+    """Return one ratio of two things measured side by side, beside its budget."""
+    sizes = {"ours": round(ours, 4), "reference": round(reference, 4), "ratio": round(ours / reference, 3)}
+    return {"name": name, **sizes, "budget": budget, "unit": unit, "machine": machine()}

@@ -130,11 +130,32 @@ def validation_table(rows: list[Row]) -> list[str]:
     return lines
 
 
+def direct_table(rows: list[Row]) -> list[str]:
+    """Return what DirectSup's weights look like by source of the sentence, and what freeing them does."""
+    lines = [
+        "| variant | change | test AP | validation AP | mean α in positive bags | in NA bags | direct positives"
+        " | direct negatives |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    groups = by(rows, lambda row: (row["variant"], ", ".join(row["changes"]) or "as shipped"))
+    for (variant, change), runs in sorted(groups.items()):
+        names = ("positive_bags", "na_bags", "direct_positives", "direct_negatives")
+        weights = [
+            f"{statistics.mean(row['weights'][name] for row in runs):.2f}" if "weights" in runs[0] else "–"
+            for name in names
+        ]
+        lines.append(
+            f"| {variant} | {change} | {spread(row['test']['average_precision'] for row in runs)}"
+            f" | {spread(row['validation']['average_precision'] for row in runs)} | {' | '.join(weights)} |"
+        )
+    return lines
+
+
 def section(path: Path) -> list[str]:
     """Return the part of the page for one file of results, as its first line asks."""
     head, *rows = read_rows(path)
     lines = [f"## {head['title']}", "", *head["text"], ""]
-    tables = {"variants": variant_table, "validation": validation_table}
+    tables = {"variants": variant_table, "validation": validation_table, "direct": direct_table}
     lines += tables[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
     devices = ", ".join(sorted({row["device"] for row in rows}))

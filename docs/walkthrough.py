@@ -1,32 +1,34 @@
 """The commands of the README's console blocks: run them (`make demo`), or write their output into the page anew.
 
-A block is a command behind `$`, continued by a backslash at the end of a line, and what it prints on stdout.
+A block is a command behind `$`, continued by a backslash at the end of a line, and what it prints on stdout; a block
+that `varies` may name other things on another machine, because it shows what a model trained there prefers.
 """
 
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 README = Path(__file__).parent.parent / "README.md"
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?[^\\])\n(?P<output>.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```console(?P<varies> varies)?\n\$ (?P<command>.*?[^\\])\n(?P<output>.*?)```", re.DOTALL)
 
 
 class Step(NamedTuple):
-    """A command and the output that the page shows for it."""
+    """A command, the output that the page shows for it, and whether only its number of lines is the same everywhere."""
 
     command: str
     output: str
+    varies: bool
 
 
 def steps() -> list[Step]:
     """Return the commands of the page, in order."""
-    return [
-        Step(found["command"].replace("\\\n", " "), found["output"]) for found in BLOCK.finditer(README.read_text())
-    ]
+    found = BLOCK.finditer(README.read_text())
+    return [Step(f["command"].replace("\\\n", " "), f["output"], bool(f["varies"])) for f in found]
 
 
 def run(command: str, folder: Path, stdout: int | None = None) -> str:
@@ -37,25 +39,34 @@ def run(command: str, folder: Path, stdout: int | None = None) -> str:
     return subprocess.run(program, cwd=folder, check=True, stdout=stdout, text=True).stdout or ""
 
 
-def shape(output: str) -> str:
+def with_configs(folder: Path) -> Path:
+    """Return the folder with the project's configs in it, as a user's checkout has them."""
+    (folder / "configs").symlink_to(README.parent / "configs")
+    return folder
+
+
+def shape(output: str, varies: bool) -> str:
     """Return the output without its figures and the space they take, which may differ from machine to machine."""
+    if varies:
+        return f"{len(output.strip().splitlines())} lines"
     return re.sub(r"[\d.,:±]+", "#", re.sub(r"[ ─━]+", " ", output)).strip()
 
 
 def write() -> None:
     """Write what the commands print now into the page."""
-    import tempfile
+    with tempfile.TemporaryDirectory() as name:
+        folder = with_configs(Path(name))
+        shown = iter([run(step.command, folder, subprocess.PIPE) for step in steps()])
 
-    with tempfile.TemporaryDirectory() as folder:
-        shown = iter([run(step.command, Path(folder), subprocess.PIPE) for step in steps()])
-    text = BLOCK.sub(lambda found: f"```console\n$ {found['command']}\n{_trimmed(next(shown))}```", README.read_text())
-    README.write_text(text)
+    def renewed(found: re.Match[str]) -> str:
+        return f"```console{found['varies'] or ''}\n$ {found['command']}\n{_trimmed(next(shown))}```"
+
+    README.write_text(BLOCK.sub(renewed, README.read_text()))
 
 
 def demo(folder: Path) -> None:
     """Run the commands one after the other, showing all they print."""
     began = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
     for step in steps():
         print(f"\n$ {' '.join(step.command.split())}", flush=True)
         run(step.command, folder)

@@ -20,16 +20,16 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a result for people: the first column is text, the others are figures."""
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], num_text: int = 1) -> None:
+    """Print a result for people: the first columns (one, if nothing else is said) are text, the others figures."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for index, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if index == 0 else "right", overflow="fold")
+        table.add_column(escape(column), justify="left" if index < num_text else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(shown(cell)) for cell in row))
-    console = Console()
-    # A narrow pipe must not fold figures: what is not a terminal is as wide as it needs.
-    console.print(table, width=None if console.is_terminal else 200, soft_wrap=False)
+    # What is not a terminal is as wide as it needs: a pipe must not fold figures.
+    console = Console() if Console().is_terminal else Console(width=200)
+    console.print(table)
 
 
 def shown(cell: object) -> str:

@@ -52,8 +52,9 @@ def predict(
         for fact in facts:
             print(_line(fact))
     else:
-        rows = [[f"{f.head_name}  {f.relation}  {f.tail_name}", f"{f.probability:.3f}", f.num_sentences] for f in facts]
-        print_table(f"{model.variant}: {len(facts):,} facts", ["fact", "probability", "sentences"], rows)
+        rows = [[f.head_name, f.relation, f.tail_name, f"{f.probability:.3f}", f.num_sentences] for f in facts]
+        columns = ["head", "relation", "tail", "probability", "sentences"]
+        print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)
 
 
 def _score(model: "Model", tally: "Tally", types: dict[str, tuple[str, ...]], max_bad: float) -> "CorpusScores":

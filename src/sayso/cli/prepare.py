@@ -72,7 +72,7 @@ def prepare(
         print_json(manifest)
     else:
         _print(manifest)
-    say_next(str(out), f"less {out}/manifest.json")
+    say_next(str(out), f"sayso train configs/cnns_att_f_ld.toml --data {out} --out RUN")
 
 
 def _print(manifest: dict[str, Any]) -> None:
