@@ -11,6 +11,10 @@ from sayso.errors import LeakageError
 
 LEAKING_FBNYT_SENTENCES = 570_088
 CLEAN_FBNYT_SENTENCES = 522_611
+ABOUT_LEAKING_FBNYT = (
+    f"this is the {LEAKING_FBNYT_SENTENCES:,}-sentence release of FB-NYT, which contains test pairs and inflates"
+    f" results; the one without them has {CLEAN_FBNYT_SENTENCES:,} training sentences"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +47,7 @@ def refuse_leakage(leakage: Leakage, num_train_sentences: int) -> None:
     """Raise `LeakageError` if a test pair stands in training, naming the release of FB-NYT that is known for it."""
     if not leakage.test_pairs_in_train:
         return
-    known = (
-        f" This is the {LEAKING_FBNYT_SENTENCES:,}-sentence release of FB-NYT, which contains test pairs and inflates"
-        f" results; the one without them has {CLEAN_FBNYT_SENTENCES:,} training sentences."
-        if num_train_sentences == LEAKING_FBNYT_SENTENCES
-        else ""
-    )
+    known = f" Beware: {ABOUT_LEAKING_FBNYT}." if num_train_sentences == LEAKING_FBNYT_SENTENCES else ""
     raise LeakageError(
         f"{leakage.test_pairs_in_train:,} test pairs stand in the training data (in"
         f" {leakage.train_sentences_of_test_pairs:,} sentences; {leakage.test_facts_in_train:,} facts).{known}"

@@ -35,8 +35,13 @@ class Rows(NamedTuple):
         >>> Rows.of_lengths(np.array([1, 2, 3, 4]), np.array([1, 0, 3])).take(np.array([2, 0])).value.tolist()
         [2, 3, 4, 1]
         """
-        length = self.length[index]
-        return Rows.of_lengths(self.value[ranges(self.start[:-1][index], length)], length)
+        first, length = self.extent(index)
+        return Rows.of_lengths(self.value[ranges(first, length)], length)
+
+    def extent(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where these rows start and how long they are, without looking at the others."""
+        first = self.start[:-1][index]
+        return first, self.start[1:][index] - first
 
 
 def starts(length: np.ndarray) -> np.ndarray:

@@ -91,8 +91,7 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{part}: {counts['num_too_far_apart']:,} sentences left out, their mentions are too far apart"
             )
-    if leakage := manifest.get("leakage"):
-        lines.append(_about_leakage(leakage))
+    lines += _about_leakage(manifest)
     missing = manifest["relations"]["num_without_training_bag"]
     if missing:
         lines.append(f"relations: {missing:,} of {manifest['relations']['num']:,} have no training bag")
@@ -133,8 +132,16 @@ def _about_entities(manifest: dict[str, Any]) -> str:
     )
 
 
-def _about_leakage(leakage: dict[str, int]) -> str:
-    return (
+def _about_leakage(manifest: dict[str, Any]) -> list[str]:
+    from sayso.bags.leakage import ABOUT_LEAKING_FBNYT, LEAKING_FBNYT_SENTENCES
+
+    if "leakage" not in manifest:
+        return []
+    leakage = manifest["leakage"]
+    lines = [
         f"leakage: {leakage['test_pairs_in_train']:,} test pairs, {leakage['reversed_test_pairs_in_train']:,} reversed"
         f" test pairs and {leakage['test_sentences_in_train']:,} test sentences stand in training"
-    )
+    ]
+    if manifest["read"]["train"]["num_sentences_read"] == LEAKING_FBNYT_SENTENCES:
+        lines.append(f"train: {ABOUT_LEAKING_FBNYT}")
+    return lines

@@ -32,8 +32,8 @@ class Presented:
 
     def take(self, index: np.ndarray) -> "Presented":
         """Return these sentences."""
-        length = self.tokens.length[index]
-        place = ranges(self.tokens.start[:-1][index], length)
+        first, length = self.tokens.extent(index)
+        place = ranges(first, length)
         return Presented(
             tokens=Rows.of_lengths(self.tokens.value[place], length),
             head_distance_T=self.head_distance_T[place],

@@ -1,0 +1,90 @@
+"""What a run says about a part of a store, and why, as files that pages and exports read without torch.
+
+One folder: `facts.arrow` (a row per fact), `evidence.arrow` (a row per fact and sentence), `words.arrow` (a row per
+fact, sentence and word) and `manifest.json`. docs/predictions-store.md describes the columns.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sayso.atomic import atomic_folder
+from sayso.bags.columns import Column, read_columns, write_columns
+from sayso.bags.store import Store
+from sayso.errors import BadInputError, UserError
+
+FORMAT = 1
+MANIFEST, FACTS, EVIDENCE, WORDS = "manifest.json", "facts.arrow", "evidence.arrow", "words.arrow"
+IN_RUN = "predictions"
+"""Where a run keeps them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionColumns:
+    """All that the folder holds: the columns of its three files, and the manifest."""
+
+    facts: Mapping[str, Column]
+    evidence: Mapping[str, Column]
+    words: Mapping[str, Column]
+    manifest: dict[str, Any]
+
+
+def write_predictions(folder: Path, columns: PredictionColumns) -> None:
+    """Write the folder whole or not at all; what an earlier evaluation left there is replaced, nothing else is."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise UserError(f"{folder}: the folder holds something else than predictions; move it away")
+    with atomic_folder(folder, overwrite=True) as work:
+        write_columns(work / FACTS, columns.facts)
+        write_columns(work / EVIDENCE, columns.evidence)
+        write_columns(work / WORDS, columns.words)
+        manifest = {"format": FORMAT, **columns.manifest}
+        (work / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+class Predictions:
+    """The opened folder; columns are memory-mapped as they are used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError) as error:
+            raise BadInputError(f"{folder}: no predictions here: make them with `sayso evaluate` ({error})") from error
+        if self.manifest.get("format") != FORMAT:
+            raise BadInputError(
+                f"{folder}: predictions of format {self.manifest.get('format')}, this version reads {FORMAT}:"
+                " make them anew with `sayso evaluate`"
+            )
+
+    @property
+    def mechanisms(self) -> list[str]:
+        """The names of the mechanisms that have a score for every sentence."""
+        return list(self.manifest["mechanisms"])
+
+    @cached_property
+    def facts(self) -> dict[str, pa.Array]:
+        """A row per fact."""
+        return read_columns(self.folder / FACTS)
+
+    @cached_property
+    def evidence(self) -> dict[str, pa.Array]:
+        """A row per fact and sentence, fact after fact."""
+        return read_columns(self.folder / EVIDENCE)
+
+    @cached_property
+    def words(self) -> dict[str, pa.Array]:
+        """A row per fact, sentence and word, for the sentences that count most."""
+        return read_columns(self.folder / WORDS)
+
+    def refuse_other_store(self, store: Store) -> None:
+        """Raise `BadInputError` where the predictions speak of another store."""
+        if self.manifest["data_fingerprint"] != store.fingerprint:
+            raise BadInputError(
+                f"{self.folder}: made from a store of fingerprint {self.manifest['data_fingerprint']}, but"
+                f" {store.folder} has {store.fingerprint}: name the store that `sayso evaluate` was given"
+            )
