@@ -49,7 +49,8 @@ def shape(output: str, varies: bool) -> str:
     """Return the output without its figures and the space they take, which may differ from machine to machine."""
     if varies:
         return f"{len(output.strip().splitlines())} lines"
-    return re.sub(r"[\d.,:±]+", "#", re.sub(r"[ ─━]+", " ", output)).strip()
+    lines = (re.sub(r"[ ─━]+", " ", line).strip() for line in output.strip().splitlines())
+    return re.sub(r"[\d.,:±]+", "#", "\n".join(lines))
 
 
 def write() -> None:

@@ -60,7 +60,7 @@ def test_people_get_a_table(run: Path, file: Path) -> None:
     result = predict(run, file, "--threshold", 0, "--top", 1)
     title, columns, fact = result.stdout.splitlines()
     assert title.split() == ["CNNs+ATT+F:", "1", "facts"]
-    assert columns.split() == ["fact", "probability", "sentences"]
+    assert columns.split() == ["head", "relation", "tail", "probability", "sentences"]
     assert fact.split()[-1] == "3"
 
 
