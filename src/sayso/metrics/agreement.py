@@ -1,0 +1,87 @@
+"""How far people agree in their marks, beyond what chance would give.
+
+Marks are names (rationale, irrelevant, unsure) without an order; None is a mark that was not given. A figure is None
+where it is not defined: nothing was marked twice, or all marks are the same, so that chance already explains all.
+Shapes: U units (what is marked: a sentence for a fact), J judges, C categories.
+"""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Marks = Sequence[Hashable | None]
+
+
+def percent_agreement(first: Marks, second: Marks) -> float | None:
+    """Return the share (0 to 1) of the units marked by both judges that got the same mark.
+
+    >>> percent_agreement(["yes", "no", None], ["yes", "yes", "no"])
+    0.5
+    """
+    table_CC = _confusion(first, second)
+    total = table_CC.sum()
+    return float(np.trace(table_CC) / total) if total else None
+
+
+def cohen_kappa(first: Marks, second: Marks) -> float | None:
+    """Return Cohen's κ over the units marked by both judges: agreement beyond that of their own mark frequencies.
+
+    >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
+    0.5
+    """
+    table_CC = _confusion(first, second)
+    total = table_CC.sum()
+    expected = (table_CC.sum(axis=0) * table_CC.sum(axis=1)).sum()
+    # Both are counts times `total`, so that the undefined case is an exact comparison of whole numbers.
+    if expected == total * total:
+        return None
+    return float((np.trace(table_CC) * total - expected) / (total * total - expected))
+
+
+def krippendorff_alpha(marks_JU: Sequence[Marks]) -> float | None:
+    """Return Krippendorff's α for marks without an order, one row per judge, any number of them and of gaps.
+
+    Units with fewer than two marks tell nothing about agreement and are left out (Krippendorff 2011).
+
+    >>> krippendorff_alpha([[1, 0, None], [1, 0, 1]])
+    1.0
+    """
+    count_UC = _mark_counts(marks_JU)
+    count_UC = count_UC[count_UC.sum(axis=1) >= 2]
+    num_marks_U, num_marks_C = count_UC.sum(axis=1), count_UC.sum(axis=0)
+    total = num_marks_U.sum()
+    # Pairs of unlike marks: those within units, weighed so that a unit counts by its marks, and all there could be.
+    unlike_U = num_marks_U**2 - (count_UC**2).sum(axis=1)
+    observed = float(np.sum(unlike_U / (num_marks_U - 1)))
+    possible = int(total**2 - (num_marks_C**2).sum())
+    if not possible:
+        return None
+    return float(1 - (total - 1) * observed / possible)
+
+
+def _confusion(first: Marks, second: Marks) -> NDArray[np.int64]:
+    """Return how often the first judge gave mark r and the second mark c, over the units that both marked."""
+    if len(first) != len(second):
+        raise ValueError(f"{len(first):,} marks do not fit {len(second):,} marks")
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    category_ids = {mark: i for i, mark in enumerate(dict.fromkeys(mark for pair in pairs for mark in pair))}
+    table_CC = np.zeros((len(category_ids), len(category_ids)), dtype=np.int64)
+    for a, b in pairs:
+        table_CC[category_ids[a], category_ids[b]] += 1
+    return table_CC
+
+
+def _mark_counts(marks_JU: Sequence[Marks]) -> NDArray[np.int64]:
+    """Return how many judges gave each unit each mark."""
+    num_units = len(marks_JU[0]) if marks_JU else 0
+    if any(len(marks) != num_units for marks in marks_JU):
+        raise ValueError("every judge needs one entry per unit, None where the judge gave no mark")
+    categories = dict.fromkeys(mark for marks in marks_JU for mark in marks if mark is not None)
+    category_ids = {mark: i for i, mark in enumerate(categories)}
+    count_UC = np.zeros((num_units, len(category_ids)), dtype=np.int64)
+    for marks in marks_JU:
+        for unit, mark in enumerate(marks):
+            if mark is not None:
+                count_UC[unit, category_ids[mark]] += 1
+    return count_UC

@@ -1,0 +1,141 @@
+"""How far a figure would move with other data: the bootstrap over units that are drawn as a whole.
+
+The unit is the bag (one entity pair), because the facts and sentences of one bag are not independent. A resample is
+written as a weight per unit, how often it was drawn, so that a figure made of sums costs a product and no copying.
+The same seed and number of units give the same resamples, which is what makes a comparison of two models paired.
+Shapes: U units, F values (facts, say) that belong to units, K resamples.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sayso.seeding import sub_seed
+
+NUM_RESAMPLES = 1_000
+LEVEL = 0.95
+
+Statistic = Callable[[NDArray[np.int64]], ArrayLike]
+"""A figure, or several, of the data in which unit i stands `weight_U[i]` times; not a number where it has none."""
+
+
+class Interval(NamedTuple):
+    """The middle 95 % of what resampling the units gives."""
+
+    low: float
+    high: float
+
+
+class Estimate(NamedTuple):
+    """A figure and its interval; None where the data do not determine them."""
+
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """First minus second figure on the same units, its interval, and how surprising it were without a difference.
+
+    `p_value` is two-sided: twice the smaller share of resamples on either side of 0 (those at 0 count on both), with
+    one resample added to each count, so that it is never 0. Everything is None where there is nothing to compare.
+    """
+
+    value: float | None
+    interval: Interval | None
+    p_value: float | None
+
+
+def resampled_weights(num_units: int, num_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield, for each resample, how often each unit is drawn when as many are drawn as there are."""
+    rng = np.random.default_rng(sub_seed(seed, "bootstrap"))
+    for _ in range(num_resamples):
+        yield np.bincount(rng.integers(num_units, size=num_units), minlength=num_units)
+
+
+def bootstrap(
+    num_units: int, statistic: Statistic, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+) -> NDArray[np.float64]:
+    """Return the statistic of every resample, one row each.
+
+    With fewer than two units there is nothing to resample, and every row is not a number.
+
+    >>> bool(bootstrap(3, lambda weight_U: weight_U.sum()).std() == 0)
+    True
+    """
+    if num_units < 2:
+        whole = np.asarray(statistic(np.ones(num_units, dtype=np.int64)))
+        return np.full((num_resamples, *whole.shape), np.nan)
+    return np.array([statistic(weight) for weight in resampled_weights(num_units, num_resamples, seed)], np.float64)
+
+
+def percentile_interval(value_K: NDArray[np.float64]) -> Interval | None:
+    """Return the middle 95 % of the resampled values, those that are not a number left out; None if all are."""
+    known = value_K[~np.isnan(value_K)]
+    if not known.size:
+        return None
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(low), float(high))
+
+
+def ratio_over_units(
+    numerator_F: ArrayLike,
+    denominator_F: ArrayLike,
+    unit_F: NDArray[Any],
+    num_resamples: int = NUM_RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Return the sum of the numerators over the sum of the denominators, and its interval over the units."""
+    numerator_U, denominator_U = unit_sums(numerator_F, unit_F), unit_sums(denominator_F, unit_F)
+    if not denominator_U.sum():
+        return Estimate(None, None)
+
+    def ratio(weight_U: NDArray[np.int64]) -> float:
+        total = float(weight_U @ denominator_U)
+        return float(weight_U @ numerator_U) / total if total else np.nan
+
+    values = bootstrap(len(numerator_U), ratio, num_resamples, seed)
+    return Estimate(float(numerator_U.sum() / denominator_U.sum()), percentile_interval(values))
+
+
+def mean_over_units(
+    value_F: ArrayLike, unit_F: NDArray[Any], num_resamples: int = NUM_RESAMPLES, seed: int = 0
+) -> Estimate:
+    """Return the mean of the values, each counting once, and its interval over the units they belong to.
+
+    >>> mean_over_units([1.0, 0.0, 0.5], np.array([4, 4, 7])).value
+    0.5
+    """
+    return ratio_over_units(value_F, np.ones(len(unit_F)), unit_F, num_resamples, seed)
+
+
+def unit_sums(value_F: ArrayLike, unit_F: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the sum of the values of each distinct unit, in the units' order."""
+    _, index_F = np.unique(unit_F, return_inverse=True)
+    return np.bincount(index_F, weights=np.asarray(value_F, dtype=np.float64)).astype(np.float64)
+
+
+def paired_difference(
+    num_units: int, first: Statistic, second: Statistic, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+) -> Difference:
+    """Return how much the first figure exceeds the second when both are taken of the same resamples."""
+
+    def excess(weight_U: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(first(weight_U), dtype=np.float64) - np.asarray(second(weight_U), dtype=np.float64)
+
+    value = float(excess(np.ones(num_units, dtype=np.int64))) if num_units else np.nan
+    if np.isnan(value):
+        return Difference(value=None, interval=None, p_value=None)
+    values = bootstrap(num_units, excess, num_resamples, seed)
+    return Difference(value=value, interval=percentile_interval(values), p_value=_two_sided(values))
+
+
+def _two_sided(value_K: NDArray[np.float64]) -> float | None:
+    known = value_K[~np.isnan(value_K)]
+    if not known.size:
+        return None
+    smaller = min(int((known <= 0).sum()), int((known >= 0).sum()))
+    return min(1.0, 2 * (smaller + 1) / (known.size + 1))

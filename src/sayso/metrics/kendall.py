@@ -1,0 +1,158 @@
+"""Pairwise Kendall τ: does an explanation put what people call the rationale above what they call irrelevant?
+
+A tuple is (bag, relation, rationale sentence, irrelevant sentence). τ = (concordant − discordant) / all tuples, a tie
+being neither (the paper's expl-eval). Unlike tau-b against binary marks it reaches 1 for every perfect order.
+Shapes: F facts (bag, relation).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sayso.metrics.interval import (
+    NUM_RESAMPLES,
+    Difference,
+    Interval,
+    mean_over_units,
+    paired_difference,
+    ratio_over_units,
+    unit_sums,
+)
+from sayso.metrics.marked import MarkedFacts, tie_groups
+
+
+class Band(NamedTuple):
+    """Facts selected by the probability the model gives them, both ends included."""
+
+    low: float
+    high: float
+
+    def holds(self, probability_F: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return which of the probabilities lie in the band."""
+        return (probability_F >= self.low) & (probability_F <= self.high)
+
+
+HIGH = Band(0.76, 1.0)
+LOW = Band(0.0, 0.25)
+EVERY = Band(0.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TauCounts:
+    """For each fact, how its tuples are ordered; `tuples` is the sum of the other three."""
+
+    concordant: NDArray[np.int64]
+    discordant: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    tuples: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TauFigures:
+    """τ over some facts; only facts that have a tuple are counted. None where there is no tuple.
+
+    `pooled` counts every tuple once, `per_fact_mean` every fact once. `interval` is that of `pooled`, over bags, and
+    is None for fewer than two bags.
+    """
+
+    pooled: float | None
+    per_fact_mean: float | None
+    interval: Interval | None
+    num_tuples: int
+    num_ties: int
+    num_facts: int
+    num_bags: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TauComparison:
+    """Pooled τ of two explanations on the tuples that both have in the band, and their paired difference."""
+
+    first: float | None
+    second: float | None
+    difference: Difference
+    num_tuples: int
+    num_facts: int
+    num_bags: int
+
+
+def pairwise_tau(rationale: Sequence[float], irrelevant: Sequence[float]) -> float:
+    """Return the share of concordant minus discordant (rationale, irrelevant) pairs.
+
+    A tie counts as neither. Not a number where either side is empty: there is nothing to order.
+
+    >>> pairwise_tau([3.0, 1.0], [2.0])
+    0.0
+    """
+    if not len(rationale) or not len(irrelevant):
+        return float("nan")
+    wanted, unwanted = np.asarray(rationale)[:, None], np.asarray(irrelevant)
+    return float(np.mean(wanted > unwanted) - np.mean(wanted < unwanted))
+
+
+def tau_counts(facts: MarkedFacts) -> TauCounts:
+    """Return the counts of every fact; a fact without rationale or without irrelevant sentences has no tuples."""
+    groups = tie_groups(facts)
+
+    def per_fact(count_G: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(groups.fact_G, weights=count_G, minlength=facts.num_facts).astype(np.int64)
+
+    tuples = per_fact(groups.num_rationale_G) * per_fact(groups.num_irrelevant_G)
+    discordant = per_fact(groups.num_rationale_G * groups.irrelevant_before_G)
+    ties = per_fact(groups.num_rationale_G * groups.num_irrelevant_G)
+    return TauCounts(concordant=tuples - discordant - ties, discordant=discordant, ties=ties, tuples=tuples)
+
+
+def tau_figures(
+    facts: MarkedFacts, band: Band = EVERY, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+) -> TauFigures:
+    """Return τ over the facts whose probability lies in the band."""
+    counts = tau_counts(facts)
+    chosen = band.holds(facts.probability_F) & (counts.tuples > 0)
+    net, tuples, bag = (counts.concordant - counts.discordant)[chosen], counts.tuples[chosen], facts.bag_F[chosen]
+    pooled = ratio_over_units(net, tuples, bag, num_resamples, seed)
+    return TauFigures(
+        pooled=pooled.value,
+        per_fact_mean=mean_over_units(net / tuples, bag, num_resamples=0).value,
+        interval=pooled.interval,
+        num_tuples=int(tuples.sum()),
+        num_ties=int(counts.ties[chosen].sum()),
+        num_facts=len(tuples),
+        num_bags=len(np.unique(bag)),
+    )
+
+
+def compare_tau(
+    first: MarkedFacts, second: MarkedFacts, band: Band = HIGH, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+) -> TauComparison:
+    """Return how two models' (or two mechanisms') τ differ on the facts that both put in the band.
+
+    Both must be about the same facts and sentences in the same order.
+    """
+    for name in ("mark_N", "start_F1", "bag_F"):
+        if not np.array_equal(getattr(first, name), getattr(second, name)):
+            raise ValueError(f"the two are not about the same marked facts: {name} differs")
+    counts = [tau_counts(first), tau_counts(second)]
+    chosen = band.holds(first.probability_F) & band.holds(second.probability_F) & (counts[0].tuples > 0)
+    tuples, bag = counts[0].tuples[chosen], first.bag_F[chosen]
+    tuples_U = unit_sums(tuples, bag)
+    net_U = [unit_sums((count.concordant - count.discordant)[chosen], bag) for count in counts]
+    difference = paired_difference(
+        len(tuples_U),
+        lambda weight_U: (weight_U @ net_U[0]) / (weight_U @ tuples_U),
+        lambda weight_U: (weight_U @ net_U[1]) / (weight_U @ tuples_U),
+        num_resamples,
+        seed,
+    )
+    pooled = [float(net.sum() / tuples_U.sum()) if len(tuples) else None for net in net_U]
+    return TauComparison(
+        first=pooled[0],
+        second=pooled[1],
+        difference=difference,
+        num_tuples=int(tuples.sum()),
+        num_facts=len(tuples),
+        num_bags=len(tuples_U),
+    )
