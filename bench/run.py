@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-PROGRAMS = ("prepare.py", "distractors.py")
+PROGRAMS = ("prepare.py", "distractors.py", "explain.py")
 
 
 def main() -> None:

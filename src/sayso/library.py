@@ -13,6 +13,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import torch
 
+from sayso.evaluate.explain_bag import AskedBag, explain_bag
+from sayso.evaluate.explanation import Entity, Explanation
 from sayso.features.intake import Intake, Taken
 from sayso.features.lexicon import TypesById
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
@@ -138,6 +140,30 @@ class Model:
                     raise ValueError(f"bag {row + 1}: relation {name!r} is none of the model's {len(column)}")
                 label_BR[row, column[name]] = True
         return average_precision(precision_recall_curve(self.predict_proba(bags, types), label_BR))
+
+    def explain(
+        self,
+        bag: Bag,
+        relation: str | None = None,
+        methods: Sequence[str] | None = None,
+        threshold: float = 0.5,
+        types: TypesById | None = None,
+    ) -> Explanation:
+        """Return why the model says that the pair stands in a relation, the most probable one where none is named.
+
+        `methods` are names of mechanisms, all where none are given. A relation that the model does not know is a
+        `ValueError`.
+        """
+        taken = self._take_bags([bag], types or {})
+        self._warn(taken)
+        kinds = [self.parts.lexicon.types[int(kind)] for kind in taken.recognised.type_L]
+        head, tail = (
+            Entity(entity_id=taken.entity_ids[number], name=taken.names[number], type=kinds[number])
+            for number in (int(taken.head_B[0]), int(taken.tail_B[0]))
+        )
+        labels = bag.relations or None
+        asked = AskedBag(part=taken.part, sentences=bag.sentences, head=head, tail=tail, labels=labels)
+        return explain_bag(self.parts, asked, (relation,) if relation else (), methods, threshold)[0]
 
     def predict_corpus(self, sentences: Iterable[Sentence], types: TypesById | None = None) -> CorpusScores:
         """Return what the model says about all pairs of a corpus, every sentence of a pair counted once."""

@@ -163,6 +163,37 @@ class Judgement(NamedTuple):
     annotator: str = ""
 
 
+class Evidence(NamedTuple):
+    """A sentence of an explained bag: every mechanism's score for the fact, and its place by the one that ranks.
+
+    `seen` are the words (or types) that the model read and `word_scores` what each contributed; without scores where
+    the sentence is not among the first. `mark` is people's: `rationale`, `irrelevant` or nothing.
+    """
+
+    sentence: Sentence
+    scores: dict[str, float]
+    rank: int
+    is_in_smallest: bool
+    seen: tuple[str, ...]
+    word_scores: tuple[float, ...] = ()
+    mark: str = ""
+
+
+class Verdict(NamedTuple):
+    """What carries a fact: the size of the smallest set of sentences that keeps the prediction, and the probability
+    with that set alone, without it, and without any sentence.
+
+    `kind` is `stated` (the fact falls with the set), `repeated` (the other sentences keep it too), `no_sentence` (it
+    is predicted without any) or `not_predicted`.
+    """
+
+    kind: str
+    num_smallest: int
+    probability_with: float
+    probability_without: float
+    probability_of_none: float
+
+
 def sentence_key(text: str) -> str:
     """Return the form in which two sentences are the same sentence: names joined by `_` or not.
 

@@ -47,11 +47,16 @@ def cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
     return -(target * logit.sigmoid().log() + (1 - target) * (1 - logit.sigmoid()).log())
 
 
-def plain_gradient_x_input(extractor: Extractor, vector_nD: Tensor, batch: BagBatch, bag: int, relation: int) -> Tensor:
+def plain_measure(
+    extractor: Extractor, vector_nD: Tensor, batch: BagBatch, bag: int, relation: int, measure: str
+) -> Tensor:
     """The definition, for one bag and one relation, by a backward pass that can be differentiated itself."""
     logit = plain_bag_logits(extractor, vector_nD, batch.bags, bag)[relation]
     (gradient_nD,) = torch.autograd.grad(logit, vector_nD, create_graph=True)
-    return (vector_nD * gradient_nD).sum(1)
+    if measure == "saliency":
+        return gradient_nD.abs().sum(1)
+    score_n = (vector_nD * gradient_nD).sum(1)
+    return score_n.relu() if measure == "positive_part" else score_n
 
 
 def plain_distractor_term(extractor: Extractor, batch: BagBatch, measure: str, margin: float) -> Tensor:
@@ -61,9 +66,7 @@ def plain_distractor_term(extractor: Extractor, batch: BagBatch, measure: str, m
     for number, (bag, relation) in enumerate(DISTRACTED):
         own = [vector_SD[n] for n in range(sum(SIZES)) if int(batch.bags.bag_N[n]) == bag]
         augmented_nD = torch.stack([*own, vector_SD[sum(SIZES) + number]])
-        score_n = plain_gradient_x_input(extractor, augmented_nD, batch, bag, relation)
-        if measure == "positive_part":
-            score_n = score_n.relu()
+        score_n = plain_measure(extractor, augmented_nD, batch, bag, relation, measure)
         total = total + (margin + score_n[-1] - score_n[:-1].max()).relu() + score_n[-1].abs()
     return total
 
@@ -99,7 +102,7 @@ def assert_same(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
         torch.testing.assert_close(found[name], value, rtol=1e-9, atol=1e-9, msg=lambda text, n=name: f"{n}: {text}")
 
 
-@pytest.mark.parametrize("measure", ["gradient_x_input", "positive_part"])
+@pytest.mark.parametrize("measure", ["gradient_x_input", "positive_part", "saliency"])
 @over_variants
 def test_every_term_and_its_gradient_equal_plain_loops(config: ModelConfig, measure: str) -> None:
     loss = LossConfig(sentence=0.5, distractor=2.0, margin=0.3, distractor_measure=measure)  # type: ignore[arg-type]

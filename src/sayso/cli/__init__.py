@@ -11,6 +11,8 @@ import typer
 from sayso import __version__
 from sayso.cli.check import check
 from sayso.cli.entities import app as entities
+from sayso.cli.evaluate import evaluate
+from sayso.cli.explain import explain
 from sayso.cli.export import export
 from sayso.cli.invent import invent
 from sayso.cli.predict import predict
@@ -35,6 +37,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "prepare": prepare,
     "train": train,
     "predict": predict,
+    "evaluate": evaluate,
+    "explain": explain,
     "export": export,
 }
 """The stages, in the order of the work."""

@@ -5,6 +5,8 @@ Shapes: N sentences of all bags together, D width of a sentence vector, R relati
 
 from torch import Tensor
 
+from sayso.explain.base import Explainer
+from sayso.explain.from_autograd import gradient_x_input_from_autograd, influence_of
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor
 
@@ -15,5 +17,10 @@ def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) ->
     From the closed form of the gradient, so that no backward pass is needed and a loss on the scores costs one
     backward pass, not two. Its own gradient is that of automatic differentiation applied twice.
     """
-    parts = extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
+    parts = influence_of(extractor, vector_ND, bags)
+    if parts is None:
+        return gradient_x_input_from_autograd(extractor, vector_ND, bags)
     return parts.weight_NR * parts.match_NR + parts.pull_NR * parts.lean_NR
+
+
+EXPLAINER = Explainer(gradient_x_input, is_signed=True, needs_gradient=True, about="the vector times its gradient")

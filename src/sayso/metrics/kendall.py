@@ -38,6 +38,8 @@ class Band(NamedTuple):
 HIGH = Band(0.76, 1.0)
 LOW = Band(0.0, 0.25)
 EVERY = Band(0.0, 1.0)
+BANDS = {"H": HIGH, "L": LOW, "all": EVERY}
+"""The bands of the paper by their names, and all facts."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ class LossConfig:
     direct_sentences: int = 64
     distractor: float = 0.0
     margin: float = 1e-5
-    distractor_measure: Literal["gradient_x_input", "positive_part"] = "gradient_x_input"
+    distractor_measure: Literal["gradient_x_input", "positive_part", "saliency"] = "gradient_x_input"
 
 
 @dataclass(frozen=True, kw_only=True)

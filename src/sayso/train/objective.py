@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sayso.explain.gradient_x_input import gradient_x_input
+from sayso.explain.saliency import saliency
 from sayso.features.batch import BagBatch, BagIndex
 from sayso.model.extractor import Extractor
 from sayso.model.ragged import bag_max
@@ -43,7 +44,8 @@ class Objective(nn.Module):
         place_G, group_G = augmented_bags(batch)
         bag_M, relation_M = batch.distractor_bag_M, batch.distractor_relation_M
         bags = BagIndex(bag_N=group_G, head_B=batch.bags.head_B[bag_M], tail_B=batch.bags.tail_B[bag_M])
-        score_GR = gradient_x_input(self.extractor, vector_SD[place_G], bags)
+        measure = saliency if self.config.distractor_measure == "saliency" else gradient_x_input
+        score_GR = measure(self.extractor, vector_SD[place_G], bags)
         score_G = score_GR.gather(1, relation_M[group_G, None])[:, 0]
         if self.config.distractor_measure == "positive_part":
             score_G = score_G.relu()

@@ -1,0 +1,129 @@
+"""`sayso evaluate`: how good runs are, at finding facts and at showing which sentences say so."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, say_next, stages
+
+if TYPE_CHECKING:
+    from sayso.bags.store import Store
+    from sayso.evaluate.evaluation import EvaluationSettings
+    from sayso.evaluate.marks import Marks
+    from sayso.evaluate.report import Report
+    from sayso.evaluate.subject import Subject
+
+_NUM_UNMATCHED_SHOWN = 5
+_INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
+
+
+def evaluate(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs made on the same store.")],
+    data: Annotated[Path, typer.Option(help="The store that the runs were made from.")],
+    rationales: Annotated[
+        list[Path] | None, typer.Option(help="Files of people's marks, instead of those in the store.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="Part of the store: test, validation or train.")] = "test",
+    out: Annotated[Path | None, typer.Option(help="Folder for the report; else the run's, or one beside it.")] = None,
+    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
+    method: Annotated[list[str] | None, typer.Option(help="A mechanism, several times for several; else all.")] = None,
+    resamples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 for none.")] = 1_000,
+    temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for the reliability.")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Measure runs: facts found, explanations against people and against the model; write a report to browse.
+
+    Each run also gets a folder `predictions` with every fact, its sentences and every mechanism's scores.
+
+    Example: `sayso evaluate runs/demo --data demo/store`
+    """
+    from sayso.bags.store import Store
+    from sayso.evaluate.evaluation import EvaluationSettings
+    from sayso.evaluate.mechanism import mechanisms_named
+    from sayso.evaluate.report import write_report
+    from sayso.evaluate.subject import open_subjects
+    from sayso.train.device import choose_device
+
+    mechanisms_named(method)
+    settings = EvaluationSettings(
+        threshold=threshold, methods=tuple(method or ()), num_resamples=resamples, temperature=temperature
+    )
+    store = Store(data)
+    subjects = open_subjects(runs, store, part, str(choose_device(device)))
+    marks = _marks(store, subjects[0], rationales or [])
+    report = _evaluate(subjects, marks, settings)
+    folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
+    written = write_report(report, folder)
+    if as_json:
+        print_json(report.figures)
+    else:
+        _print(report.figures)
+    say_next(f"{written[0]} and {written[1]}", f"open {written[1]} in a browser")
+
+
+def _marks(store: "Store", subject: "Subject", paths: list[Path]) -> "Marks":
+    from sayso.evaluate.marks import marks_of_files, marks_of_store
+
+    marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
+    if marks.report["num_unmatched"]:
+        remark(f"{marks.report['num_unmatched']:,} marks fit no sentence of the {subject.part_name} part:")
+        for reason, num in marks.report["reasons"].items():
+            remark(f"  {num:,} times: {reason}")
+        for line in marks.report["first_unmatched"][:_NUM_UNMATCHED_SHOWN]:
+            remark(f"  {line}")
+    return marks
+
+
+def _evaluate(subjects: "list[Subject]", marks: "Marks", settings: "EvaluationSettings") -> "Report":
+    from sayso.bags.predictions import IN_RUN, write_predictions
+    from sayso.evaluate.columns import prediction_columns
+    from sayso.evaluate.evaluation import evaluate_run
+    from sayso.evaluate.report import make_report
+
+    with stages() as show:
+        evaluated = []
+        for subject in subjects:
+            evaluated.append(evaluate_run(subject, marks, settings, show))
+            write_predictions(subject.folder / IN_RUN, prediction_columns(evaluated[-1]))
+        show("resampling", 0, 0)
+        return make_report(evaluated, marks)
+
+
+def _print(figures: dict[str, Any]) -> None:
+    rows = [
+        [
+            run["run"],
+            run["variant"],
+            *(_with_interval(run["relations"][name]) for name in _INTERVALS),
+            *(run["relations"][f"precision_at_{num}"] for num in (100, 200, 300)),
+        ]
+        for run in figures["runs"]
+    ]
+    title = f"relations: {figures['num_facts']:,} facts, {figures['num_bags']:,} bags ({figures['part']})"
+    columns = ["run", "variant", "AUC@0.4", "average precision", "best F1", "P@100", "P@200", "P@300"]
+    print_table(title, columns, rows, num_text=2)
+    _print_taus(figures["runs"])
+    for each in figures["comparisons"]:
+        found = each["average_precision"]
+        probability = "–" if found["p_value"] is None else f"{found['p_value']:.3f}"
+        print(f"{each['first']} − {each['second']}: average precision {_with_interval(found)}, p = {probability}")
+
+
+def _print_taus(runs: list[dict[str, Any]]) -> None:
+    mechanisms = list(runs[0]["explanations"])
+    rows: list[list[object]] = []
+    for run in runs:
+        for band in ("H", "L", "all"):
+            taus = [run["explanations"][name]["tau"][band] for name in mechanisms]
+            size = [taus[0]["num_tuples"], taus[0]["num_bags"]] if taus[0]["num_tuples"] else ["no tuples", 0]
+            rows.append([run["run"], band, *size, *(tau["pooled"] for tau in taus)])
+    print_table("explanations: Kendall τ against people's marks", ["run", "on", "tuples", "bags", *mechanisms], rows, 2)
+
+
+def _with_interval(found: dict[str, Any]) -> str:
+    if found["value"] is None:
+        return "–"
+    interval = "" if found["low"] is None else f" [{found['low']:.3f}, {found['high']:.3f}]"
+    return f"{found['value']:.3f}{interval}"

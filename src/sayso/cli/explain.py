@@ -1,0 +1,118 @@
+"""`sayso explain`: why a model says that two entities stand in a relation, or does not."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.console import print_json, remark
+from sayso.errors import UserError
+
+if TYPE_CHECKING:
+    from sayso.evaluate.explanation import Explanation
+    from sayso.records import Sentence
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    head: Annotated[str, typer.Option(help="The head entity, by id or by name.")],
+    tail: Annotated[str, typer.Option(help="The tail entity, by id or by name.")],
+    data: Annotated[Path | None, typer.Option(help="The store that the run was made from.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Sentences from a file instead, in any form; - is stdin.")] = None,
+    relation: Annotated[list[str] | None, typer.Option(help="A relation, several times for several.")] = None,
+    part: Annotated[str, typer.Option(help="Part of the store to look in.")] = "test",
+    method: Annotated[list[str] | None, typer.Option(help="A mechanism, several times for several; else all.")] = None,
+    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
+    html: Annotated[Path | None, typer.Option(help="Page to write.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
+) -> None:
+    """Explain one pair: its sentences ranked, every mechanism's scores, the words that counted, and a verdict.
+
+    Without --relation: the relations that the model finds, or the most probable one where it finds none.
+
+    Example: `sayso explain runs/demo --data demo/store --head namibia --tail windhoek`
+    """
+    if (data is None) == (file is None):
+        raise UserError("name either a store with --data or a file of sentences with --file")
+    try:
+        if data is not None:
+            found = _from_store(run, data, part, (head, tail), relation or [], method, threshold)
+        else:
+            assert file is not None
+            found = _from_file(run, file, (head, tail), relation or [], method, threshold)
+    except ValueError as error:
+        raise UserError(f"{run}: {error}") from None
+    if html is not None:
+        _write(html, found)
+        remark(f"wrote {html}; next: open it in a browser")
+    if as_json:
+        print_json([each.to_dict() for each in found])
+    elif html is None:
+        print("\n\n".join(str(each) for each in found))
+
+
+def _from_store(
+    run: Path,
+    data: Path,
+    part: str,
+    pair: tuple[str, str],
+    relations: list[str],
+    methods: list[str] | None,
+    threshold: float,
+) -> "list[Explanation]":
+    from sayso.bags.store import Store
+    from sayso.evaluate.ask import ask_alone, find_bag
+    from sayso.evaluate.explain_bag import explain_bag
+    from sayso.evaluate.marks import marks_of_store
+    from sayso.evaluate.subject import open_subjects
+
+    store = Store(data)
+    (subject,) = open_subjects([run], store, part)
+    asked = ask_alone(subject, find_bag(subject, *pair), marks_of_store(store, part))
+    return explain_bag(subject.model, asked, relations, methods, threshold)
+
+
+def _from_file(
+    run: Path, file: Path, pair: tuple[str, str], relations: list[str], methods: list[str] | None, threshold: float
+) -> "list[Explanation]":
+    from sayso.library import load
+    from sayso.records import Bag
+
+    model = load(run)
+    sentences = _sentences(file, pair)
+    bag = Bag.from_sentences(list(dict.fromkeys(sentence._replace(relations=()) for sentence in sentences)))
+    found = relations or [prediction.relation for prediction in model.predict([bag], threshold)[0]]
+    if not found:
+        return [model.explain(bag, None, methods, threshold)]
+    return [model.explain(bag, relation, methods, threshold) for relation in found]
+
+
+def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
+    """Return the sentences of a file that name the pair, by id or by name."""
+    from sayso.corpus.read import Tally, read_sentences
+    from sayso.records import sentence_key
+
+    def is_meant(mention_id: str, name: str, wanted: str) -> bool:
+        return mention_id == wanted or sentence_key(name).lower() == sentence_key(wanted).lower()
+
+    tally = Tally(file)
+    found = [
+        sentence
+        for sentence in read_sentences(file, tally)
+        if is_meant(sentence.head.entity_id, sentence.head.name, pair[0])
+        and is_meant(sentence.tail.entity_id, sentence.tail.name, pair[1])
+    ]
+    if tally.num_bad:
+        remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
+    if not found:
+        raise UserError(f"{file}: no sentence has the head {pair[0]!r} and the tail {pair[1]!r}")
+    return found
+
+
+def _write(path: Path, found: "list[Explanation]") -> None:
+    from sayso.atomic import atomic_file
+    from sayso.evaluate.fact_page import fact_html, page_html
+
+    title = f"{found[0].head.name} – {found[0].tail.name}"
+    with atomic_file(path) as file:
+        file.write(page_html(title, "\n".join(fact_html(each.to_dict()) for each in found)))

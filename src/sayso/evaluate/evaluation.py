@@ -1,0 +1,108 @@
+"""One run on one part, evaluated: its logits, its facts explained, what people marked; figures are made from these.
+
+Shapes: B bags, R relations, F facts, E sentences of all facts, fact after fact.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sayso.evaluate.explanations import ExplainedFacts, OnProgress, explain_part, facts_of_interest
+from sayso.evaluate.marks import NEITHER, Marks
+from sayso.evaluate.mechanism import mechanisms_named, ranked_by
+from sayso.evaluate.subject import Subject
+from sayso.evaluate.sufficient import sigmoid
+from sayso.evaluate.words import WordScores, top_word_scores
+from sayso.metrics.calibration import fit_temperature
+from sayso.metrics.marked import MarkedFacts
+from sayso.model.predict import predict_logits
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """`threshold` is the probability from which a fact counts as predicted; `methods` the mechanisms, empty for all.
+
+    With `temperature`, one is fitted on the validation part, for the reliability figures alone.
+    """
+
+    threshold: float = 0.5
+    methods: Sequence[str] = ()
+    num_resamples: int = 1_000
+    temperature: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What figures, the predictions' files and the page are made from."""
+
+    subject: Subject
+    settings: EvaluationSettings
+    logit_BR: np.ndarray
+    explained: ExplainedFacts
+    marks: Marks
+    words: WordScores
+    temperature: float | None
+
+    @property
+    def mechanisms(self) -> list[str]:
+        """The names of the mechanisms."""
+        return list(self.explained.scores)
+
+    @property
+    def ranked_by(self) -> str:
+        """The mechanism that puts the sentences in order."""
+        return ranked_by(self.mechanisms)
+
+    @cached_property
+    def mark_E(self) -> np.ndarray:
+        """What people say of each sentence of each fact."""
+        return self.marks.look_up(self.explained.sentences.value, self.explained.relation_E)
+
+    @cached_property
+    def is_label_F(self) -> np.ndarray:
+        """Whether the knowledge base holds the fact."""
+        found: np.ndarray = self.subject.label_BR[self.explained.bag_F, self.explained.relation_F]
+        return found
+
+    def marked_facts(self, mechanism: str) -> MarkedFacts:
+        """Return the labels with marked sentences and a mechanism's scores: expl-eval, the same facts for all runs."""
+        sentences = self.explained.sentences
+        fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
+        is_marked_F = np.bincount(fact_E, self.mark_E != NEITHER, minlength=len(sentences)) > 0
+        facts = np.flatnonzero(is_marked_F & self.is_label_F)
+        is_in_E = np.isin(fact_E, facts)
+        return MarkedFacts(
+            score_N=self.explained.scores[mechanism][is_in_E],
+            mark_N=self.mark_E[is_in_E],
+            start_F1=np.append(0, np.cumsum(sentences.length[facts])),
+            bag_F=self.explained.bag_F[facts],
+            probability_F=self.explained.probability_F[facts],
+        )
+
+
+def evaluate_run(
+    subject: Subject, marks: Marks, settings: EvaluationSettings, on_progress: OnProgress = lambda *_: None
+) -> Evaluation:
+    """Return the run's predictions on the part, explained."""
+    mechanisms = mechanisms_named(settings.methods)
+    on_progress(f"{subject.name}: predicting", 0, 0)
+    logit_BR = predict_logits(subject.model.extractor, subject.part)
+    facts_F2 = facts_of_interest(sigmoid(logit_BR), subject, marks, settings.threshold)
+    explained = explain_part(subject, facts_F2, mechanisms, settings.threshold, on_progress)
+    return Evaluation(
+        subject=subject,
+        settings=settings,
+        logit_BR=logit_BR,
+        explained=explained,
+        marks=marks,
+        words=top_word_scores(subject.model.extractor, subject.part, explained),
+        temperature=_temperature(subject) if settings.temperature else None,
+    )
+
+
+def _temperature(subject: Subject) -> float:
+    """Return the temperature that fits the validation part best."""
+    other = Subject(folder=subject.folder, model=subject.model, store=subject.store, part_name="validation")
+    return fit_temperature(predict_logits(other.model.extractor, other.part), other.label_BR)

@@ -1,0 +1,154 @@
+"""The figures of an evaluated run, ready for JSON: extraction, calibration, and explanations by each mechanism."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.relations import relation_figures
+from sayso.evaluate.sufficient import VERDICTS
+from sayso.metrics.calibration import expected_calibration_error, reliability_curve, tempered_probability
+from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
+from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units
+from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
+from sayso.metrics.precision_recall import average_precision, max_f1, precision_recall_curve
+from sayso.metrics.rationale import rationale_figures
+from sayso.metrics.resampled_curve import MEASURES, SortedScores, compare_curves, curve_estimates, sort_scores
+
+
+def run_figures(run: Evaluation) -> dict[str, Any]:
+    """Return all figures of one run."""
+    subject = run.subject
+    return {
+        "variant": subject.model.variant,
+        "run": subject.name,
+        "model_fingerprint": subject.fingerprint,
+        "seed": subject.model.training.get("seed"),
+        "relations": extraction_figures(run),
+        "per_relation": per_relation(run),
+        "calibration": calibration_figures(run),
+        "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},
+        "agreement": agreement_figures(run),
+        "verdicts": {kind: run.explained.sufficient.verdicts.count(kind) for kind in VERDICTS},
+    }
+
+
+def sorted_scores(run: Evaluation) -> SortedScores:
+    """Return all (bag, relation) scores, sorted once."""
+    return sort_scores(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread)
+
+
+def extraction_figures(run: Evaluation) -> dict[str, Any]:
+    """Return the figures over all (bag, relation) scores, with intervals over bags."""
+    whole = plain(relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread))
+    measures = {**MEASURES, "max_f1": max_f1}
+    estimates = curve_estimates(sorted_scores(run), measures, run.settings.num_resamples)
+    return {**whole, **{name: plain(estimate) for name, estimate in estimates.items()}}
+
+
+def per_relation(run: Evaluation) -> list[dict[str, Any]]:
+    """Return each relation's number of facts, average precision and best F1; None where it has no fact."""
+    rows = []
+    for number, relation in enumerate(run.subject.model.relations):
+        curve = precision_recall_curve(run.logit_BR[:, number], run.subject.label_BR[:, number])
+        figures = {"average_precision": average_precision(curve), "max_f1": max_f1(curve)}
+        rows.append({"relation": relation.name, "num_facts": curve.num_positives, **plain(figures)})
+    return rows
+
+
+def calibration_figures(run: Evaluation) -> dict[str, Any]:
+    """Return the reliability curve and the expected calibration error, and with a temperature those after it."""
+    found = {"as_predicted": _reliability(run, 1.0)}
+    if run.temperature is not None:
+        found["with_temperature"] = {"temperature": run.temperature, **_reliability(run, run.temperature)}
+    return found
+
+
+def _reliability(run: Evaluation, temperature: float) -> dict[str, Any]:
+    curve = reliability_curve(tempered_probability(run.logit_BR, temperature), run.subject.label_BR)
+    return {"expected_calibration_error": expected_calibration_error(curve), "curve": plain(curve)}
+
+
+def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
+    """Return how well one mechanism's scores agree with people and with the model."""
+    explained, num = run.explained, run.settings.num_resamples
+    marked = run.marked_facts(mechanism)
+    # Facts that are not predicted have nothing that a sentence could carry.
+    said = explained.probability_F >= run.settings.threshold
+    faithful = faithfulness_figures(
+        explained.probability_F[said],
+        explained.without_top[mechanism][said],
+        explained.only_top[mechanism][said],
+        explained.bag_F[said],
+        num,
+    )
+    return {
+        "tau": {name: plain(tau_figures(marked, band, num)) for name, band in BANDS.items()},
+        "rationales": plain(rationale_figures(marked, num)),
+        "faithfulness": plain(faithful),
+        "planted_distractor": _planted(run, mechanism, said),
+    }
+
+
+def _planted(run: Evaluation, mechanism: str, said_F: np.ndarray) -> dict[str, Any]:
+    """Return where planted distractors end up in predicted facts, and how often first."""
+    rank_F = run.explained.planted_rank[mechanism]
+    chosen = said_F & ~np.isnan(rank_F)
+    bag_F, size_F = run.explained.bag_F[chosen], run.explained.sentences.length[chosen]
+    # 0: above every sentence of the bag; 1: below all of them.
+    depth_F = (rank_F[chosen] - 1) / size_F
+    return {
+        "mean_depth": plain(mean_over_units(depth_F, bag_F, run.settings.num_resamples)),
+        "share_first": plain(mean_over_units(rank_F[chosen] == 1, bag_F, run.settings.num_resamples)),
+        "num_facts": int(chosen.sum()),
+    }
+
+
+def agreement_figures(run: Evaluation) -> list[dict[str, Any]]:
+    """Return how alike every two mechanisms order the sentences."""
+    scores, start_F1 = run.explained.scores, run.explained.sentences.start
+    return [
+        {"first": one, "second": other, **plain(rank_agreement(scores[one], scores[other], start_F1))}
+        for one, other in combinations(run.mechanisms, 2)
+    ]
+
+
+def comparison(first: Evaluation, second: Evaluation) -> dict[str, Any]:
+    """Return by how much the first run's figures exceed the second's, by a paired bootstrap over bags."""
+    num = first.settings.num_resamples
+    scores = sorted_scores(first), sorted_scores(second)
+    shared = [name for name in first.mechanisms if name in second.mechanisms]
+    return {
+        "first": first.subject.name,
+        "second": second.subject.name,
+        **{name: plain(compare_curves(*scores, measure, num)) for name, measure in MEASURES.items()},
+        "tau_on_H_of_both": {
+            name: plain(compare_tau(first.marked_facts(name), second.marked_facts(name), HIGH, num)) for name in shared
+        },
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a figure as JSON has it: no NaN, intervals as `low` and `high`, arrays as lists.
+
+    >>> plain(Estimate(0.5, Interval(0.25, 0.75)))
+    {'value': 0.5, 'low': 0.25, 'high': 0.75}
+    """
+    if isinstance(value, Estimate | Difference):
+        interval = value.interval or Interval(float("nan"), float("nan"))
+        extra = {"p_value": value.p_value} if isinstance(value, Difference) else {}
+        return plain({"value": value.value, "low": interval.low, "high": interval.high, **extra})
+    if isinstance(value, Interval):
+        return value._asdict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: plain(getattr(value, name)) for name in asdict(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

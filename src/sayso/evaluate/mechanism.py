@@ -1,0 +1,23 @@
+"""Which mechanisms are asked, and which of them puts the sentences in order."""
+
+from collections.abc import Sequence
+
+from sayso.errors import UserError
+from sayso.explain import EXPLAINERS
+from sayso.explain.base import Explain
+
+RANKED_BY = ("leave_one_out", "gradient_x_input")
+"""What orders the sentences for the smallest set: the first of these that is asked for, else the first asked for."""
+
+
+def mechanisms_named(names: Sequence[str] | None = None) -> dict[str, Explain]:
+    """Return the mechanisms of these names, all where none are given; an unknown name is a `UserError`."""
+    for name in names or ():
+        if name not in EXPLAINERS:
+            raise UserError(f"no mechanism is called {name!r}: choose from {', '.join(EXPLAINERS)}")
+    return {name: EXPLAINERS[name].explain for name in names or EXPLAINERS}
+
+
+def ranked_by(names: Sequence[str]) -> str:
+    """Return the mechanism that puts the sentences in order."""
+    return next((name for name in RANKED_BY if name in names), next(iter(names)))

@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sayso.bags.predictions import Predictions
+from sayso.cli import app
+from sayso.errors import BadInputError, UserError
+from toy_evaluation import evaluation_lines, make_marked_store, mark_line
+from toy_run import make_run, make_store, toy_config
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_marked_store(tmp_path_factory.mktemp("evaluate"))
+
+
+@pytest.fixture(scope="module")
+def run(store: Path) -> Path:
+    return make_run(toy_config("type"), store, store.parent / "one")
+
+
+def evaluate(*arguments: object):
+    words = ["evaluate", *map(str, arguments), "--device", "cpu", "--resamples", "20"]
+    return CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def test_a_table_is_printed_and_a_report_and_predictions_are_written(run: Path, store: Path) -> None:
+    result = evaluate(run, "--data", store)
+    assert "relations: 12 facts, 18 bags (test)" in result.stdout
+    rows = [line.split()[:4] for line in result.stdout.splitlines() if line.startswith("one")]
+    assert rows[-1] == ["one", "all", "12", "6"]
+    assert f"wrote {run / 'report.json'} and {run / 'report.html'}; next:" in result.stderr
+    report = json.loads((run / "report.json").read_text())
+    assert report["runs"][0]["relations"]["num_facts"] == 12
+    assert len(Predictions(run / "predictions").facts["bag"]) >= 12
+
+
+def test_marks_from_a_file_take_the_place_of_the_stores_and_misfits_are_said(
+    run: Path, store: Path, tmp_path: Path
+) -> None:
+    lines = evaluation_lines()
+    marks = [
+        mark_line(lines[0], "rationale"),
+        mark_line(lines[1], "irrelevant"),
+        mark_line(lines[2], "x", tail="nobody"),
+    ]
+    (tmp_path / "marks.jsonl").write_text("\n".join(marks) + "\n")
+    result = evaluate(run, "--data", store, "--rationales", tmp_path / "marks.jsonl", "--out", tmp_path, "--json")
+    report = json.loads(result.stdout)
+    assert report["runs"][0]["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 1
+    assert report["marks"]["num_unmatched"] == 1
+    assert "1 marks fit no sentence of the test part:" in result.stderr
+    assert "marks.jsonl:3: no test bag of the pair" in result.stderr
+
+
+def test_a_part_without_marks_says_no_tuples(run: Path, store: Path, tmp_path: Path) -> None:
+    result = evaluate(run, "--data", store, "--part", "validation", "--method", "attention", "--out", tmp_path)
+    assert "no tuples" in result.stdout
+    assert "nan" not in result.stdout
+
+
+def test_several_runs_are_compared_and_those_on_other_data_refused(run: Path, store: Path, tmp_path: Path) -> None:
+    second = make_run(toy_config(), store, store.parent / "two")
+    result = evaluate(run, second, "--data", store, "--method", "attention", "--out", tmp_path / "report")
+    assert "one − two: average precision" in result.stdout
+    (tmp_path / "plain").mkdir()
+    stranger = make_run(toy_config(), make_store(tmp_path / "plain"), tmp_path / "stranger")
+    with pytest.raises(BadInputError, match="stranger: the run was made on a store of fingerprint"):
+        evaluate(run, stranger, "--data", store)
+
+
+def test_an_unknown_mechanism_is_said_before_any_work(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no mechanism is called 'magic': choose from attention"):
+        evaluate(run, "--data", tmp_path / "absent", "--method", "magic")

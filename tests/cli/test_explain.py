@@ -1,0 +1,92 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sayso.cli import app
+from sayso.errors import UserError
+from sayso.explain import EXPLAINERS
+from sayso.library import load
+from sayso.records import Bag
+from toy_evaluation import evaluation_lines, make_marked_store
+from toy_run import make_run, toy_config
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_marked_store(tmp_path_factory.mktemp("explain"))
+
+
+@pytest.fixture(scope="module")
+def run(store: Path) -> Path:
+    return make_run(toy_config("type"), store, store.parent / "run")
+
+
+def explain(*arguments: object):
+    return CliRunner().invoke(app, ["explain", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_a_pair_is_found_by_name_or_id_and_its_sentences_are_ranked(run: Path, store: Path) -> None:
+    words = ["--data", store, "--relation", "capital", "--json"]
+    (by_name,) = json.loads(explain(run, "--head", "North Land1", "--tail", "port_town1", *words).stdout)
+    (by_id,) = json.loads(explain(run, "--head", "xl1", "--tail", "xt1", *words).stdout)
+    assert by_name == by_id
+    assert by_id["is_label"] is True
+    assert by_id["head"] == {"entity_id": "xl1", "name": "north_land1", "type": "/location/country"}
+    assert [each["rank"] for each in by_id["evidence"]] == [1, 2, 3]
+    assert {each["text"]: each["mark"] for each in by_id["evidence"]}[
+        "port_town1 is the capital of north_land1 ."
+    ] == "rationale"
+    assert set(by_id["evidence"][0]["scores"]) == set(EXPLAINERS)
+    assert "/location/city" in by_id["evidence"][0]["seen"]
+    assert len(by_id["evidence"][0]["word_scores"]) == len(by_id["evidence"][0]["seen"])
+
+
+def test_people_read_the_probability_the_verdict_and_what_the_model_saw(run: Path, store: Path) -> None:
+    shown = explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--threshold", 0.999999).stdout
+    assert "north_land1 (/location/country)  →  port_town1 (/location/city)" in shown
+    assert "No sentence here says so: the model gives 0." in shown
+    assert "   {port_town1} is the capital of [north_land1] ." in shown
+    assert "   the model saw: /location/city is the capital of /location/country ." in shown
+
+
+def test_sentences_of_a_file_are_explained_as_by_the_library(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new.txt"
+    path.write_text("\n".join(evaluation_lines()) + "\n")
+    words = ["--head", "xl2", "--tail", "xt2", "--relation", "capital", "--file", path, "--json"]
+    (found,) = json.loads(explain(run, *words).stdout)
+    texts = [line.split("\t")[5] for line in evaluation_lines() if line.startswith("xl2\txt2\t")]
+    bag = Bag.from_sentences(texts, "north_land2", "port_town2", head_id="xl2", tail_id="xt2")
+    expected = load(run).explain(bag, "capital").to_dict()
+    assert found["probability"] == pytest.approx(expected["probability"])
+    assert [each["text"] for each in found["evidence"]] == [each["text"] for each in expected["evidence"]]
+
+
+def test_the_page_shows_the_sentences_and_needs_nothing_from_elsewhere(run: Path, store: Path, tmp_path: Path) -> None:
+    page = tmp_path / "fact.html"
+    explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--html", page)
+    text = page.read_text()
+    assert '<mark class="tail">port_town1</mark> is the capital of <mark class="head">north_land1</mark>' in text
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--head", "nobody", "--tail", "xt1"], "no entity has the id or the name 'nobody'"),
+        (["--head", "xt1", "--tail", "xl1"], "it has the pair the other way round"),
+        (["--head", "xl1", "--tail", "xt2"], "the test part has no bag of head 'xl1' and tail 'xt2'"),
+        (["--head", "xl1", "--tail", "xt1", "--relation", "/made/up"], "relation '/made/up' is none of the model's 2"),
+        (["--head", "xl1", "--tail", "xt1", "--method", "magic"], "no mechanism is called 'magic'"),
+    ],
+)
+def test_what_cannot_be_explained_is_said(run: Path, store: Path, words: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        explain(run, "--data", store, *words)
+
+
+def test_either_a_store_or_a_file_is_named(run: Path) -> None:
+    with pytest.raises(UserError, match="either a store with --data or a file"):
+        explain(run, "--head", "a", "--tail", "b")

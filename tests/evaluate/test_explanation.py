@@ -1,0 +1,106 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from sayso.evaluate.verdict import verdict_sentence
+from sayso.library import Model, load
+from sayso.records import Bag, Verdict
+
+TEXTS = [
+    "Kowandi is the capital of Marbeland <script>alert(1)</script>.",
+    "A large billboard stands opposite the park in Kowandi, Marbeland.",
+]
+
+
+@pytest.fixture(scope="module")
+def model(runs: list[Path]) -> Model:
+    return load(runs[0])
+
+
+@pytest.fixture(scope="module")
+def bag() -> Bag:
+    return Bag.from_sentences(TEXTS, head="Marbeland", tail="Kowandi")
+
+
+def test_the_most_probable_relation_is_explained_where_none_is_named(model: Model, bag: Bag) -> None:
+    explanation = model.explain(bag)
+    probability_R = model.predict_proba([bag])[0]
+    assert explanation.probability == pytest.approx(probability_R.max(), abs=1e-6)
+    assert explanation.relation == model.relations[probability_R.argmax()]
+    assert explanation.is_label is None
+
+
+def test_only_the_named_mechanisms_are_asked(model: Model, bag: Bag) -> None:
+    explanation = model.explain(bag, "capital", methods=["saliency", "attention"])
+    assert explanation.mechanisms == ["saliency", "attention"]
+    assert explanation.ranked_by == "saliency"
+    scores = [each.scores["saliency"] for each in explanation.evidence]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_it_is_shown_as_text(model: Model, bag: Bag) -> None:
+    file = io.StringIO()
+    model.explain(bag, "capital", types={"Marbeland": "/location/country"}).show(file)
+    text = file.getvalue()
+    assert text.startswith("Marbeland (/location/country)  →  Kowandi (/other)\ncapital   probability 0.")
+    assert "{Kowandi} is the capital of [Marbeland]" in text
+    assert "the model saw: /other is the capital of /location/country" in text
+
+
+def test_json_holds_what_the_object_holds(model: Model, bag: Bag) -> None:
+    explanation = model.explain(bag, "capital")
+    found = json.loads(explanation.to_json())
+    assert found == json.loads(json.dumps(explanation.to_dict()))
+    assert {each["text"] for each in found["evidence"]} == {sentence.text for sentence in bag.sentences}
+    assert found["verdict"]["text"] == explanation.verdict_text
+
+
+def test_pages_and_notebooks_get_escaped_html(model: Model, bag: Bag) -> None:
+    explanation = model.explain(bag, "capital")
+    assert explanation._repr_html_() == explanation.to_html()
+    assert "<script" not in explanation.to_html()
+    assert '<mark class="tail">Kowandi</mark>' in explanation.to_html()
+
+
+def test_an_unknown_relation_is_a_value_error(model: Model, bag: Bag) -> None:
+    with pytest.raises(ValueError, match="relation '/made/up' is none of the model's 2"):
+        model.explain(bag, "/made/up")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "num_sentences", "text"),
+    [
+        (
+            Verdict("stated", 1, 0.9, 0.1, 0.01),
+            3,
+            "1 of 3 sentences keeps the prediction (0.90 without the others)."
+            " Without it the probability falls to 0.10.",
+        ),
+        (
+            Verdict("repeated", 2, 0.9, 0.8, 0.01),
+            5,
+            "2 of 5 sentences keep the prediction (0.90 without the others)."
+            " The 3 others say so too: without the smallest set the probability is still 0.80.",
+        ),
+        (
+            Verdict("stated", 1, 0.9, 0.01, 0.01),
+            1,
+            "The one sentence carries the fact (0.90). Without it the probability is 0.01.",
+        ),
+        (
+            Verdict("stated", 2, 0.9, 0.01, 0.01),
+            2,
+            "Only all 2 sentences together keep the prediction (0.90). Without them the probability is 0.01.",
+        ),
+        (
+            Verdict("no_sentence", 0, 0.8, 0.9, 0.8),
+            4,
+            "No sentence here says so: without any sentence the model still gives 0.80 (with all 4: 0.90).",
+        ),
+        (Verdict("not_predicted", 0, 0.0, 0.9, 0.0), 4, "No sentence here says so: the model gives 0.90, below 0.95."),
+    ],
+)
+def test_verdicts_are_put_in_words(verdict: Verdict, num_sentences: int, text: str) -> None:
+    assert verdict_sentence(verdict, 0.9, 0.95, num_sentences) == text

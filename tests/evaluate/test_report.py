@@ -1,0 +1,106 @@
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sayso.bags.predictions import Predictions, write_predictions
+from sayso.bags.store import Store
+from sayso.errors import BadInputError, UserError
+from sayso.evaluate.columns import prediction_columns
+from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.figures import run_figures
+from sayso.evaluate.marks import Marks, marks_of_store
+from sayso.evaluate.report import make_report, write_report
+from sayso.evaluate.subject import open_subjects
+
+
+def test_the_report_is_json_without_nan_and_names_what_it_is_about(
+    evaluations: list[Evaluation], store: Store, tmp_path: Path
+) -> None:
+    written = write_report(make_report(evaluations, marks_of_store(store, "test")), tmp_path)
+    figures = json.loads(written[0].read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert figures["data_fingerprint"] == store.fingerprint
+    assert [run["run"] for run in figures["runs"]] == ["attention", "direct"]
+    tau = figures["runs"][0]["explanations"]["attention"]["tau"]["all"]
+    assert (tau["num_tuples"], tau["num_bags"]) == (12, 6)
+    assert [(each["first"], each["second"]) for each in figures["comparisons"]] == [("attention", "direct")]
+    assert {path.name for path in written[2:]} == {"precision_recall.attention.tsv", "precision_recall.direct.tsv"}
+
+
+def test_points_go_down_in_probability_and_up_in_recall(
+    evaluations: list[Evaluation], store: Store, tmp_path: Path
+) -> None:
+    written = write_report(make_report(evaluations[:1], marks_of_store(store, "test")), tmp_path)
+    header, *lines = written[2].read_text().splitlines()
+    assert header == "recall\tprecision\tprobability"
+    points = [tuple(map(float, line.split("\t"))) for line in lines]
+    assert [point[0] for point in points] == sorted(point[0] for point in points)
+    assert [point[2] for point in points] == sorted((point[2] for point in points), reverse=True)
+    assert points[-1][0] == 1.0
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_the_corpus_says(
+    evaluations: list[Evaluation], store: Store, tmp_path: Path
+) -> None:
+    subject = evaluations[0].subject
+    relations = [relation._replace(name=f"<b>{relation.name}</b>") for relation in subject.model.relations]
+    evil = replace(evaluations[0], subject=replace(subject, model=replace(subject.model, relations=relations)))
+    page = write_report(make_report([evil], marks_of_store(store, "test")), tmp_path)[1].read_text()
+    assert "&lt;b&gt;capital&lt;/b&gt;" in page
+    assert "<b>capital" not in page
+    assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
+
+
+def test_without_marks_there_are_no_tuples_and_no_nan(evaluations: list[Evaluation]) -> None:
+    unmarked = replace(evaluations[0], marks=Marks(by_sentence={}, report={}))
+    tau = run_figures(unmarked)["explanations"]["saliency"]["tau"]["H"]
+    assert (tau["pooled"], tau["interval"], tau["num_tuples"], tau["num_bags"]) == (None, None, 0, 0)
+
+
+def test_marks_that_are_all_alike_make_no_tuples(evaluations: list[Evaluation]) -> None:
+    alike = dict.fromkeys(evaluations[0].marks.by_sentence, 1)
+    tau = run_figures(replace(evaluations[0], marks=Marks(by_sentence=alike, report={})))
+    assert tau["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 0
+
+
+def test_runs_made_on_other_data_are_refused(runs: list[Path], store: Store, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for file in store.folder.iterdir():
+        (other / file.name).symlink_to(file)
+    manifest = json.loads((store.folder / "manifest.json").read_text()) | {"fingerprint": "something else"}
+    (other / "manifest.json").unlink()
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BadInputError, match=r"made on a store of fingerprint .* but .* has something else"):
+        open_subjects(runs, Store(other), "test")
+
+
+def test_two_runs_of_one_name_and_a_missing_part_are_refused(runs: list[Path], store: Store) -> None:
+    with pytest.raises(UserError, match="two runs are called attention"):
+        open_subjects([runs[0], runs[0]], store, "test")
+    with pytest.raises(BadInputError, match=r"no part 'dev' to evaluate on: choose train, validation, test"):
+        open_subjects(runs, store, "dev")
+
+
+def test_the_predictions_files_hold_what_was_found(evaluations: list[Evaluation], tmp_path: Path) -> None:
+    run = evaluations[0]
+    write_predictions(tmp_path / "predictions", prediction_columns(run))
+    found = Predictions(tmp_path / "predictions")
+    assert found.mechanisms == run.mechanisms
+    assert found.facts["probability"].to_pylist() == run.explained.probability_F.tolist()
+    assert found.facts["verdict"].to_pylist() == run.explained.sufficient.verdicts
+    assert found.evidence["sentence"].to_pylist() == run.explained.sentences.value.tolist()
+    assert found.evidence["score.leave_one_out"].to_pylist() == run.explained.scores["leave_one_out"].tolist()
+    assert found.evidence["mark"].to_pylist().count(1) == 6
+    assert "/location/city" in found.words["word"].to_pylist()
+    found.refuse_other_store(run.subject.store)
+
+
+def test_a_file_in_the_place_of_the_reports_folder_is_said(
+    evaluations: list[Evaluation], store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "report").write_text("")
+    with pytest.raises(UserError, match="report: file exists; name another folder"):
+        write_report(make_report(evaluations[:1], marks_of_store(store, "test")), tmp_path / "report")
