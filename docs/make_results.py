@@ -151,20 +151,54 @@ def direct_table(rows: list[Row]) -> list[str]:
     return lines
 
 
+MECHANISMS = {"leave_one_out": "loo", "saliency": "S", "gradient_x_input": "GI", "attention": "α"}
+
+
+def tau_cell(runs: list[Row], marks: str, mechanism: str, band: str) -> str:
+    """Return the mean ± standard deviation of pooled τ over the seeds that have tuples there."""
+    found = [row["tau"][marks][mechanism][band]["pooled"] for row in runs]
+    values = [value for value in found if value is not None]
+    if not values:
+        return "–"
+    sd = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.2f}{sd}"
+
+
+def tau_table(rows: list[Row]) -> list[str]:
+    """Return one table for each source of marks: τ on H and on L for each mechanism, with the numbers of tuples."""
+    lines: list[str] = []
+    groups = by(rows, lambda row: row["variant"])
+    for marks in rows[0]["tau"]:
+        columns = [f"{short} {band}" for short in MECHANISMS.values() for band in ("H", "L")]
+        lines += [f"Marks: {marks}", "", f"| variant | tuples H | tuples L | {' | '.join(columns)} |"]
+        lines.append("|---|---|---|" + "---|" * len(columns))
+        for name in variants_in_order(groups):
+            runs = groups[name]
+            sizes = [
+                f"{statistics.mean(row['tau'][marks]['attention'][band]['num_tuples'] for row in runs):.0f}"
+                for band in ("H", "L")
+            ]
+            cells = [tau_cell(runs, marks, mechanism, band) for mechanism in MECHANISMS for band in ("H", "L")]
+            lines.append(f"| {name} | {' | '.join([*sizes, *cells])} |")
+        lines.append("")
+    return lines[:-1]
+
+
 def section(path: Path) -> list[str]:
     """Return the part of the page for one file of results, as its first line asks."""
     head, *rows = read_rows(path)
     lines = [f"## {head['title']}", "", *head["text"], ""]
-    tables = {"variants": variant_table, "validation": validation_table, "direct": direct_table}
+    tables = {"variants": variant_table, "validation": validation_table, "direct": direct_table, "tau": tau_table}
     lines += tables[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
+    scale = "" if head["table"] == "tau" else ", x100"
     devices = ", ".join(sorted({row["device"] for row in rows}))
     lines += [
         "",
         f"Data: {', '.join(sorted({row['data'] for row in rows}))} (store"
         f" {', '.join(sorted({row['data_fingerprint'] for row in rows}))}); seeds {', '.join(map(str, seeds))};"
         f" {len(rows)} runs, {sum(row['seconds'] for row in rows):,.0f} s of training together, on {devices}.",
-        f"From `results/{path.name}`; all figures x100, mean ± standard deviation over seeds.",
+        f"From `results/{path.name}`; mean ± standard deviation over seeds{scale}.",
         "",
     ]
     if head["table"] == "variants" and head.get("has_floor"):

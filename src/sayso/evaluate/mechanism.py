@@ -6,8 +6,11 @@ from sayso.errors import UserError
 from sayso.explain import EXPLAINERS
 from sayso.explain.base import Explain
 
-RANKED_BY = ("leave_one_out", "gradient_x_input")
-"""What orders the sentences for the smallest set: the first of these that is asked for, else the first asked for."""
+RANKED_BY = ("shapley", "gradient_x_input")
+"""What orders the sentences for the smallest set: the first of these that is asked for, else the first asked for.
+
+Not leave-one-out: where two sentences say the same, each alone can be spared, and both would rank last.
+"""
 
 
 def mechanisms_named(names: Sequence[str] | None = None) -> dict[str, Explain]:
