@@ -82,7 +82,7 @@ def test_an_unknown_relation_is_a_value_error(model: Model, bag: Bag) -> None:
             Verdict("repeated", 2, 0.9, 0.8, 0.01),
             5,
             "2 of 5 sentences keep the prediction (0.90 without the others)."
-            " The 3 others say so too: without the smallest set the probability is still 0.80.",
+            " The 3 others together are enough too: without the smallest set the probability is still 0.80.",
         ),
         (
             Verdict("stated", 1, 0.9, 0.01, 0.01),

@@ -34,6 +34,6 @@ def _removed(verdict: Verdict, num_sentences: int) -> str:
     if not left:
         return f"Without {'it' if num_sentences == 1 else 'them'} the probability is {without:.2f}."
     if verdict.kind == "repeated":
-        others = "other sentence says" if left == 1 else f"{left:,} others say"
-        return f"The {others} so too: without the smallest set the probability is still {without:.2f}."
+        others = "other sentence is" if left == 1 else f"{left:,} others together are"
+        return f"The {others} enough too: without the smallest set the probability is still {without:.2f}."
     return f"Without {'it' if verdict.num_smallest == 1 else 'them'} the probability falls to {without:.2f}."
