@@ -4,6 +4,8 @@ import torch
 
 from sayso.bags.rows import Rows
 from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.explanations import explain_part
+from sayso.evaluate.mechanism import mechanisms_named
 from sayso.evaluate.subject import Subject
 from sayso.evaluate.sufficient import KEEPS_WITHIN, sigmoid
 from sayso.explain import EXPLAINERS
@@ -108,3 +110,18 @@ def test_word_scores_are_given_for_the_first_sentences(run: Evaluation) -> None:
     assert len(words.scores.value) == len(words.tokens.value)
     assert np.isfinite(words.scores.value).all()
     assert (words.scores.value != 0).any()
+
+
+def test_faithfulness_keeps_and_removes_as_many_sentences_as_asked(run: Evaluation) -> None:
+    facts_F2 = np.stack([run.explained.bag_F, run.explained.relation_F], axis=1)
+    explained = explain_part(
+        run.subject, facts_F2, mechanisms_named([run.ranked_by]), run.settings.threshold, num_top=2
+    )
+    size_F = explained.sentences.length
+    fact = int(np.argmax(size_F))
+    assert size_F[fact] > 2
+    first, stop = explained.sentences.start[fact : fact + 2]
+    rows = explained.sentences.value[first:stop][np.argsort(explained.rank_E[first:stop])]
+    asked = run.subject, int(explained.bag_F[fact]), int(explained.relation_F[fact])
+    assert explained.only_top[run.ranked_by][fact] == pytest.approx(probability_of(*asked, rows[:2]), abs=1e-5)
+    assert explained.without_top[run.ranked_by][fact] == pytest.approx(probability_of(*asked, rows[2:]), abs=1e-5)

@@ -27,6 +27,9 @@ def evaluate(
     part: Annotated[str, typer.Option(help="Part of the store: test, validation or train.")] = "test",
     out: Annotated[Path | None, typer.Option(help="Folder for the report; else the run's, or one beside it.")] = None,
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
+    top: Annotated[
+        int, typer.Option(min=1, help="First sentences of a mechanism that are kept, or removed, for faithfulness.")
+    ] = 1,
     method: Annotated[list[str] | None, typer.Option(help="A mechanism, several times for several; else all.")] = None,
     resamples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 for none.")] = 1_000,
     temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for the reliability.")] = False,
@@ -48,7 +51,11 @@ def evaluate(
 
     mechanisms_named(method)
     settings = EvaluationSettings(
-        threshold=threshold, methods=tuple(method or ()), num_resamples=resamples, temperature=temperature
+        threshold=threshold,
+        methods=tuple(method or ()),
+        num_top=top,
+        num_resamples=resamples,
+        temperature=temperature,
     )
     store = Store(data)
     subjects = open_subjects(runs, store, part, str(choose_device(device)))

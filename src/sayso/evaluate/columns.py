@@ -27,6 +27,7 @@ def prediction_columns(run: Evaluation) -> PredictionColumns:
             "data_fingerprint": subject.store.fingerprint,
             "part": subject.part_name,
             "threshold": run.settings.threshold,
+            "num_top": run.settings.num_top,
             "mechanisms": run.mechanisms,
             "ranked_by": run.ranked_by,
             "temperature": run.temperature,

@@ -22,13 +22,15 @@ from sayso.model.predict import predict_logits
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """`threshold` is the probability from which a fact counts as predicted; `methods` the mechanisms, empty for all.
+    """`threshold` is the probability from which a fact counts as predicted; `methods` the mechanisms, empty for all;
+    `num_top` the first sentences of a mechanism that are kept, or removed, to see what they are worth.
 
     With `temperature`, one is fitted on the validation part, for the reliability figures alone.
     """
 
     threshold: float = 0.5
     methods: Sequence[str] = ()
+    num_top: int = 1
     num_resamples: int = 1_000
     temperature: bool = False
 
@@ -90,7 +92,7 @@ def evaluate_run(
     on_progress(f"{subject.name}: predicting", 0, 0)
     logit_BR = predict_logits(subject.model.extractor, subject.part)
     facts_F2 = facts_of_interest(sigmoid(logit_BR), subject, marks, settings.threshold)
-    explained = explain_part(subject, facts_F2, mechanisms, settings.threshold, on_progress)
+    explained = explain_part(subject, facts_F2, mechanisms, settings.threshold, settings.num_top, on_progress)
     return Evaluation(
         subject=subject,
         settings=settings,

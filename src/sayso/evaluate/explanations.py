@@ -30,7 +30,7 @@ Floats = dict[str, np.ndarray]
 class ExplainedFacts:
     """F facts and their evidence. `sentences` are rows of the part, in the order of the bag; `rank_E` is each one's
     place by the mechanism that orders them. `only_top` and `without_top` are probabilities with nothing but a
-    mechanism's first sentence, and without it; `planted_rank` is the place of a planted distractor, NaN where none."""
+    mechanism's first sentences, and without them; `planted_rank` is a planted distractor's place, NaN where none."""
 
     bag_F: np.ndarray
     relation_F: np.ndarray
@@ -73,6 +73,7 @@ def explain_part(
     facts_F2: np.ndarray,
     mechanisms: Mapping[str, Explain],
     threshold: float,
+    num_top: int = 1,
     on_progress: OnProgress = lambda *_: None,
 ) -> ExplainedFacts:
     """Return the facts explained; `facts_F2` are bag and relation, in the order of the bags."""
@@ -81,7 +82,7 @@ def explain_part(
     for encoded, first_row, logit_F in encoded_facts(extractor, subject.part, facts_F2):
         num = len(encoded.bag_F)
         chosen = planted.of_facts(done, done + num)
-        found.append((explain_facts(encoded, logit_F, mechanisms, threshold, chosen), first_row))
+        found.append((explain_facts(encoded, logit_F, mechanisms, threshold, num_top, chosen), first_row))
         done += num
         on_progress(f"{subject.name}: explaining", done, len(facts_F2))
     return _joined(found, facts_F2, mechanisms)
@@ -122,6 +123,7 @@ def explain_facts(
     logit_F: np.ndarray,
     mechanisms: Mapping[str, Explain],
     threshold: float,
+    num_top: int = 1,
     planted: tuple[np.ndarray, Presented] | None = None,
 ) -> ExplainedFacts:
     """Return the facts of encoded bags explained; sentences are counted from the first of these bags."""
@@ -137,7 +139,7 @@ def explain_facts(
     ranked = {
         name: Rows(sentences.value[_order(score_E, sentences)], sentences.start) for name, score_E in scores.items()
     }
-    one_F, everything = np.ones(len(size_F), np.int64), encoded.all_facts
+    top_F, everything = np.minimum(num_top, size_F), encoded.all_facts
     leading = ranked_by(list(mechanisms))
     return ExplainedFacts(
         bag_F=encoded.bag_F,
@@ -146,8 +148,8 @@ def explain_facts(
         sentences=sentences,
         scores=scores,
         rank_E=_places(_order(scores[leading], sentences), sentences),
-        only_top={name: encoded.probability(first_of(rows, one_F), everything) for name, rows in ranked.items()},
-        without_top={name: encoded.probability(after(rows, one_F), everything) for name, rows in ranked.items()},
+        only_top={name: encoded.probability(first_of(rows, top_F), everything) for name, rows in ranked.items()},
+        without_top={name: encoded.probability(after(rows, top_F), everything) for name, rows in ranked.items()},
         disagreement_F=_disagreement([rows.value[rows.start[:-1]] for rows in ranked.values()]),
         sufficient=smallest_sets(encoded, ranked[leading], sigmoid(logit_F), threshold),
         planted_rank=planted_ranks(encoded, sentences, planted, mechanisms) if planted else {},

@@ -40,6 +40,7 @@ def make_report(runs: Sequence[Evaluation], marks: Marks) -> Report:
         "num_sentences": subject.part.table.num_sentences,
         "num_facts": int(subject.label_BR.sum()) + subject.num_facts_unread,
         "threshold": settings.threshold,
+        "num_top": settings.num_top,
         "num_resamples": settings.num_resamples,
         "marks": marks.report,
         "runs": [run_figures(run) for run in runs],
