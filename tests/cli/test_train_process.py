@@ -34,7 +34,13 @@ def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tupl
     program = [sys.executable, *launcher, "-m", "sayso", "train", path, "--data", store, "--out", out, *words]
     environment = os.environ | {"NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [*map(str, program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        [*map(str, program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # Tests that run in the background of a script inherit that Ctrl-C is ignored; a user's terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
