@@ -99,7 +99,7 @@ def test_the_allowed_share_of_bad_lines_is_a_setting(tmp_path: Path) -> None:
     assert sayso("check", path, "--max-bad", "0.1").returncode == 0
 
 
-def test_the_shareds_have_the_counts_of_their_readme() -> None:
+def test_the_shared_files_have_the_counts_of_their_readme() -> None:
     train, test = (shared(f"fbnyt/{part}.txt.gz") for part in ("train", "test"))
     relations, types = shared("fbnyt/relation2id.txt"), shared("fbnyt/entity_types.json")
     report = json.loads(sayso("check", train, test, "--relations", relations, "--types", types, "--json").stdout)
