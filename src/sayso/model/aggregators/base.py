@@ -62,7 +62,10 @@ class Aggregator(nn.Module, ABC):
 
     @abstractmethod
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
-        """Return the closed form of ∂o_k/∂x_n for all sentences and relations."""
+        """Return the closed form of ∂o_k/∂x_n for all sentences and relations.
+
+        A kind that has none raises `NotImplementedError`; explanations then take automatic differentiation.
+        """
 
     def sentence_logit(self, vector_ND: Tensor) -> Tensor | None:
         """Return logit_N, the claim that the sentence expresses some relation; None where sentences are not judged."""
