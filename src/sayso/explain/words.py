@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sayso.explain.slices import slices_by_cost
 from sayso.features.batch import BagIndex, SentenceBatch
-from sayso.model.embedding import TokenEmbedding, TokenRows
+from sayso.model.embedding import DistinctRows, TokenEmbedding
 from sayso.model.extractor import Extractor
 
 TOKENS_AT_A_TIME = 16_384
@@ -37,19 +37,8 @@ def word_scores(extractor: Extractor, sentences: SentenceBatch, bags: BagIndex, 
 
 def _pieces(sentences: SentenceBatch) -> Iterator[tuple[slice, SentenceBatch]]:
     """Yield the sentences, a bounded number of tokens at a time."""
-    start = sentences.start_S1.tolist()
     for rows in slices_by_cost(sentences.length_S.tolist(), TOKENS_AT_A_TIME):
-        tokens = slice(start[rows.start], start[rows.stop])
-        yield (
-            rows,
-            SentenceBatch(
-                token_T=sentences.token_T[tokens],
-                head_distance_T=sentences.head_distance_T[tokens],
-                tail_distance_T=sentences.tail_distance_T[tokens],
-                piece_T=sentences.piece_T[tokens],
-                start_S1=sentences.start_S1[rows.start : rows.stop + 1] - start[rows.start],
-            ),
-        )
+        yield rows, sentences.slice(rows.start, rows.stop)
 
 
 def _sentence_gradient(extractor: Extractor, pieces: list[SentenceBatch], bags: BagIndex, relation_B: Tensor) -> Tensor:
@@ -67,12 +56,13 @@ def _sentence_gradient(extractor: Extractor, pieces: list[SentenceBatch], bags: 
 def _token_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
     """Return the tokens' share in the change of the sentence vectors along their gradient."""
     with torch.no_grad():
-        distinct = extractor.embedding.distinct(sentences)
+        distinct: DistinctRows = extractor.embedding(sentences)
         row_TW = distinct.row_YW[distinct.index_T]
     with torch.enable_grad():
         vector_ND = extractor.encoder(_OpenEmbedding(row_TW.requires_grad_()), sentences)
         (change_TW,) = torch.autograd.grad((vector_ND * gradient_ND).sum(), row_TW)
-    return (row_TW.detach() * change_TW).sum(1)
+    score_T: Tensor = (row_TW.detach() * change_TW).sum(1)
+    return score_T
 
 
 class _OpenEmbedding(TokenEmbedding):
@@ -90,7 +80,7 @@ class _OpenEmbedding(TokenEmbedding):
         """W."""
         return self.row_TW.shape[1]
 
-    def forward(self, sentences: SentenceBatch) -> TokenRows:
-        """Return the vectors, each in the place of a type."""
-        place_U = torch.arange(len(self.row_TW), device=sentences.token_T.device)
-        return TokenRows(word_TW=self.row_TW.detach(), place_U=place_U, type_UW=self.row_TW)
+    def forward(self, sentences: SentenceBatch) -> DistinctRows:
+        """Return the vectors, each token's its own and learned."""
+        index_T = torch.arange(len(self.row_TW), device=sentences.token_T.device)
+        return DistinctRows(row_YW=self.row_TW, index_T=index_T, num_learned=len(self.row_TW))

@@ -44,6 +44,13 @@ class SentenceBatch:
         """Tokens per sentence."""
         return self.start_S1.diff()
 
+    def slice(self, first: int, stop: int) -> Self:
+        """Return the sentences from `first` up to `stop`."""
+        start_S1 = self.start_S1[first : stop + 1]
+        tokens = slice(int(start_S1[0]), int(start_S1[-1]))
+        columns = {f.name: getattr(self, f.name)[tokens] for f in fields(self) if f.name != "start_S1"}
+        return replace(self, **columns, start_S1=start_S1 - start_S1[0])
+
     def to(self, device: torch.device | str) -> Self:
         """Return the batch on the device."""
         return replace(self, **{f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)})

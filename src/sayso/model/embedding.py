@@ -1,7 +1,6 @@
 """Tokens to vectors: a frozen vector per word, a learned one per entity type.
 
-Shapes: T tokens, V words, K types, W width of a word vector, U tokens of the batch that are types,
-Y distinct tokens of the batch.
+Shapes: T tokens, V words, K types, W width of a word vector, Y distinct tokens of the batch.
 """
 
 from dataclasses import dataclass
@@ -14,24 +13,15 @@ from sayso.model.initial import normal_parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenRows:
-    """The vectors of T tokens, words and types apart.
-
-    Nothing is learned from `word_TW`, so no gradient needs to be computed for it, which is most of the work of a
-    backward pass. `type_UW` belong in rows `place_U`; what `word_TW` holds there does not count.
-    """
-
-    word_TW: Tensor
-    place_U: Tensor
-    type_UW: Tensor
-
-
-@dataclass(frozen=True, kw_only=True)
 class DistinctRows:
-    """The vectors of the Y distinct tokens of a batch; token t has row `index_T[t]`."""
+    """The vectors of the Y distinct tokens of a batch, those of learned ones last; token t has row `index_T[t]`.
+
+    Nothing is learned from the others, so no gradient needs to be computed for them.
+    """
 
     row_YW: Tensor
     index_T: Tensor
+    num_learned: int
 
 
 class TokenEmbedding(nn.Module):
@@ -51,28 +41,26 @@ class TokenEmbedding(nn.Module):
         """W."""
         return self.word_VW.shape[1]
 
-    def forward(self, sentences: SentenceBatch) -> TokenRows:
-        """Return the vectors of all tokens."""
-        num_words = self.word_VW.shape[0]
-        token_T = sentences.token_T
-        if self.type_KW.shape[0] == 0:
-            nowhere = token_T.new_empty(0)
-            return TokenRows(word_TW=self._words(token_T), place_U=nowhere, type_UW=self.type_KW)
-        is_type_T = token_T >= num_words
-        place_U = is_type_T.nonzero()[:, 0]
-        type_UW = nn.functional.embedding(token_T[place_U] - num_words, self.type_KW)
-        return TokenRows(word_TW=self._words(token_T.masked_fill(is_type_T, 0)), place_U=place_U, type_UW=type_UW)
+    @property
+    def num_tokens(self) -> int:
+        """V + K."""
+        return self.word_VW.shape[0] + self.type_KW.shape[0]
 
-    def distinct(self, sentences: SentenceBatch) -> DistinctRows:
-        """Return the vectors of the distinct tokens, words and types alike."""
-        num_words = self.word_VW.shape[0]
+    def forward(self, sentences: SentenceBatch) -> DistinctRows:
+        """Return the vectors of the distinct tokens, words and then types."""
         # Sorting to find the distinct ones is slower than marking them in a table of all tokens.
-        is_there = torch.zeros(num_words + self.type_KW.shape[0], dtype=torch.bool, device=sentences.token_T.device)
+        is_there = torch.zeros(self.num_tokens, dtype=torch.bool, device=sentences.token_T.device)
         is_there[sentences.token_T] = True
         token_Y = is_there.nonzero()[:, 0]
-        is_word_Y = token_Y < num_words
-        row_YW = torch.cat([self._words(token_Y[is_word_Y]), self.type_KW[token_Y[~is_word_Y] - num_words]])
-        return DistinctRows(row_YW=row_YW, index_T=(is_there.cumsum(0) - 1)[sentences.token_T])
+        index_T = (is_there.cumsum(0) - 1)[sentences.token_T]
+        num_learned = int((token_Y >= self.word_VW.shape[0]).sum()) if self.type_KW.shape[0] else 0
+        return DistinctRows(row_YW=self.rows(token_Y), index_T=index_T, num_learned=num_learned)
 
-    def _words(self, token_T: Tensor) -> Tensor:
-        return nn.functional.embedding(token_T, self.word_VW)
+    def rows(self, token_Y: Tensor) -> Tensor:
+        """Return the vectors of these tokens, in rising order."""
+        num_words = self.word_VW.shape[0]
+        if not self.type_KW.shape[0]:
+            return nn.functional.embedding(token_Y, self.word_VW)
+        is_word_Y = token_Y < num_words
+        words = nn.functional.embedding(token_Y[is_word_Y], self.word_VW)
+        return torch.cat([words, nn.functional.embedding(token_Y[~is_word_Y] - num_words, self.type_KW)])

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.features.batch import BagBatch
+from sayso.features.batch import BagBatch, SentenceBatch
 from sayso.features.collate import Part, collate, sentence_batch
 from sayso.features.present import Presented
 from sayso.model.extractor import Extractor
@@ -33,7 +33,7 @@ def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatc
     try:
         for bags in slices_of_bags(part):
             batch = collate(part, bags).to(device)
-            vector_ND = encode_in_pieces(extractor, part.presented.take(_sentences(part, bags)), device)
+            vector_ND = _encode_in_pieces(extractor, batch.sentences)
             yield batch, vector_ND, extractor.classify(vector_ND, batch.bags)
     finally:
         extractor.train(was_training)
@@ -54,16 +54,17 @@ def slices_of_bags(part: Part) -> Iterator[np.ndarray]:
 
 def encode_in_pieces(extractor: Extractor, presented: Presented, device: torch.device) -> Tensor:
     """Return vector_ND of the sentences, encoded a bounded number of tokens at a time."""
-    start, num = presented.tokens.start, len(presented.tokens)
+    return _encode_in_pieces(extractor, sentence_batch(presented).to(device))
+
+
+def _encode_in_pieces(extractor: Extractor, sentences: SentenceBatch) -> Tensor:
+    start, num = sentences.start_S1.cpu().numpy(), sentences.num_sentences
+    if start[-1] <= TOKENS_AT_A_TIME:
+        return extractor.encode(sentences)
     pieces, first = [], 0
     while first < num:
         stop = int(np.searchsorted(start, start[first] + TOKENS_AT_A_TIME, side="right")) - 1
         stop = max(first + 1, stop)
-        pieces.append(extractor.encode(sentence_batch(presented.take(np.arange(first, stop))).to(device)))
+        pieces.append(extractor.encode(sentences.slice(first, stop)))
         first = stop
     return torch.cat(pieces)
-
-
-def _sentences(part: Part, bags: np.ndarray) -> np.ndarray:
-    """Return the numbers of the sentences of consecutive bags."""
-    return np.arange(part.table.first_B1[bags[0]], part.table.first_B1[bags[-1] + 1])

@@ -14,8 +14,8 @@ from sayso.model.convolution import Convolution
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig
 from sayso.model.initial import Affine
+from sayso.model.kernels.base import Windows
 from sayso.model.position import PositionEmbedding, PositionForm
-from sayso.model.window import Layout, Windows, lay_out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,33 +47,18 @@ class CnnEncoder(Encoder):
         super().__init__(config, word_width, generator)
         self.width = config.output_width
         position = PositionEmbedding(config.positions, config.position_width, config.position_cap, generator)
-        self.convolution = Convolution(
-            config.widths, config.num_filters, word_width, position, config.dropout, generator
-        )
+        windows = Windows(widths=tuple(sorted(config.widths)), num_filters=config.num_filters)
+        self.convolution = Convolution(windows, word_width, position, config.dropout, generator)
         num_filters = config.num_filters * len(config.widths)
         self.bias_F = nn.Parameter(torch.zeros(num_filters))
         self.projection = Affine(num_filters, config.output_width, generator)
 
     def forward(self, embedding: TokenEmbedding, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""
-        layout = self._lay_out(sentences)
-        windows = windows_within(layout, sentences, self.convolution.widths)
-        peak_SF = self.convolution(embedding, sentences, layout, windows)
+        return self.from_peaks(self.convolution(embedding, sentences))
+
+    def from_peaks(self, peak_SF: Tensor) -> Tensor:
+        """Return vector_SD from each filter's highest value in each sentence."""
         # The bias is the same at all windows and ReLU keeps their order, so both can wait until after the maximum.
         vector_SD: Tensor = self.projection((peak_SF + self.bias_F).relu()).relu()
         return vector_SD
-
-    def _lay_out(self, sentences: SentenceBatch) -> Layout:
-        """Leave gaps only where a sentence is shorter than a filter; always in an export, which cannot branch."""
-        reach = self.convolution.widths[-1]
-        if torch.compiler.is_exporting() or bool((sentences.length_S < reach).any()):
-            return lay_out(sentences, gap=reach - 1)
-        return lay_out(sentences, gap=0)
-
-
-def windows_within(layout: Layout, sentences: SentenceBatch, widths: tuple[int, ...]) -> Windows:
-    """Return the windows that lie within a sentence, and the first one of a sentence too short for any."""
-    is_window = [layout.offset_Z <= (sentences.length_S - width).clamp(min=0)[layout.sentence_Z] for width in widths]
-    return Windows(
-        group_Z=layout.sentence_Z, is_window_ZK=torch.stack(is_window, 1), num_groups=sentences.num_sentences
-    )

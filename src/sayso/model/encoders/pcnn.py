@@ -14,8 +14,8 @@ from sayso.model.convolution import Convolution
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig
 from sayso.model.initial import Affine
+from sayso.model.kernels.base import Windows
 from sayso.model.position import PositionEmbedding, PositionForm
-from sayso.model.window import Layout, Windows, lay_out
 
 NUM_PIECES = 3
 
@@ -50,30 +50,21 @@ class PcnnEncoder(Encoder):
         super().__init__(config, word_width, generator)
         self.width = config.output_width
         position = PositionEmbedding(config.positions, config.position_width, config.position_cap, generator)
-        widths = (config.filter_width,)
-        self.convolution = Convolution(widths, config.num_filters, word_width, position, config.dropout, generator)
+        width = config.filter_width
+        windows = Windows(
+            widths=(width,), num_filters=config.num_filters, before=(width - 1) // 2, num_pieces=NUM_PIECES
+        )
+        self.convolution = Convolution(windows, word_width, position, config.dropout, generator)
         self.bias_F = nn.Parameter(torch.zeros(config.num_filters))
         self.projection = Affine(NUM_PIECES * config.num_filters, config.output_width, generator)
 
     def forward(self, embedding: TokenEmbedding, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""
-        reach = self.convolution.widths[0] - 1
-        layout = lay_out(sentences, gap=reach, before=reach // 2)
-        windows = windows_by_piece(layout, sentences, before=reach // 2)
-        peak_GF = self.convolution(embedding, sentences, layout, windows)
+        return self.from_peaks(self.convolution(embedding, sentences))
+
+    def from_peaks(self, peak_GF: Tensor) -> Tensor:
+        """Return vector_SD from each filter's highest value in each piece of each sentence."""
         is_empty_GF = peak_GF == -torch.inf
         piece_GF = (peak_GF.masked_fill(is_empty_GF, 0.0) + self.bias_F).tanh().masked_fill(is_empty_GF, 0.0)
-        vector_SD: Tensor = self.projection(piece_GF.view(sentences.num_sentences, -1)).relu()
+        vector_SD: Tensor = self.projection(piece_GF.view(-1, NUM_PIECES * piece_GF.shape[1])).relu()
         return vector_SD
-
-
-def windows_by_piece(layout: Layout, sentences: SentenceBatch, before: int) -> Windows:
-    """Return one window per token, the one that starts `before` rows before it, grouped by the token's piece."""
-    is_window_Z = layout.offset_Z < sentences.length_S[layout.sentence_Z]
-    piece_Z = sentences.piece_T.new_zeros(layout.num_rows)
-    piece_Z = piece_Z.index_copy(0, layout.place_T - before, sentences.piece_T)
-    return Windows(
-        group_Z=NUM_PIECES * layout.sentence_Z + piece_Z,
-        is_window_ZK=is_window_Z[:, None],
-        num_groups=NUM_PIECES * sentences.num_sentences,
-    )

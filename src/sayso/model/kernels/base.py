@@ -1,0 +1,84 @@
+"""What a kernel promises: the highest sum of table rows over the windows of a group, and which window it was.
+
+Shapes: S sentences, T tokens of all sentences end to end, G groups of windows (`num_pieces` for each sentence), Y
+distinct tokens, Q distances, K filter widths, F filters of all widths together (F / K of each, narrow widths first),
+A = Σ width · F / K columns of a table.
+
+Words are frozen and few are distinct, so each filter's product with each distinct token and each distance is computed
+once, as rows of three tables; a filter's value at a window is then a sum of looked-up values. The column of filter f of
+a width's tap j is `first column of the width + j · F / K + f`.
+
+A kernel is a module with two functions:
+
+- `peaks(tables, codes, windows) -> (peak_GF, token_GF)`: each filter's highest value in each group, −inf in a group
+  without windows; and the token that the first window with this value belongs to (its start + `before`; int32; −1 in a
+  group without windows).
+- `gradients(grad_GF, token_GF, rows, codes, windows) -> Gradients`: what `Gradients` says, from the peaks' gradient.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windows:
+    """Which windows there are. The window of width w that starts at token z covers tokens z … z + w − 1.
+
+    With one piece (the maximum over time): the windows within the sentence, and the first one of a sentence too short
+    for any. With more pieces (piecewise maximum): one window per token, which starts `before` tokens before it and
+    is in the group of the token's piece. What a window covers beyond its sentence counts as zero.
+    """
+
+    widths: tuple[int, ...]
+    num_filters: int
+    before: int = 0
+    num_pieces: int = 1
+
+    @cached_property
+    def first_columns(self) -> tuple[int, ...]:
+        """The first column of each width in a table, and at the end A."""
+        firsts = [0]
+        for width in self.widths:
+            firsts.append(firsts[-1] + width * self.num_filters)
+        return tuple(firsts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codes:
+    """The rows of the three tables for each token, each token's piece, and where sentences begin; all int32."""
+
+    word_T: Tensor
+    head_T: Tensor
+    tail_T: Tensor
+    piece_T: Tensor
+    start_S1: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """The products of all taps of all filters with the distinct tokens and with the distances to head and tail."""
+
+    word_YA: Tensor
+    head_QA: Tensor
+    tail_QA: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What was multiplied: the vectors of the distinct tokens, of which the last U are learned, and Q distances."""
+
+    row_YW: Tensor
+    num_learned: int
+    num_distances: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gradients:
+    """The gradient of the filters' part for words, and of the tables' rows of learned tokens and of distances."""
+
+    weight_AW: Tensor
+    learned_UA: Tensor
+    head_QA: Tensor
+    tail_QA: Tensor

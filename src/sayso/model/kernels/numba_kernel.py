@@ -1,0 +1,200 @@
+"""The kernel for CPUs, compiled by numba: sums in registers, no value of a window is ever written to memory.
+
+Shapes as in `base`, and X distinct windows of distances.
+
+The distances within a window are nearly always the same few sequences (… −3 −2 −1 0 1 …), so their sums are tabulated
+for each distinct sequence of the batch: two rows to add for a window instead of two for each token.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
+from sayso.model.kernels.sequence import distinct_sequences
+from sayso.model.kernels.threads import in_threads, shares
+
+Array = np.ndarray[Any, Any]
+
+
+def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
+    """Return peak_GF and token_GF."""
+    word_YA, head_QA, tail_QA = (_array(t) for t in (tables.word_YA, tables.head_QA, tables.tail_QA))
+    code_T, piece_T, start_S1 = _array(codes.word_T), _array(codes.piece_T), _array(codes.start_S1)
+    num_groups = windows.num_pieces * (len(start_S1) - 1)
+    num_all = windows.num_filters * len(windows.widths)
+    peak_GF = np.full((num_groups, num_all), -np.inf, word_YA.dtype)
+    token_GF = np.full((num_groups, num_all), -1, np.int32)
+    reach = windows.widths[-1]
+    head, tail = in_threads(
+        lambda row_T: distinct_sequences(_array(row_T), start_S1, windows.before, reach),
+        [(codes.head_T,), (codes.tail_T,)],
+    )
+    for k, width in enumerate(windows.widths):
+        first, filters = windows.first_columns[k], windows.num_filters
+        head_XF = _sequence_sums(head_QA, head.row_XJ, first, filters, width)
+        tail_XF = _sequence_sums(tail_QA, tail.row_XJ, first, filters, width)
+        fixed: tuple[Any, ...] = (
+            word_YA,
+            first,
+            filters,
+            code_T,
+            piece_T,
+            start_S1,
+            windows.before,
+            windows.num_pieces,
+        )
+        fixed += (head_XF, head.index_T, tail_XF, tail.index_T, peak_GF, token_GF, k * filters)
+        in_threads(_peaks_of_width(width), [(*fixed, start, stop) for start, stop in shares(len(start_S1) - 1)])
+    return torch.from_numpy(peak_GF), torch.from_numpy(token_GF)
+
+
+def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows) -> Gradients:
+    """Return the gradients; that of the filters directly from the rows of the winning windows' tokens.
+
+    One (group, filter) in about 39 windows has a gradient, so this is far less work than a product with whole tables.
+    """
+    row_YW, start_S1 = _array(rows.row_YW), _array(codes.start_S1)
+    grad_FG, token_FG = _array(grad_GF.T), _array(token_GF.T)
+    num_columns, dtype = windows.first_columns[-1], row_YW.dtype
+    weight_AW = np.zeros((num_columns, row_YW.shape[1]), dtype)
+    # Filter by filter each thread has rows of its own, so these are kept transposed.
+    learned_AU = np.zeros((num_columns, rows.num_learned), dtype)
+    head_AQ, tail_AQ = (np.zeros((num_columns, rows.num_distances), dtype) for _ in range(2))
+    code = tuple(_array(code_T) for code_T in (codes.word_T, codes.head_T, codes.tail_T))
+    for k, width in enumerate(windows.widths):
+        first, filters = windows.first_columns[k], windows.num_filters
+        fixed = (
+            grad_FG[k * filters :],
+            token_FG[k * filters :],
+            row_YW,
+            len(row_YW) - rows.num_learned,
+            *code,
+            start_S1,
+        )
+        fixed += (windows.before, windows.num_pieces, first, filters, width)
+        fixed += (weight_AW, learned_AU, head_AQ, tail_AQ)
+        in_threads(_add_gradients, [(*fixed, start, stop) for start, stop in shares(filters)])
+    return Gradients(
+        weight_AW=torch.from_numpy(weight_AW),
+        learned_UA=torch.from_numpy(learned_AU.T),
+        head_QA=torch.from_numpy(head_AQ.T),
+        tail_QA=torch.from_numpy(tail_AQ.T),
+    )
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    array: np.ndarray = tensor.detach().contiguous().numpy()
+    return array
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sequence_sums(table_QA: Array, row_XJ: Array, first: int, num_filters: int, width: int) -> Array:
+    """Return for each sequence the sum of its rows, each row at its tap's columns; −1 counts as zero."""
+    sum_XF = np.zeros((len(row_XJ), num_filters), table_QA.dtype)
+    for x in range(len(row_XJ)):
+        for j in range(width):
+            if row_XJ[x, j] >= 0:
+                for f in range(num_filters):
+                    sum_XF[x, f] += table_QA[row_XJ[x, j], first + j * num_filters + f]
+    return sum_XF
+
+
+@cache
+def _peaks_of_width(width: int) -> Callable[..., None]:  # noqa: C901, PLR0915
+    """Return the compiled kernel of one width, at most 5."""
+
+    # Unrolled by hand, because the compiler does not: it is twice as fast as a loop over the taps.
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def add_and_compare(  # noqa: C901, PLR0915
+        word_YA: Array, first: int, num_f: int, code_T: Array, piece_T: Array, start_S1: Array, before: int,
+        pieces: int, head_XF: Array, head_T: Array, tail_XF: Array, tail_T: Array, peak_GF: Array, token_GF: Array,
+        column: int, from_sentence: int, to_sentence: int,
+    ) -> None:  # fmt: skip
+        for s in range(from_sentence, to_sentence):
+            begin, end = start_S1[s], start_S1[s + 1]
+            last = end if pieces > 1 else min(end, max(end - width, begin) + 1)
+            for t in range(begin, last):
+                z = t - before
+                group = pieces * s + (piece_T[t] if pieces > 1 else 0)
+                peak_F = peak_GF[group, column : column + num_f]
+                best_F = token_GF[group, column : column + num_f]
+                head_F, tail_F = head_XF[head_T[t]], tail_XF[tail_T[t]]
+                if z < begin or z + width > end:
+                    _compare_at_edge(word_YA, first, width, code_T, z, begin, end, head_F, tail_F, peak_F, best_F, t)
+                    continue
+                row0_F = word_YA[code_T[z], first : first + num_f]
+                if width > 1:
+                    row1_F = word_YA[code_T[z + 1], first + num_f : first + 2 * num_f]
+                if width > 2:
+                    row2_F = word_YA[code_T[z + 2], first + 2 * num_f : first + 3 * num_f]
+                if width > 3:
+                    row3_F = word_YA[code_T[z + 3], first + 3 * num_f : first + 4 * num_f]
+                if width > 4:
+                    row4_F = word_YA[code_T[z + 4], first + 4 * num_f : first + 5 * num_f]
+                for f in range(num_f):
+                    value = head_F[f] + tail_F[f] + row0_F[f]
+                    if width > 1:
+                        value += row1_F[f]
+                    if width > 2:
+                        value += row2_F[f]
+                    if width > 3:
+                        value += row3_F[f]
+                    if width > 4:
+                        value += row4_F[f]
+                    # What is not a number stays: it must not be hidden.
+                    if value > peak_F[f] or np.isnan(value):
+                        peak_F[f] = value
+                        best_F[f] = t
+
+    return add_and_compare
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _compare_at_edge(
+    word_YA: Array, first: int, width: int, code_T: Array, start: int, begin: int, end: int, head_F: Array,
+    tail_F: Array, peak_F: Array, best_F: Array, token: int,
+) -> None:  # fmt: skip
+    """Do the same for a window that reaches beyond its sentence."""
+    num_filters = len(peak_F)
+    value_F = head_F + tail_F
+    for j in range(width):
+        if begin <= start + j < end:
+            column = first + j * num_filters
+            value_F += word_YA[code_T[start + j], column : column + num_filters]
+    for f in range(num_filters):
+        if value_F[f] > peak_F[f] or np.isnan(value_F[f]):
+            peak_F[f] = value_F[f]
+            best_F[f] = token
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _add_gradients(
+    grad_FG: Array, token_FG: Array, row_YW: Array, first_learned: int, code_T: Array, head_T: Array, tail_T: Array,
+    start_S1: Array, before: int, num_pieces: int, first: int, num_filters: int, width: int, weight_AW: Array,
+    learned_AU: Array, head_AQ: Array, tail_AQ: Array, from_filter: int, to_filter: int,
+) -> None:  # fmt: skip
+    num_values = row_YW.shape[1]
+    for f in range(from_filter, to_filter):
+        for g in range(grad_FG.shape[1]):
+            grad, t = grad_FG[f, g], token_FG[f, g]
+            if grad == 0.0 or t < 0:
+                continue
+            begin, end = start_S1[g // num_pieces], start_S1[g // num_pieces + 1]
+            for j in range(width):
+                z = t - before + j
+                if begin <= z < end:
+                    column = first + j * num_filters + f
+                    code = code_T[z]
+                    weight_W, row_W = weight_AW[column], row_YW[code]
+                    for d in range(num_values):
+                        weight_W[d] += grad * row_W[d]
+                    head_AQ[column, head_T[z]] += grad
+                    tail_AQ[column, tail_T[z]] += grad
+                    if code >= first_learned:
+                        learned_AU[column, code - first_learned] += grad

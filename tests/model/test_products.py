@@ -1,0 +1,85 @@
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+
+from sayso.features.batch import SentenceBatch
+from sayso.model.encoders.cnn import CnnConfig, CnnEncoder
+from sayso.model.extractor import Extractor, ModelConfig
+from sayso.model.products import KeptProducts
+from toy_batch import make_extractor, make_sentences
+
+CONFIG = ModelConfig(encoder=CnnConfig(num_filters=5, output_width=8))
+ROW_BYTES = 5 * (2 + 3 + 4 + 5) * 8
+
+
+def kept(extractor: Extractor) -> KeptProducts:
+    assert isinstance(extractor.encoder, CnnEncoder)
+    return extractor.encoder.convolution.kept
+
+
+def learned(extractor: Extractor, sentences: SentenceBatch) -> Tensor:
+    """Return the vectors by the path that training takes, which keeps nothing."""
+    return extractor.encode(sentences).detach()
+
+
+def test_kept_products_give_the_vectors_of_the_path_that_learns() -> None:
+    extractor = make_extractor(CONFIG)
+    for seed in range(3):
+        sentences = make_sentences([9, 1, 4], seed)
+        with torch.no_grad():
+            found = extractor.encode(sentences)
+        torch.testing.assert_close(found, learned(extractor, sentences))
+
+
+@torch.no_grad()
+def test_a_changed_parameter_makes_them_anew() -> None:
+    extractor, sentences = make_extractor(CONFIG), make_sentences([9, 4])
+    before = extractor.encode(sentences)
+    for parameter in (extractor.encoder.convolution.weights[1], extractor.embedding.type_KW):  # type: ignore[union-attr,index]
+        parameter.mul_(2.0)
+        after = extractor.encode(sentences)
+        assert not torch.allclose(before, after)
+        torch.testing.assert_close(after, copy.deepcopy(extractor).encode(sentences))
+        before = after
+
+
+@torch.no_grad()
+def test_memory_is_bounded_and_what_does_not_fit_is_computed_all_the_same() -> None:
+    extractor, plain = make_extractor(CONFIG), make_extractor(CONFIG)
+    for num_rows in (40, 12, 3):
+        kept(extractor).limit(num_rows * ROW_BYTES)
+        for seed in range(4):
+            sentences = make_sentences([5, 4], seed)
+            torch.testing.assert_close(extractor.encode(sentences), plain.encode(sentences))
+            state = kept(extractor)._state
+            assert state is not None
+            assert state.product_YA.numel() * 8 <= num_rows * ROW_BYTES
+    assert len(state.product_YA) == 0
+
+
+def test_training_frees_the_memory() -> None:
+    extractor, sentences = make_extractor(CONFIG), make_sentences([9, 4])
+    with torch.no_grad():
+        extractor.encode(sentences)
+    assert kept(extractor)._state is not None
+    extractor.train()
+    extractor.encode(sentences)
+    assert kept(extractor)._state is None
+
+
+def test_several_threads_find_the_same() -> None:
+    extractor = make_extractor(CONFIG)
+    kept(extractor).limit(20 * ROW_BYTES)
+    batches = [make_sentences([9, 3, 5], seed) for seed in range(40)]
+
+    @torch.no_grad()
+    def encode(sentences: SentenceBatch) -> Tensor:
+        return extractor.encode(sentences)
+
+    expected = [learned(extractor, sentences) for sentences in batches]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(encode, batches))
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
