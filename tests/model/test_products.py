@@ -49,7 +49,7 @@ def test_a_changed_parameter_makes_them_anew() -> None:
 def test_memory_is_bounded_and_what_does_not_fit_is_computed_all_the_same() -> None:
     extractor, plain = make_extractor(CONFIG), make_extractor(CONFIG)
     for num_rows in (40, 12, 3):
-        kept(extractor).limit(num_rows * ROW_BYTES)
+        extractor.limit_products(num_rows * ROW_BYTES)
         for seed in range(4):
             sentences = make_sentences([5, 4], seed)
             torch.testing.assert_close(extractor.encode(sentences), plain.encode(sentences))
@@ -71,7 +71,7 @@ def test_training_frees_the_memory() -> None:
 
 def test_several_threads_find_the_same() -> None:
     extractor = make_extractor(CONFIG)
-    kept(extractor).limit(20 * ROW_BYTES)
+    extractor.limit_products(20 * ROW_BYTES)
     batches = [make_sentences([9, 3, 5], seed) for seed in range(40)]
 
     @torch.no_grad()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -37,6 +37,7 @@ def vocabularies(draw):
 
 @SLOPPY
 @given(vocabularies(), st.booleans(), st.booleans())
+@example((["0"], np.frombuffer(b" DGY" * 5, "<f4")[None]), True, False)
 def test_what_is_written_is_read_back_the_same(tmp_path, vocabulary, binary, packed):
     words, matrix = vocabulary
     path = tmp_path / "vectors"

@@ -16,6 +16,7 @@ from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
 from sayso.model.aggregators import AGGREGATORS
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig
+from sayso.model.convolution import Convolution
 from sayso.model.dropout import TokenDropout
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders import ENCODERS
@@ -102,6 +103,12 @@ class Extractor(nn.Module):
         for module in self.modules():
             if isinstance(module, TokenDropout):
                 module.generator = generator
+
+    def limit_products(self, max_bytes: int) -> None:
+        """Let prediction on CPU keep at most this much of the products that encode known tokens without arithmetic."""
+        for module in self.modules():
+            if isinstance(module, Convolution):
+                module.kept.limit(max_bytes)
 
 
 def _module_of(kinds: Mapping[str, tuple[type[Settings], type[Module]]], settings: Settings) -> type[Module]:

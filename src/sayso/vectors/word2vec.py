@@ -133,6 +133,10 @@ def _looks_like_text(start: bytes, width: int) -> bool:
     columns = start.split(b"\n")[0].split()
     if len(columns) == width + 1 and all(text_rows.is_number(column) for column in columns[1:]):
         return True
+    # Numbers may look like text byte by byte, but then the line ends exactly where they do.
+    end = start.find(b" ") + 1 + 4 * width
+    if 4 * width < end < len(start) and start[end] == ord("\n"):
+        return False
     try:
         start.decode("utf-8")
     except UnicodeDecodeError as error:
