@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.few_sentences import few_sentence_figures
 from sayso.evaluate.relations import relation_figures
 from sayso.evaluate.sufficient import VERDICTS
 from sayso.metrics.calibration import expected_calibration_error, reliability_curve, tempered_probability
@@ -17,6 +18,9 @@ from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
 from sayso.metrics.precision_recall import average_precision, max_f1, precision_recall_curve
 from sayso.metrics.rationale import rationale_figures
 from sayso.metrics.resampled_curve import MEASURES, SortedScores, compare_curves, curve_estimates, sort_scores
+
+FEW_SEED = 13
+"""The same sentences are drawn for all runs, so that they compare."""
 
 
 def run_figures(run: Evaluation) -> dict[str, Any]:
@@ -28,6 +32,7 @@ def run_figures(run: Evaluation) -> dict[str, Any]:
         "model_fingerprint": subject.fingerprint,
         "seed": subject.model.training.get("seed"),
         "relations": extraction_figures(run),
+        "few_sentences": plain(few_sentence_figures(subject.model.extractor, subject.part, FEW_SEED)),
         "per_relation": per_relation(run),
         "calibration": calibration_figures(run),
         "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},

@@ -25,7 +25,22 @@ def relation_table(figures: dict[str, Any]) -> str:
         rows.append([f"{escape(run['run'])}<small>{escape(run['variant'])}</small>", *cells, number(error, 4)])
     shown = _table(["run", *_EXTRACTION.values(), "calibration error"], rows)
     note = '<p class="note">AUC@0.4 is the area up to recall 0.4 and not divided by it: 0.4 is the most it can be.</p>'
-    return shown + note + _comparisons(figures["comparisons"])
+    return shown + note + _few_sentences(figures["runs"]) + _comparisons(figures["comparisons"])
+
+
+def _few_sentences(runs: Sequence[dict[str, Any]]) -> str:
+    """Return the protocol of Lin et al.: how well facts are found from one, two and all sentences of a bag."""
+    rows = [
+        [f"{escape(run['run'])}<small>{escape(run['variant'])}</small>", name]
+        + [number(found[column]) for column in ("precision_at_100", "precision_at_200", "precision_at_300", "mean")]
+        for run in runs
+        for name, found in run["few_sentences"].items()
+    ]
+    if not rows:
+        return ""
+    num_bags = next(found["num_bags"] for run in runs for found in run["few_sentences"].values())
+    note = f'<p class="note">The {num_bags:,} bags of two or more sentences, with so many of each, drawn at random.</p>'
+    return "<h3>From few sentences</h3>" + _table(["run", "sentences", "P@100", "P@200", "P@300", "mean"], rows) + note
 
 
 def _comparisons(comparisons: Sequence[dict[str, Any]]) -> str:

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from sayso.bags.store import Store
+from sayso.evaluate.few_sentences import few_sentence_figures, logits_of_few
+from sayso.features.collate import Part
+from sayso.model.extractor import Extractor
+from sayso.model.predict import predict_logits
+from sayso.train.config import config_of
+from sayso.train.data import RunData
+from toy_evaluation import make_marked_store
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Extractor, Part]:
+    data = RunData(Store(make_marked_store(tmp_path_factory.mktemp("few"))), config_of({}))
+    return Extractor(data.config.model, data.tables(), seed=1), data.part("train")
+
+
+def test_all_sentences_give_the_models_own_logits(asked: tuple[Extractor, Part]) -> None:
+    extractor, part = asked
+    large = part.table.size_B >= 2
+    assert 0 < large.sum() < len(large)
+    np.testing.assert_allclose(
+        logits_of_few(extractor, part, 1)["all"], predict_logits(extractor, part)[large], rtol=1e-5, atol=1e-5
+    )
+
+
+def test_one_and_two_sentences_are_drawn_by_the_seed(asked: tuple[Extractor, Part]) -> None:
+    first, again, other = (logits_of_few(*asked, seed) for seed in (1, 1, 2))
+    for name in ("one", "two"):
+        assert np.array_equal(first[name], again[name])
+    assert not np.array_equal(first["one"], other["one"])
+    # A bag of two sentences has no other two, whatever the seed.
+    of_two = asked[1].table.size_B[asked[1].table.size_B >= 2] == 2
+    np.testing.assert_allclose(first["two"][of_two], first["all"][of_two], rtol=1e-5, atol=1e-5)
+
+
+def test_the_mean_is_that_of_the_three_precisions(asked: tuple[Extractor, Part]) -> None:
+    for found in few_sentence_figures(*asked, seed=1).values():
+        precisions = (found.precision_at_100, found.precision_at_200, found.precision_at_300)
+        assert found.mean == pytest.approx(sum(precisions) / 3)
+        assert found.num_bags == int((asked[1].table.size_B >= 2).sum())
+
+
+def test_a_part_of_single_sentences_has_no_figures(asked: tuple[Extractor, Part]) -> None:
+    extractor, part = asked
+    alone = np.flatnonzero(part.table.size_B == 1)
+    assert len(alone)
+    single = Part(
+        table=part.table.take_bags(alone),
+        presented=part.presented.take(part.table.first_B1[:-1][alone]),
+        num_relations=part.num_relations,
+    )
+    assert few_sentence_figures(extractor, single, seed=1) == {}
