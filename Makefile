@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := demo
 
-.PHONY: setup demo test check fast-checks bench docs clean
+.PHONY: setup demo test check fast-checks browser bench docs clean
 
 setup: $(STAMP)
 
@@ -29,8 +29,13 @@ fast-checks: $(STAMP)
 check: fast-checks
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
 
-test: fast-checks
+test: fast-checks browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+# The browser that the pages are tested in. Where it cannot be installed, its tests say so; in CI they fail.
+browser:
+	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } \
+	  || echo "no chromium here and no way to install it: the tests in a browser are left out" >&2
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py
