@@ -1,0 +1,77 @@
+"""What a page of facts costs over 100,000 bags and more: the table sorted, filtered, searched, and one fact.
+
+Asked over HTTP as a browser would, without the network: routing, database, template and all. Names, scores and
+probabilities are drawn.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from figure import amount, at_most, record
+from measure import seconds_of
+from sayso.serve.explore.index import PAGE_SIZE
+from sayso.serve.settings import ServeSettings
+from toy_explored import Client
+from toy_predictions import make_plain_store, make_run_folder
+
+NUM_BAGS, NUM_RELATIONS, NUM_TRAINING = 120_000, 50, 2_000
+REPEATS = 10
+PAGE_MS, FIRST_MS = 50.0, 1000.0
+ADDRESSES = {
+    "first page": "/facts/run",
+    "sorted by faithfulness": "/facts/run?sort=faithfulness&order=up",
+    "sorted by name": "/facts/run?sort=head&order=up",
+    "filtered": "/facts/run?relation=/drawn/relation7&label=no&min_probability=0.8&min_disagreement=0.3",
+    "searched by name": "/facts/run?q=land_7777",
+    "last page": "/facts/run?page=9999999",
+    "curve": "/facts/run/curve?point=20",
+}
+
+
+def drawn_lines(first: int, num: int) -> list[str]:
+    """Return sentences in the NRE form, one for each of `num` pairs; every second pair has a relation."""
+    lines = []
+    for pair in range(first, first + num):
+        head, tail = f"land_{pair}", f"port_town_{pair % 977}_{pair}"
+        relation = f"/drawn/relation{pair % NUM_RELATIONS}" if pair % 2 else "NA"
+        text = f"in the spring of {pair % 90} the people of {head} spoke of {tail} and of nothing else ."
+        lines.append("\t".join((f"h{pair}", f"t{pair}", head, tail, relation, text, "###END###")))
+    return lines
+
+
+def milliseconds(client: Client, address: str) -> list[float]:
+    """Return how long the page takes, again and again."""
+
+    def ask() -> None:
+        answer = client.get(address)
+        assert answer.status_code == 200, answer.text
+
+    return [1000 * seconds_of(ask) for _ in range(REPEATS)]
+
+
+def main() -> None:
+    """Ask for every page, the first time apart, when orders and searchable names are made."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = make_plain_store(folder, drawn_lines(0, NUM_TRAINING), drawn_lines(NUM_TRAINING, NUM_BAGS))
+        run = make_run_folder(folder / "run", store, with_words=False)
+        client = Client(ServeSettings(data=store.folder, database=folder / "marks.db", runs=(run,)))
+        bench = client.application.state.workbench
+        first = 1000 * seconds_of(lambda: client.get("/facts/run"))
+        index = bench.explored["run"].index
+        fact = bench.explored["run"].fact(index.num_facts // 2)
+        one_fact = f"/facts/run/fact?bag={fact['bag']}&relation={fact['relation']}"
+        note = f"{index.num_facts:,} facts of {NUM_BAGS:,} bags, {PAGE_SIZE} on a page"
+        figures = [amount("facts page, the very first time", [first], "ms", at_most(FIRST_MS), note)]
+        for title, address in (ADDRESSES | {"one fact": one_fact}).items():
+            once, *again = milliseconds(client, address)
+            figures.append(amount(f"facts page, {title}", again, "ms", at_most(PAGE_MS), f"{note}; once {once:.0f} ms"))
+        bench.close()
+    record(figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""People's judgements: who marked what, who marks what next, how far they agree, and the files that come out."""

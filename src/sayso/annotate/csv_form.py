@@ -1,0 +1,49 @@
+"""Judgements as a table for spreadsheets: CSV with a header."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sayso.atomic import atomic_file
+from sayso.corpus.base import BadLine
+from sayso.corpus.rationale import JudgementItem
+from sayso.corpus.whole import read_text
+from sayso.errors import BadInputError
+from sayso.records import Judgement
+
+COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
+_ACTIVE = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def write_csv(path: Path, judgements: Iterable[Judgement]) -> int:
+    """Write a row a judgement; return how many could not be written, which is none."""
+    with atomic_file(path) as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows([_shielded(cell) for cell in judgement] for judgement in judgements)
+    return 0
+
+
+def read_csv(path: Path) -> Iterator[JudgementItem]:
+    """Yield the judgement of each row with the line it ends on, or why it cannot be read."""
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        header = next(rows, [])
+        if tuple(header) != COLUMNS:
+            raise BadInputError(f"{path}:1: the header is not {','.join(COLUMNS)}")
+        for row in rows:
+            yield rows.line_num, _judgement(row)
+    except csv.Error as error:
+        raise BadInputError(f"{path}:{rows.line_num}: not CSV ({error})") from error
+
+
+def _judgement(row: list[str]) -> Judgement | BadLine:
+    if len(row) != len(COLUMNS):
+        return BadLine(f"{len(row)} columns where the header has {len(COLUMNS)}")
+    return Judgement(*(cell[1:] if cell.startswith("'") else cell for cell in row))
+
+
+def _shielded(cell: str) -> str:
+    """Return the cell so that a spreadsheet does not take it for a formula: behind an apostrophe."""
+    return f"'{cell}" if cell.startswith(_ACTIVE) else cell

@@ -1,0 +1,81 @@
+"""Where people do not agree, and what they settle on.
+
+Somebody's marks are shown to others only once a fact is closed, that is, as many people as wanted have submitted it:
+then nobody who sees them marks it any more.
+"""
+
+from dataclasses import dataclass
+
+from sayso.annotate.agreement import submitted_marks
+from sayso.annotate.log import Change, record, undo
+from sayso.annotate.people import AGREED, Annotator
+from sayso.annotate.store import Connection
+from sayso.annotate.work import LABELS, MARK, fact_number, fact_of, sentence_number
+from sayso.errors import UserError
+from sayso.records import Triple
+
+SCOPE = "agree"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """A sentence that people (by name) have marked differently for a closed fact; `settled` is empty until it is."""
+
+    sentence: str
+    labels: tuple[tuple[str, str], ...]
+    settled: str
+
+
+def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Triple]:
+    """Return the facts that as many people as wanted have submitted, those of the pilot round apart."""
+    rows = connection.execute(
+        "SELECT fact FROM entry WHERE kind = 'submitted' AND fact NOT IN (SELECT fact FROM pilot)"
+        " GROUP BY fact HAVING count(*) >= ? ORDER BY fact",
+        (annotators_per_fact,),
+    ).fetchall()
+    return [fact_of(connection, row[0]) for row in rows]
+
+
+def disagreements(connection: Connection, annotators_per_fact: int) -> dict[Triple, list[Disagreement]]:
+    """Return the sentences of closed facts that people have marked differently, by fact."""
+    closed = set(closed_facts(connection, annotators_per_fact))
+    found: dict[Triple, dict[str, list[tuple[str, str]]]] = {}
+    for mark in submitted_marks(connection):
+        if mark.fact in closed:
+            found.setdefault(mark.fact, {}).setdefault(mark.sentence, []).append((mark.annotator, mark.label))
+    settled = settled_labels(connection)
+    return {
+        fact: differing
+        for fact, sentences in found.items()
+        if (
+            differing := [
+                Disagreement(sentence=text, labels=tuple(labels), settled=settled.get((fact, text), ""))
+                for text, labels in sentences.items()
+                if len({label for _, label in labels}) > 1
+            ]
+        )
+    }
+
+
+def settled_labels(connection: Connection) -> dict[tuple[Triple, str], str]:
+    """Return what was settled, by fact and sentence."""
+    rows = connection.execute(
+        "SELECT head_id, relation, tail_id, text, value FROM entry JOIN fact ON fact.id = fact"
+        " JOIN sentence ON sentence.id = sentence WHERE owner = ? AND kind = ?",
+        (AGREED, MARK),
+    )
+    return {(Triple(*row[:3]), row[3]): row[4] for row in rows}
+
+
+def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:
+    """Save what a sentence is once its disagreement was settled; the empty label opens it again."""
+    if label not in (*LABELS, ""):
+        raise UserError(f"{label!r} is no label; there are {', '.join(LABELS)}")
+    change = Change(fact_number(connection, fact), sentence_number(connection, sentence), MARK, label)
+    record(connection, actor, SCOPE, key, [change], owner=AGREED)
+
+
+def undo_settling(connection: Connection, actor: Annotator, key: str) -> Triple | None:
+    """Take back the last sentence that this person has settled; return its fact."""
+    changes = undo(connection, actor, SCOPE, key)
+    return fact_of(connection, changes[0].fact) if changes else None

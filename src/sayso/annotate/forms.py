@@ -1,0 +1,70 @@
+"""The forms of files that judgements are exported to and imported from."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from sayso.annotate.csv_form import read_csv, write_csv
+from sayso.annotate.tuples import read_tuples, write_tuples
+from sayso.atomic import atomic_file
+from sayso.corpus.base import BadLine
+from sayso.corpus.eraser import read_eraser, write_eraser
+from sayso.corpus.json_line import has_keys
+from sayso.corpus.lines import read_lines
+from sayso.corpus.rationale import JudgementItem, read_rationales, write_rationale
+from sayso.errors import BadInputError
+from sayso.records import Judgement
+
+ERASER_FILE = "rationales.jsonl"
+_NUM_SHOWN = 5
+
+
+class Form(NamedTuple):
+    """How a form is written (returning how many judgements it cannot take) and read, and what it is called."""
+
+    write: Callable[[Path, Iterable[Judgement]], int]
+    read: Callable[[Path], Iterator[JudgementItem]]
+    title: str
+    suffix: str
+    is_folder: bool = False
+
+
+def _write_lines(path: Path, judgements: Iterable[Judgement]) -> int:
+    with atomic_file(path) as file:
+        file.writelines(f"{write_rationale(judgement)}\n" for judgement in judgements)
+    return 0
+
+
+FORMS: dict[str, Form] = {
+    "jsonl": Form(_write_lines, read_rationales, "JSON lines", ".jsonl"),
+    "eraser": Form(write_eraser, read_eraser, "ERASER JSON lines", "", is_folder=True),
+    "csv": Form(write_csv, read_csv, "CSV", ".csv"),
+    "tuples": Form(write_tuples, read_tuples, "expl-eval tuples", ".jsonl"),
+}
+
+
+def read_any(path: Path) -> list[Judgement]:
+    """Return the judgements of a file of any form, told by its name and its first line; a bad line is an error."""
+    if path.is_dir():
+        path = path / ERASER_FILE
+    judgements, bad = [], []
+    for number, item in _form_of(path).read(path):
+        if isinstance(item, BadLine):
+            bad.append(f"{path}:{number}: {item.reason}")
+        else:
+            judgements.append(item)
+    if bad:
+        raise BadInputError("\n".join([*bad[:_NUM_SHOWN], f"{path}: {len(bad):,} bad lines; nothing was imported"]))
+    return judgements
+
+
+def _form_of(path: Path) -> Form:
+    if path.suffix == ".csv":
+        return FORMS["csv"]
+    first = next((text for _, text in islice(read_lines(path), 1)), "")
+    if isinstance(first, str) and has_keys(first, "annotation_id"):
+        return FORMS["eraser"]
+    if isinstance(first, str) and has_keys(first, "rationale", "irrelevant"):
+        return FORMS["tuples"]
+    return FORMS["jsonl"]

@@ -1,0 +1,109 @@
+"""The event log: everything that people did, in steps that can be taken back one by one without end.
+
+Nothing in the log is ever changed or removed; undoing is a step of its own. The table `entry` holds what it all comes
+to. An entry is a `kind` of value about a fact, or about one of its sentences; the empty value is no value.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sayso.annotate.people import Annotator, now
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+
+WHOLE_FACT = 0
+"""Stands for a sentence where an entry is about the fact."""
+
+
+class Change(NamedTuple):
+    """A value that an entry is to have; fact and sentence are numbers of the database."""
+
+    fact: int
+    sentence: int
+    kind: str
+    value: str
+
+
+def record(
+    connection: Connection, actor: Annotator, scope: str, key: str, changes: Iterable[Change], owner: int | None = None
+) -> bool:
+    """Save the changes as one step, on the actor's own entries or those of another owner.
+
+    False comes back where nothing happens: a step whose key the actor has used before was saved already, and values
+    that are there already are no step. `scope` says which of the actor's works the step belongs to; each has its own
+    row of steps to undo.
+    """
+    owner = actor.id if owner is None else owner
+    changes = [each for each in changes if value_of(connection, owner, *each[:3]) != each.value]
+    if not changes or _find_step(connection, actor, key) is not None:
+        return False
+    step = _new_step(connection, actor, scope, key)
+    for change in changes:
+        _apply(connection, step, owner, change)
+    return True
+
+
+def undo(connection: Connection, actor: Annotator, scope: str, key: str) -> list[Change]:
+    """Take back the actor's last step that still stands; return what its entries hold now, nothing if there is none.
+
+    Asked again under the same key, the answer is the same and nothing more is undone.
+    """
+    done = _find_step(connection, actor, key)
+    if done is not None:
+        return [Change(*row) for row in connection.execute(_EVENTS, (done,))]
+    last = connection.execute(
+        "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id) ORDER BY id DESC LIMIT 1",
+        (actor.id, scope),
+    ).fetchone()
+    if last is None:
+        return []
+    step = _new_step(connection, actor, scope, key, undoes=last[0])
+    rows = connection.execute("SELECT * FROM event WHERE step = ? ORDER BY id DESC", (last[0],)).fetchall()
+    restored = []
+    for row in rows:
+        if value_of(connection, row["owner"], row["fact"], row["sentence"], row["kind"]) != row["value"]:
+            raise UserError("somebody has changed this since; it cannot be undone")
+        change = Change(row["fact"], row["sentence"], row["kind"], row["before"])
+        _apply(connection, step, row["owner"], change)
+        restored.append(change)
+    return restored
+
+
+def value_of(connection: Connection, owner: int, fact: int, sentence: int, kind: str) -> str:
+    """Return the value of an entry; empty where there is none."""
+    row = connection.execute(
+        "SELECT value FROM entry WHERE owner = ? AND fact = ? AND sentence = ? AND kind = ?",
+        (owner, fact, sentence, kind),
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
+_EVENTS = "SELECT fact, sentence, kind, value FROM event WHERE step = ? ORDER BY id"
+
+
+def _find_step(connection: Connection, actor: Annotator, key: str) -> int | None:
+    row = connection.execute("SELECT id FROM step WHERE actor = ? AND key = ?", (actor.id, key)).fetchone()
+    return row[0] if row else None
+
+
+def _new_step(connection: Connection, actor: Annotator, scope: str, key: str, undoes: int | None = None) -> int:
+    cursor = connection.execute(
+        "INSERT INTO step (key, actor, scope, time, undoes) VALUES (?, ?, ?, ?, ?)",
+        (key, actor.id, scope, now(), undoes),
+    )
+    assert cursor.lastrowid
+    return cursor.lastrowid
+
+
+def _apply(connection: Connection, step: int, owner: int, change: Change) -> None:
+    place = (owner, change.fact, change.sentence, change.kind)
+    before = value_of(connection, *place)
+    connection.execute(
+        "INSERT INTO event (step, owner, fact, sentence, kind, value, before) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (step, *place, change.value, before),
+    )
+    if change.value:
+        connection.execute("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", (*place, change.value, step))
+    else:
+        connection.execute("DELETE FROM entry WHERE owner = ? AND fact = ? AND sentence = ? AND kind = ?", place)

@@ -1,0 +1,105 @@
+"""Who annotates: names, the sessions of their browsers, and the links that let them in from other machines."""
+
+import hashlib
+import hmac
+import secrets
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+
+MAX_NAME = 60
+
+AGREED = 0
+"""The owner of marks that were settled between people."""
+KNOWN = -1
+"""The owner of marks that count as the truth in a pilot round."""
+
+
+class Annotator(NamedTuple):
+    """A person with the number that the database knows them by."""
+
+    id: int
+    name: str
+
+
+def now() -> str:
+    """Return the time in the form in which it is kept: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def annotator_named(connection: Connection, name: str) -> Annotator:
+    """Return the person of this name, whatever its case, and make them known if they are new."""
+    name = " ".join(name.split())
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        raise UserError(f"a name has 1 to {MAX_NAME} characters, all of them visible")
+    connection.execute("INSERT OR IGNORE INTO annotator (name, created) VALUES (?, ?)", (name, now()))
+    row = connection.execute("SELECT id, name FROM annotator WHERE name = ?", (name,)).fetchone()
+    return Annotator(*row)
+
+
+def annotators(connection: Connection) -> list[Annotator]:
+    """Return everybody, in the order in which they came."""
+    return [Annotator(*row) for row in connection.execute("SELECT id, name FROM annotator ORDER BY id")]
+
+
+def open_session(connection: Connection, annotator: Annotator) -> str:
+    """Return a secret for the annotator's browser; the database keeps its digest only."""
+    return _keep_secret(connection, "session", annotator)
+
+
+def close_session(connection: Connection, secret: str) -> None:
+    """Forget the session of this secret."""
+    connection.execute("DELETE FROM session WHERE digest = ?", (_digest(secret),))
+
+
+def session_annotator(connection: Connection, secret: str) -> Annotator | None:
+    """Return whose session the secret opens."""
+    return _secret_annotator(connection, "session", secret)
+
+
+def make_link(connection: Connection, annotator: Annotator) -> str:
+    """Return a new token for the annotator's link, which ends the links and sessions that they had."""
+    for table in ("link", "session"):
+        connection.execute(f"DELETE FROM {table} WHERE annotator = ?", (annotator.id,))
+    return _keep_secret(connection, "link", annotator)
+
+
+def has_link(connection: Connection, annotator: Annotator) -> bool:
+    """Say whether the annotator was given a link before."""
+    return connection.execute("SELECT 1 FROM link WHERE annotator = ?", (annotator.id,)).fetchone() is not None
+
+
+def link_annotator(connection: Connection, token: str) -> Annotator | None:
+    """Return whose link the token belongs to."""
+    return _secret_annotator(connection, "link", token)
+
+
+def server_secret(connection: Connection) -> bytes:
+    """Return the secret that form tokens are made from, the same after a restart so that open pages go on working."""
+    connection.execute(
+        "INSERT OR IGNORE INTO setting (name, value) VALUES ('server_secret', ?)", (secrets.token_hex(32),)
+    )
+    row = connection.execute("SELECT value FROM setting WHERE name = 'server_secret'").fetchone()
+    return bytes.fromhex(row[0])
+
+
+def _keep_secret(connection: Connection, table: str, annotator: Annotator) -> str:
+    secret = secrets.token_urlsafe(32)
+    row = (_digest(secret), annotator.id, now())
+    connection.execute(f"INSERT INTO {table} (digest, annotator, created) VALUES (?, ?, ?)", row)
+    return secret
+
+
+def _secret_annotator(connection: Connection, table: str, secret: str) -> Annotator | None:
+    """Return the owner of a secret, looking at every one in constant time."""
+    wanted = _digest(secret)
+    rows = connection.execute(f"SELECT digest, id, name FROM {table} JOIN annotator ON annotator.id = annotator")
+    found = [Annotator(number, name) for digest, number, name in rows if hmac.compare_digest(digest, wanted)]
+    return found[0] if found else None
+
+
+def _digest(secret: str) -> str:
+    # The secrets are 256 random bits, so a plain hash is enough: there is nothing to guess.
+    return hashlib.sha256(secret.encode()).hexdigest()

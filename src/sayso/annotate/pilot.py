@@ -1,0 +1,132 @@
+"""The pilot round: facts whose answers are known, which everybody marks before the real work.
+
+The answers come with the store (people's marks, or what an invented corpus was made from) or from
+`sayso annotations import --known`, and lie in the database under an owner of their own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sayso.annotate.log import Change, record
+from sayso.annotate.majority import majority
+from sayso.annotate.people import KNOWN, Annotator
+from sayso.annotate.store import Connection
+from sayso.annotate.work import MARK, fact_number, sentence_number, work_of
+from sayso.bags.store import Store
+from sayso.bags.table import BagTable
+from sayso.metrics.agreement import cohen_kappa, percent_agreement
+from sayso.records import Triple
+
+SCOPE = "pilot"
+MAX_SENTENCES = 12
+
+Answers = Mapping[Triple, Mapping[str, str]]
+"""What each sentence of a fact is, by its text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotResult:
+    """How one person's pilot round went; None where it is not defined. Differences are (fact, text, theirs, known)."""
+
+    num_facts: int
+    num_done: int
+    num_sentences: int = 0
+    percent: float | None = None
+    kappa: float | None = None
+    differences: tuple[tuple[Triple, str, str, str], ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the real work can begin."""
+        return self.num_done == self.num_facts
+
+
+def answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
+    """Return the marks that the store was prepared with, the majority's where there are several; on test only."""
+    if part != "test" or "judgements" not in store.manifest:
+        return {}
+    columns = store.judgements
+    given: dict[tuple[int, int], list[str]] = {}
+    rows = zip(*(columns[name].to_pylist() for name in ("sentence", "relation", "label")), strict=True)
+    for sentence, relation, label in rows:
+        given.setdefault((sentence, relation), []).append(label)
+    bag_N, ids = table.bag_N, store.entities["id"]
+    answers: dict[Triple, dict[str, str]] = {}
+    for (sentence, relation), labels in given.items():
+        bag = int(bag_N[sentence])
+        head_id, tail_id = (ids[int(column[bag])].as_py() for column in (table.head_B, table.tail_B))
+        fact = Triple(head_id, store.relations[relation].name, tail_id)
+        text = " ".join(store.words.take(pa.array(table.tokens.row(sentence))).to_pylist())
+        answers.setdefault(fact, {})[text] = majority(labels)
+    return answers
+
+
+def answers_of_database(connection: Connection) -> dict[Triple, dict[str, str]]:
+    """Return the known answers that were imported."""
+    rows = connection.execute(
+        "SELECT head_id, relation, tail_id, text, value FROM entry JOIN fact ON fact.id = fact"
+        " JOIN sentence ON sentence.id = sentence WHERE owner = ? AND kind = ?",
+        (KNOWN, MARK),
+    )
+    answers: dict[Triple, dict[str, str]] = {}
+    for head_id, relation, tail_id, text, label in rows:
+        answers.setdefault(Triple(head_id, relation, tail_id), {})[text] = label
+    return answers
+
+
+def choose_pilot(answers: Answers, num: int) -> list[Triple]:
+    """Return facts that teach something, of as many relations as there are: short bags with marks of both kinds."""
+    fit = [
+        fact
+        for fact, marks in answers.items()
+        if 2 <= len(marks) <= MAX_SENTENCES and {"rationale", "irrelevant"} <= set(marks.values())
+    ]
+    turns: dict[str, int] = {}
+    rounds = []
+    for fact in sorted(fit):
+        turns[fact.relation] = turns.get(fact.relation, 0) + 1
+        rounds.append((turns[fact.relation], fact))
+    return [fact for _, fact in sorted(rounds)[:num]]
+
+
+def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], answers: Answers, key: str) -> None:
+    """Make these facts the pilot round, with their answers."""
+    connection.execute("DELETE FROM pilot")
+    changes = []
+    for fact in facts:
+        number = fact_number(connection, fact)
+        connection.execute("INSERT INTO pilot VALUES (?)", (number,))
+        changes += [
+            Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
+        ]
+    record(connection, actor, SCOPE, key, changes, owner=KNOWN)
+
+
+def pilot_facts(connection: Connection) -> list[Triple]:
+    """Return the facts of the pilot round."""
+    query = "SELECT head_id, relation, tail_id FROM pilot JOIN fact ON fact.id = fact ORDER BY fact"
+    return [Triple(*row) for row in connection.execute(query)]
+
+
+def pilot_result(connection: Connection, annotator: Annotator) -> PilotResult:
+    """Return how the person's marks agree with the known answers; nothing of that before the whole round is done."""
+    facts = pilot_facts(connection)
+    done = [fact for fact in facts if work_of(connection, annotator.id, fact).is_submitted]
+    if not facts or len(done) < len(facts):
+        return PilotResult(num_facts=len(facts), num_done=len(done))
+    compared = [
+        (fact, text, work_of(connection, annotator.id, fact).labels.get(text), label)
+        for fact in facts
+        for text, label in work_of(connection, KNOWN, fact).labels.items()
+    ]
+    theirs, known = [each[2] for each in compared], [each[3] for each in compared]
+    return PilotResult(
+        num_facts=len(facts),
+        num_done=len(done),
+        num_sentences=len(compared),
+        percent=percent_agreement(theirs, known),
+        kappa=cohen_kappa(theirs, known),
+        differences=tuple((fact, text, mine, label) for fact, text, mine, label in compared if mine and mine != label),
+    )

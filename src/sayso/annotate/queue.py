@@ -1,0 +1,147 @@
+"""In which order facts come up for annotation: the settings, and the four orders.
+
+Shapes: F facts of the queue (a label of a bag each).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from sayso.annotate.store import Connection
+from sayso.bags.predictions import Predictions
+from sayso.bags.table import BagTable
+from sayso.errors import BadConfigError
+from sayso.metrics.faithfulness import comprehensiveness
+from sayso.seeding import sub_seed
+
+MAX_ANNOTATORS = 20
+_SEED = 13
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueSettings:
+    """How many people mark each fact, facts of which relations come (none named: of all), and in which order.
+
+    `num_pilot` is the size of the pilot round: facts with known answers that everybody marks first.
+    """
+
+    annotators_per_fact: int = 2
+    relations: tuple[str, ...] = ()
+    order: str = "contrast"
+    num_pilot: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.annotators_per_fact <= MAX_ANNOTATORS:
+            raise BadConfigError(f"1 to {MAX_ANNOTATORS} annotators can mark a fact, not {self.annotators_per_fact}")
+        if self.order not in ORDERS:
+            raise BadConfigError(f"there is no order {self.order!r}, only {', '.join(ORDERS)}")
+        if self.num_pilot < 0:
+            raise BadConfigError("a pilot round has no fewer than 0 facts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The facts that can come, and what orders look at; a figure is NaN where no run has said anything.
+
+    `faithfulness_F` is by how much the probability falls without the sentence that matters most.
+    `is_mixed_F` says that some sentences of the bag carry the fact and others do not, as far as a run can tell.
+    """
+
+    bag_F: np.ndarray
+    relation_F: np.ndarray
+    size_F: np.ndarray
+    num_relations_F: np.ndarray
+    probability_F: np.ndarray
+    faithfulness_F: np.ndarray
+    is_mixed_F: np.ndarray
+
+
+def read_settings(connection: Connection) -> QueueSettings:
+    """Return the settings that the database holds, or the usual ones."""
+    row = connection.execute("SELECT value FROM setting WHERE name = 'queue'").fetchone()
+    if row is None:
+        return QueueSettings()
+    values = json.loads(row[0])
+    return QueueSettings(**{**values, "relations": tuple(values["relations"])})
+
+
+def write_settings(connection: Connection, settings: QueueSettings) -> None:
+    """Keep the settings in the database."""
+    connection.execute("INSERT OR REPLACE INTO setting VALUES ('queue', ?)", (json.dumps(asdict(settings)),))
+
+
+def find_candidates(
+    table: BagTable, predictions: Predictions | None, relation_numbers: Mapping[str, int]
+) -> Candidates:
+    """Return every label of every bag, with what the predictions say about it."""
+    num_B = table.relations.length
+    bag_F = np.repeat(np.arange(table.num_bags), num_B)
+    relation_F = np.asarray(table.relations.value, np.int64)
+    probability, faithfulness, mixed = _said(predictions, relation_numbers, bag_F, relation_F)
+    return Candidates(
+        bag_F=bag_F,
+        relation_F=relation_F,
+        size_F=table.size_B[bag_F],
+        num_relations_F=num_B[bag_F],
+        probability_F=probability,
+        faithfulness_F=faithfulness,
+        is_mixed_F=mixed,
+    )
+
+
+def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: Mapping[str, int]) -> np.ndarray:
+    """Return the places in `candidates` of the facts that the settings ask for, first come first.
+
+    Facts that the order does not tell apart come in a fixed random order, not in that of the corpus.
+    """
+    chance_F = np.random.default_rng(sub_seed(_SEED, "queue")).permutation(len(candidates.bag_F))
+    order = np.lexsort((chance_F, *ORDERS[settings.order](candidates)))
+    if not settings.relations:
+        return order
+    wanted = [relation_numbers[name] for name in settings.relations if name in relation_numbers]
+    return order[np.isin(candidates.relation_F[order], wanted)]
+
+
+def _said(
+    predictions: Predictions | None, relation_numbers: Mapping[str, int], bag_F: np.ndarray, relation_F: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return probability, faithfulness and whether the evidence is mixed, for each fact."""
+    probability_F, faithfulness_F = np.full(len(bag_F), np.nan), np.full(len(bag_F), np.nan)
+    is_mixed_F = np.zeros(len(bag_F), bool)
+    if predictions is None:
+        return probability_F, faithfulness_F, is_mixed_F
+    facts, by = predictions.facts, predictions.manifest["ranked_by"]
+    numbers = np.array([relation_numbers[name] for name in facts["relation"].to_pylist()], np.int64)
+    width = len(relation_numbers)
+    key_P = np.asarray(facts["bag"]).astype(np.int64) * width + numbers
+    row_of_key = {key: row for row, key in enumerate(key_P.tolist())}
+    rows = np.array([row_of_key.get(key, -1) for key in (bag_F * width + relation_F).tolist()], np.int64)
+    is_there, row = rows >= 0, rows[rows >= 0]
+    columns = {name: np.asarray(facts[name])[row] for name in ("probability", "smallest_size", "num_sentences")}
+    probability_F[is_there] = columns["probability"]
+    without_top = np.asarray(facts[f"probability_without_top.{by}"])[row]
+    faithfulness_F[is_there] = comprehensiveness(columns["probability"], without_top)
+    is_mixed_F[is_there] = columns["smallest_size"] < columns["num_sentences"]
+    return probability_F, faithfulness_F, is_mixed_F
+
+
+def _contrast(facts: Candidates) -> tuple[np.ndarray, ...]:
+    """Bags with several sentences and several relations first, then those with mixed evidence, single ones last."""
+    is_single_F = facts.size_F < 2
+    return ~facts.is_mixed_F, facts.num_relations_F < 2, is_single_F
+
+
+def _doubtful(facts: Candidates) -> tuple[np.ndarray, ...]:
+    """High probability with low faithfulness first; what no run speaks of last."""
+    return (-np.nan_to_num(facts.probability_F - facts.faithfulness_F, nan=-np.inf),)
+
+
+ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
+    "contrast": _contrast,
+    "doubtful": _doubtful,
+    "relation": lambda facts: (facts.relation_F,),
+    "random": lambda _: (),
+}
+"""Sort keys of each order, the one that matters most last."""

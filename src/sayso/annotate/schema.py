@@ -1,0 +1,56 @@
+"""The tables of an annotation database, as the steps that lead from any older version to this one.
+
+The version of a database is the number of migrations it has seen. A migration that has been released is never edited:
+what changes is appended.
+"""
+
+APPLICATION_ID = 0x53415953
+"""What marks an SQLite file as ours: `SAYS`."""
+
+_FIRST = """
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE annotator (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, created TEXT NOT NULL);
+CREATE TABLE fact (
+  id INTEGER PRIMARY KEY, head_id TEXT NOT NULL, relation TEXT NOT NULL, tail_id TEXT NOT NULL,
+  UNIQUE (head_id, relation, tail_id)
+);
+CREATE TABLE sentence (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+
+-- What a person did at once, and can undo at once. `key` comes from whoever asks, so that asking twice acts once.
+CREATE TABLE step (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, actor INTEGER NOT NULL REFERENCES annotator,
+  scope TEXT NOT NULL, time TEXT NOT NULL, undoes INTEGER REFERENCES step, UNIQUE (actor, key)
+);
+CREATE INDEX step_undoes ON step (undoes);
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES step, owner INTEGER NOT NULL,
+  fact INTEGER NOT NULL REFERENCES fact, sentence INTEGER NOT NULL, kind TEXT NOT NULL,
+  value TEXT NOT NULL, before TEXT NOT NULL
+);
+CREATE INDEX event_step ON event (step);
+-- What the events come to: the last value of everything that is not empty. Sentence 0 is the fact as a whole.
+CREATE TABLE entry (
+  owner INTEGER NOT NULL, fact INTEGER NOT NULL REFERENCES fact, sentence INTEGER NOT NULL, kind TEXT NOT NULL,
+  value TEXT NOT NULL, step INTEGER NOT NULL REFERENCES step, PRIMARY KEY (owner, fact, sentence, kind)
+) WITHOUT ROWID;
+CREATE INDEX entry_fact ON entry (fact, kind);
+
+-- Who was given which fact, in which order, and where everybody was last.
+CREATE TABLE claim (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, annotator INTEGER NOT NULL REFERENCES annotator,
+  fact INTEGER NOT NULL REFERENCES fact, time REAL NOT NULL, UNIQUE (annotator, fact)
+);
+CREATE INDEX claim_fact ON claim (fact);
+CREATE TABLE place (
+  annotator INTEGER PRIMARY KEY REFERENCES annotator, fact INTEGER NOT NULL REFERENCES fact, sentence INTEGER NOT NULL
+);
+CREATE TABLE pilot (fact INTEGER PRIMARY KEY REFERENCES fact);
+"""
+
+# Only digests are kept: who reads the file cannot sign in with what it holds.
+_ACCESS = """
+CREATE TABLE session (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, created TEXT NOT NULL);
+CREATE TABLE link (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, created TEXT NOT NULL);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ACCESS)

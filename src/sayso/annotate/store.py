@@ -1,0 +1,160 @@
+"""The one door to SQLite: opening, migrating, reading and writing an annotation database.
+
+One writer at a time in this process, by a lock; other processes are waited for. Every write is one short transaction
+that is on the disk when it returns (`synchronous=FULL`: a mark costs a write that the disk confirms, about a
+millisecond, and in return neither a killed process nor a power cut takes back what a person has seen as saved).
+"""
+
+import contextlib
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
+from sayso.errors import BadInputError, UserError
+
+Connection = sqlite3.Connection
+Row = sqlite3.Row
+
+_BUSY_SECONDS = 30.0
+_UNREADABLE = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+_UNWRITABLE = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+
+
+class DiskFullError(UserError):
+    """There is no room for what was to be saved; nothing of it was."""
+
+
+class BusyError(UserError):
+    """Another program has kept the database to itself for too long; nothing was saved."""
+
+
+class Database:
+    """An opened annotation database, shared by all threads; made where there is none."""
+
+    def __init__(self, path: Path, max_pages: int | None = None) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._readers: queue.LifoQueue[Connection] = queue.LifoQueue()
+        with _told(path):
+            _refuse_folder(path)
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            self._writer = self._connect()
+            if max_pages is not None:
+                self._writer.execute(f"PRAGMA max_page_count = {int(max_pages)}")
+            with self.writing() as connection:
+                _migrate(path, connection)
+
+    def close(self) -> None:
+        """Close every connection; what was written stays."""
+        while not self._readers.empty():
+            self._readers.get_nowait().close()
+        self._writer.close()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give the connection for one transaction: all of the block is saved when it ends well, or nothing of it."""
+        with self._lock, _told(self.path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:  # some errors have ended the transaction already
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one state of the database for the whole block, and never waits for a writer."""
+        with _told(self.path):
+            try:
+                connection = self._readers.get_nowait()
+            except queue.Empty:
+                connection = self._connect()
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+                self._readers.put(connection)
+
+    def _connect(self) -> Connection:
+        connection = sqlite3.connect(self.path, _BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+
+def open_existing(path: Path) -> Database:
+    """Return the database of a file that must be there already."""
+    if not path.exists():
+        raise BadInputError(f"{path}: there is no such file; `sayso serve` makes one, `--db` names another")
+    return Database(path)
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise BadInputError(f"{path}: this is a folder; name a file for the annotations")
+    if not path.resolve().parent.is_dir():
+        raise BadInputError(f"{path}: the folder of this file does not exist; make it first")
+
+
+def _migrate(path: Path, connection: Connection) -> None:
+    """Bring the tables to this version's form; the caller's transaction makes it all or nothing."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if owner != APPLICATION_ID and not is_empty:
+        raise BadInputError(f"{path}: a database of another program; name a file for the annotations with `--db`")
+    if version > len(MIGRATIONS):
+        raise BadInputError(
+            f"{path}: written by a newer sayso (version {version} of the tables, this one knows {len(MIGRATIONS)}):"
+            " update sayso, or name another file with `--db`"
+        )
+    if version == len(MIGRATIONS):
+        return
+    for migration in MIGRATIONS[version:]:
+        # Not `executescript`, which would end the transaction first.
+        for statement in _statements(migration):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what SQLite says about the disk or the file into one line that says what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        # Extended codes carry the plain one in their low byte.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise DiskFullError(f"{path}: the disk is full; nothing was saved: make room and try again") from error
+        if code == sqlite3.SQLITE_BUSY:
+            raise BusyError(f"{path}: another program keeps the database busy; nothing was saved, try again") from error
+        if code == sqlite3.SQLITE_IOERR:
+            raise DiskFullError(f"{path}: the disk does not take the data ({error}); nothing was saved") from error
+        if code in _UNREADABLE:
+            raise BadInputError(f"{path}: not an annotation database, or damaged ({error})") from error
+        if code in _UNWRITABLE:
+            raise BadInputError(f"{path}: cannot be opened for writing ({error}); name another file") from error
+        raise
+    except PermissionError as error:
+        raise BadInputError(f"{path}: cannot be opened for writing; name another file") from error

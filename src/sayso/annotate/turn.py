@@ -1,0 +1,72 @@
+"""Whose turn it is: the fact that a person gets next, and how far everybody is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sayso.annotate.claim import claim, claim_next, first_open, is_held, neighbour
+from sayso.annotate.people import Annotator, annotators
+from sayso.annotate.pilot import pilot_facts, pilot_result
+from sayso.annotate.queue import read_settings
+from sayso.annotate.store import Connection
+from sayso.annotate.work import MARK, SUBMITTED
+from sayso.records import Triple
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a person is: facts submitted, and marks made."""
+
+    annotator: str
+    num_submitted: int
+    num_marks: int
+
+
+def next_turn(
+    connection: Connection, annotator: Annotator, queue: Sequence[Triple], after: Triple | None
+) -> Triple | None:
+    """Return the fact that comes after this one, and give it to the person if it is new to them.
+
+    First the facts they had before in their order, then what is left of the pilot round, then the queue, and at last
+    whatever they have passed over. None where nothing is left.
+    """
+    following = neighbour(connection, annotator, after, 1) if after else None
+    if following:
+        return following
+    pilot = pilot_facts(connection)
+    if not pilot_result(connection, annotator).is_done:
+        found = claim_next(connection, annotator, pilot, None)
+    else:
+        apart = set(pilot)
+        per_fact = read_settings(connection).annotators_per_fact
+        found = claim_next(connection, annotator, (fact for fact in queue if fact not in apart), per_fact)
+    return found or first_open(connection, annotator, but=after)
+
+
+def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
+    """Give a person a fact that they are about to mark, unless it is theirs already; enough others are a `UserError`.
+
+    A fact of the pilot round is marked by everybody.
+    """
+    if not is_held(connection, annotator, fact):
+        is_pilot = fact in pilot_facts(connection)
+        claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact)
+
+
+def progress(connection: Connection) -> list[Progress]:
+    """Return how far everybody is who has marked something."""
+    num = {
+        (row[0], row[1]): row[2]
+        for row in connection.execute(
+            "SELECT owner, kind, count(*) FROM entry WHERE owner > 0 AND kind IN (?, ?) GROUP BY owner, kind",
+            (MARK, SUBMITTED),
+        )
+    }
+    return [
+        Progress(
+            annotator=person.name,
+            num_submitted=num.get((person.id, SUBMITTED), 0),
+            num_marks=num.get((person.id, MARK), 0),
+        )
+        for person in annotators(connection)
+        if (person.id, MARK) in num
+    ]

@@ -1,0 +1,121 @@
+"""`sayso annotations`: people's marks out of the workbench and into it, and how far they agree."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.errors import UserError
+
+app = typer.Typer(help="Export, import and compare people's marks.", no_args_is_help=True)
+
+Database = Annotated[Path, typer.Option("--db", help="File of the annotations that `sayso serve` has made.")]
+
+
+class FormName(StrEnum):
+    """Forms of files."""
+
+    jsonl = "jsonl"
+    eraser = "eraser"
+    csv = "csv"
+    tuples = "tuples"
+
+
+@app.callback()
+def _group() -> None:
+    """Export, import and compare people's marks."""
+
+
+@app.command("export")
+def export(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; a folder for eraser.")],
+    db: Database,
+    form: Annotated[
+        FormName, typer.Option(help="jsonl and eraser are what `sayso evaluate --rationales` reads.")
+    ] = FormName.jsonl,
+    each: Annotated[bool, typer.Option("--each", help="Everybody's marks, not one a sentence.")] = False,
+) -> None:
+    """Write the submitted marks: one a sentence, as it was settled or as the majority says, or everybody's own.
+
+    The pilot round is not in it.
+
+    Example: `sayso annotations export marks.jsonl --db demo/store.annotations.db`
+    """
+    from sayso.annotate.forms import ERASER_FILE, FORMS
+    from sayso.annotate.judgement import each_judgement, settled_judgements
+    from sayso.annotate.store import open_existing
+
+    database, chosen = open_existing(db), FORMS[form.value]
+    with database.reading() as connection:
+        judgements = list((each_judgement if each else settled_judgements)(connection))
+    database.close()
+    if not judgements:
+        raise UserError(f"{db}: nobody has submitted a fact yet; there is nothing to write")
+    num_left_out = chosen.write(out, judgements)
+    if num_left_out:
+        remark(f"{num_left_out:,} marks have no place in the form {form.value} and were left out")
+    print(f"{len(judgements) - num_left_out:,} marks")
+    written = out / ERASER_FILE if chosen.is_folder else out
+    can_evaluate = form in (FormName.jsonl, FormName.eraser)
+    following = "sayso evaluate RUN --data STORE --rationales" if can_evaluate else "sayso annotations import --db FILE"
+    say_next(str(out), f"{following} {written}")
+
+
+@app.command("import")
+def take(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of any form that export writes.")],
+    db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
+    known: Annotated[
+        bool, typer.Option("--known", help="The marks are the known answers for a pilot round, not somebody's work.")
+    ] = False,
+) -> None:
+    """Take marks from files in, under the names that stand there; a mark on the same sentence is replaced.
+
+    Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
+    """
+    from sayso.annotate.forms import read_any
+    from sayso.annotate.judgement import take_judgements
+    from sayso.annotate.store import Database as OpenDatabase
+
+    judgements = [judgement for path in files for judgement in read_any(path)]
+    database = OpenDatabase(db)
+    with database.writing() as connection:
+        taken = take_judgements(connection, judgements, known)
+    database.close()
+    print(f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts")
+    say_next(str(db), f"sayso serve --data STORE --db {db}")
+
+
+@app.command("agreement")
+def show_agreement(
+    db: Database,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Show how far people agree on what two or more have submitted: percent, Cohen's κ and Krippendorff's α.
+
+    Example: `sayso annotations agreement --db demo/store.annotations.db`
+    """
+    from dataclasses import asdict
+
+    from sayso.annotate.agreement import report, submitted_marks
+    from sayso.annotate.store import open_existing
+
+    database = open_existing(db)
+    with database.reading() as connection:
+        figures = report(submitted_marks(connection))
+    database.close()
+    if as_json:
+        print_json(asdict(figures))
+        return
+    overall = figures.overall
+    rows = [
+        [each.relation or "all relations", each.num_facts, each.num_units, each.percent, each.kappa, each.alpha]
+        for each in (*figures.relations, overall)
+        if each.num_units or each is overall
+    ]
+    print_table("agreement", ["relation", "facts", "sentences", "same", "κ", "α"], rows)
+    if len(figures.pairs) > 1:
+        pairs = [[f"{each.first}, {each.second}", each.num_units, each.percent, each.kappa] for each in figures.pairs]
+        print_table("between each two", ["annotators", "sentences", "same", "κ"], pairs)

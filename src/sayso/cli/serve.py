@@ -1,0 +1,77 @@
+"""`sayso serve`: the workbench in the browser."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.console import remark
+from sayso.errors import MissingExtraError, UserError
+
+if TYPE_CHECKING:
+    from sayso.serve.settings import ServeSettings
+
+
+def serve(
+    data: Annotated[Path, typer.Option(help="The store that is shown.")],
+    run: Annotated[
+        list[Path] | None, typer.Option(help="A run with predictions on the store, several times for several.")
+    ] = None,
+    db: Annotated[
+        Path | None, typer.Option(help="File of the annotations, made if missing; else STORE.annotations.db.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="Part of the store: test, validation or train.")] = "test",
+    host: Annotated[str, typer.Option(help="Address; any but this machine's own asks for tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8017,
+    annotator: Annotated[
+        list[str] | None, typer.Option(help="Who may come from other machines; each gets a link, printed once.")
+    ] = None,
+    new_links: Annotated[bool, typer.Option("--new-links", help="Replace links that were given before.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
+) -> None:
+    """Annotate, agree, explore facts and their explanations in the browser; runs until you press Ctrl-C.
+
+    Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
+    """
+    try:
+        from sayso.serve.app import make_app
+        from sayso.serve.server import make_links, open_socket
+        from sayso.serve.server import run as run_server
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("sayso"):
+            raise
+        raise MissingExtraError("the workbench", "serve") from error
+    from sayso.serve.settings import ServeSettings
+
+    opened = open_socket(host, port)
+    settings = ServeSettings(
+        data=data,
+        database=db or data.resolve().with_name(f"{data.resolve().name}.annotations.db"),
+        runs=tuple(run or ()),
+        part=part,
+        host=host,
+        port=opened.getsockname()[1],
+    )
+    app = make_app(settings)
+    if not settings.is_local:
+        links = make_links(app.state.workbench.database, settings, annotator or [], new_links)
+        _show_links(settings, links, bool(annotator))
+    _say_where(settings, open_page)
+    run_server(app, opened)
+
+
+def _show_links(settings: "ServeSettings", links: list[tuple[str, str]], has_names: bool) -> None:
+    if not has_names:
+        raise UserError(f"{settings.host} can be reached from elsewhere: say who may come with --annotator NAME")
+    for name, link in links:
+        print(f"link for {name}, shown this once: {link}")
+    remark("the links are like passwords; --new-links replaces them. Use a network you trust: HTTP hides nothing")
+
+
+def _say_where(settings: "ServeSettings", open_page: bool) -> None:
+    print(f"workbench: {settings.url}", flush=True)
+    remark(f"annotations are kept in {settings.database}; Ctrl-C ends the workbench")
+    if open_page:
+        import webbrowser
+
+        webbrowser.open(settings.url)

@@ -1,0 +1,46 @@
+"""The forms in which decided facts go out: what each holds, how its file is called, and what writes it."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from sayso.provenance.record import DecidedFact, Decision
+from sayso.provenance.table import csv_table
+from sayso.provenance.verdict_lines import verdict_lines
+from sayso.provenance.web_annotation import web_annotations
+
+FormName = Literal["jsonld", "csv", "judgements"]
+
+
+class FileForm(NamedTuple):
+    """A form of file; `decisions` are those of the facts that it holds."""
+
+    file_name: str
+    media_type: str
+    decisions: tuple[Decision, ...]
+    write: Callable[[Sequence[DecidedFact]], str]
+    about: str
+
+    def keep(self, facts: Sequence[DecidedFact]) -> list[DecidedFact]:
+        """Return the facts that the form holds."""
+        return [fact for fact in facts if fact.decision in self.decisions]
+
+
+FORMS: dict[FormName, FileForm] = {
+    "jsonld": FileForm(
+        "accepted.jsonld",
+        'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"',
+        ("accepted",),
+        web_annotations,
+        "accepted facts with their quotes, as W3C Web Annotations",
+    ),
+    "csv": FileForm(
+        "accepted.csv", "text/csv; charset=utf-8", ("accepted",), csv_table, "accepted facts, a row for every quote"
+    ),
+    "judgements": FileForm(
+        "judgements.jsonl",
+        "application/x-ndjson",
+        ("accepted", "rejected"),
+        verdict_lines,
+        "accepted and rejected facts, a line of JSON each, without quotes",
+    ),
+}

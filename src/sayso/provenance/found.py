@@ -1,0 +1,105 @@
+"""A fact that a model found in text, with its evidence: the record that all forms of extracted facts are made from."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sayso.provenance.record import Quote
+from sayso.records import Source, Verdict
+
+Status = Literal["", "new", "known", "contradicts"]
+"""What the knowledge base says: nothing was asked, it has not the fact, it has it, or it has another object for a
+subject that can have only one."""
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundFact:
+    """A fact, how probable it is, the sentences it rests on (the first in rank first), and what found it.
+
+    `num_sentences` are the distinct sentences of the pair, of which `quotes` may be only the first. `contradicts` are
+    the objects that the knowledge base has instead. `mechanism` gave the quotes their scores.
+    """
+
+    head_id: str
+    head_name: str
+    relation: str
+    tail_id: str
+    tail_name: str
+    probability: float
+    num_sentences: int
+    verdict: Verdict
+    run: str
+    variant: str
+    model_fingerprint: str
+    data_fingerprint: str
+    mechanism: str
+    quotes: tuple[Quote, ...]
+    status: Status = ""
+    contradicts: tuple[str, ...] = ()
+
+    @property
+    def sort_key(self) -> tuple[float, str, str, str]:
+        """The place among other facts: the most probable first, then by ids."""
+        return -self.probability, self.head_id, self.relation, self.tail_id
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, as docs/extract.md describes them."""
+        return {
+            "head": self.head_id,
+            "head_name": self.head_name,
+            "relation": self.relation,
+            "tail": self.tail_id,
+            "tail_name": self.tail_name,
+            "probability": self.probability,
+            "status": self.status,
+            "contradicts": list(self.contradicts),
+            "num_sentences": self.num_sentences,
+            "verdict": self.verdict._asdict(),
+            "evidence": [_evidence(each) for each in self.quotes],
+            "mechanism": self.mechanism,
+            "run": self.run,
+            "variant": self.variant,
+            "model": self.model_fingerprint,
+            "data": self.data_fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON; `from_json` gives the same record."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "FoundFact":
+        """Return the record of a line that `to_json` wrote."""
+        record: dict[str, Any] = json.loads(text)
+        return cls(
+            head_id=record["head"],
+            head_name=record["head_name"],
+            relation=record["relation"],
+            tail_id=record["tail"],
+            tail_name=record["tail_name"],
+            probability=record["probability"],
+            num_sentences=record["num_sentences"],
+            verdict=Verdict(**record["verdict"]),
+            run=record["run"],
+            variant=record["variant"],
+            model_fingerprint=record["model"],
+            data_fingerprint=record["data"],
+            mechanism=record["mechanism"],
+            quotes=tuple(_quote(each) for each in record["evidence"]),
+            status=record["status"],
+            contradicts=tuple(record["contradicts"]),
+        )
+
+
+def _evidence(each: Quote) -> dict[str, Any]:
+    place = each.source and {"id": each.source.document_id, "start": each.source.start, "stop": each.source.stop}
+    words = {"prefix": each.prefix, "exact": each.exact, "suffix": each.suffix}
+    return {"rank": each.rank, "score": each.score, **words, "document": place}
+
+
+def _quote(record: dict[str, Any]) -> Quote:
+    place = record["document"]
+    source = Source(place["id"], place["start"], place["stop"]) if place else None
+    words = (record["prefix"], record["exact"], record["suffix"])
+    return Quote(*words, rank=record["rank"], score=record["score"], source=source)

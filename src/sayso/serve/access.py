@@ -1,0 +1,94 @@
+"""Who is asking: the cookie of a browser, whose session it is, and the token that its forms must carry."""
+
+import hashlib
+import hmac
+import secrets
+from http import HTTPStatus
+
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse, Response
+
+from sayso.annotate.people import (
+    Annotator,
+    close_session,
+    link_annotator,
+    open_session,
+    server_secret,
+    session_annotator,
+)
+from sayso.annotate.store import Database
+from sayso.serve.settings import ServeSettings
+
+_COOKIE_SECONDS = 90 * 24 * 3600
+
+
+class Access:
+    """The sessions of a workbench; those that were asked for are remembered, so that a mark needs no search."""
+
+    def __init__(self, database: Database, settings: ServeSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self._known: dict[str, Annotator] = {}
+        with database.writing() as connection:
+            self._secret = server_secret(connection)
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name; browsers do not tell ports apart, so the name does."""
+        return f"sayso-{self._settings.port}"
+
+    def annotator(self, request: HTTPConnection) -> Annotator | None:
+        """Return who is signed in in the browser that asks."""
+        secret = request.cookies.get(self.cookie, "")
+        if secret and secret not in self._known:
+            with self._database.reading() as connection:
+                found = session_annotator(connection, secret)
+            if found:
+                self._known[secret] = found
+        return self._known.get(secret)
+
+    def form_token(self, request: HTTPConnection) -> str:
+        """Return what forms of the browser's pages must carry: nobody can make it without cookie and server secret."""
+        secret = request.cookies.get(self.cookie, "")
+        return self._token(secret) if secret else ""
+
+    def is_form_token(self, request: HTTPConnection, token: str) -> bool:
+        """Say whether a form's token belongs to the browser's cookie."""
+        wanted = self.form_token(request)
+        return bool(wanted) and hmac.compare_digest(wanted.encode(), token.encode())
+
+    def sign_in(self, annotator: Annotator, to: str) -> Response:
+        """Return the answer that starts a session and goes on to a page."""
+        with self._database.writing() as connection:
+            secret = open_session(connection, annotator)
+        answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
+        self.set_cookie(answer, secret)
+        return answer
+
+    def sign_out(self, request: HTTPConnection, to: str) -> Response:
+        """Return the answer that ends the session and goes on to a page."""
+        secret = request.cookies.get(self.cookie, "")
+        with self._database.writing() as connection:
+            close_session(connection, secret)
+        self._known.pop(secret, None)
+        answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
+        answer.delete_cookie(self.cookie)
+        return answer
+
+    def link_annotator(self, token: str) -> Annotator | None:
+        """Return whose link this is."""
+        with self._database.reading() as connection:
+            return link_annotator(connection, token)
+
+    def meet(self, request: HTTPConnection) -> tuple[str, str]:
+        """Return the browser's cookie, or a new one that is nobody's session, and the token of its sign-in form."""
+        secret = request.cookies.get(self.cookie) or secrets.token_urlsafe(32)
+        return secret, self._token(secret)
+
+    def set_cookie(self, answer: Response, secret: str) -> None:
+        """Let the browser keep the secret."""
+        # Lax, not strict: a link from a letter must arrive signed in.
+        answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
+
+    def _token(self, secret: str) -> str:
+        return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()

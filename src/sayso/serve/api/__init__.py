@@ -1,0 +1,1 @@
+"""The JSON interface: one file a subject, one error form for all."""

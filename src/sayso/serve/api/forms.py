@@ -1,0 +1,112 @@
+"""What requests of the annotation interface bring, and what they get back."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from sayso.serve.scores import RunScores
+
+MAX_COMMENT = 5_000
+Label = Literal["rationale", "irrelevant", "unsure", ""]
+
+
+class FactName(BaseModel):
+    """A fact: the number of its bag in the part, and its relation."""
+
+    bag: Annotated[int, Field(ge=0, le=2**53)]
+    relation: Annotated[str, Field(max_length=500)]
+
+
+class FactStep(FactName):
+    """A fact, and a key of the sender's choice; sent twice under one key, a step is taken once."""
+
+    key: Annotated[str, Field(min_length=8, max_length=64)]
+
+
+class Step(BaseModel):
+    """A key of the sender's choice; sent twice under one key, a step is taken once."""
+
+    key: Annotated[str, Field(min_length=8, max_length=64)]
+
+
+class SentenceLabel(BaseModel):
+    """A sentence by its place in the bag, from 0, and its label; the empty label takes a mark away."""
+
+    sentence: Annotated[int, Field(ge=0)]
+    label: Label
+
+
+class Marks(FactStep):
+    """Labels that are given, and can be undone, at once."""
+
+    marks: Annotated[list[SentenceLabel], Field(min_length=1, max_length=10_000)]
+
+
+class Comment(FactStep):
+    """What somebody has to say about a fact."""
+
+    text: Annotated[str, Field(max_length=MAX_COMMENT)]
+
+
+class Wrong(FactStep):
+    """Whether somebody holds the bag's label for wrong."""
+
+    is_wrong: bool
+
+
+class Place(FactName):
+    """Where somebody is: the fact, and the sentence by its place in the bag."""
+
+    sentence: Annotated[int, Field(ge=0)]
+
+
+class Saved(BaseModel):
+    """The answer to what was saved: marks that the person has on the fact now, and whether it is submitted.
+
+    `is_pilot_done` says that the fact was the last of the pilot round, so that its outcome can be shown.
+    """
+
+    num_marked: int
+    num_sentences: int
+    is_submitted: bool
+    is_pilot_done: bool = False
+
+
+class Undone(BaseModel):
+    """What was undone: the fact, the marks that changed, and whether more than marks did; no fact if nothing was."""
+
+    fact: FactName | None
+    marks: list[SentenceLabel]
+    is_more: bool
+
+
+class Turn(BaseModel):
+    """The fact that comes next; none where nothing is left."""
+
+    fact: FactName | None
+
+
+class AnnotatedSentence(BaseModel):
+    """A sentence of the bag with the mentions as spans of tokens, and the person's own label."""
+
+    tokens: list[str]
+    head_spans: list[tuple[int, int]]
+    tail_spans: list[tuple[int, int]]
+    label: Label
+
+
+class AnnotatedFact(FactName):
+    """A fact with the person's own work on it; what runs say is there once it is submitted."""
+
+    head_id: str
+    head_name: str
+    tail_id: str
+    tail_name: str
+    definition: str
+    example: str
+    is_label: bool
+    sentences: list[AnnotatedSentence]
+    comment: str
+    is_wrong: bool
+    is_submitted: bool
+    scores: list[RunScores]

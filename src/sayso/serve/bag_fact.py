@@ -1,0 +1,77 @@
+"""A fact as annotators see it: a bag of the part, one relation, and the sentences with their mentions."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from sayso.records import Bag, Relation, Sentence, Triple
+from sayso.serve.errors import RequestError, not_found
+from sayso.serve.explore.shown import Stretch, read_stretches
+from sayso.serve.state import Workbench
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagFact:
+    """A relation of a bag; `number` is the bag's in the part."""
+
+    number: int
+    bag: Bag
+    relation: Relation
+
+    @property
+    def fact(self) -> Triple:
+        """The fact by its ids, as the database knows it."""
+        return Triple(self.bag.head_id, self.relation.name, self.bag.tail_id)
+
+    @property
+    def head_name(self) -> str:
+        """What the head is called."""
+        return self.bag.sentences[0].head.name
+
+    @property
+    def tail_name(self) -> str:
+        """What the tail is called."""
+        return self.bag.sentences[0].tail.name
+
+    @property
+    def is_label(self) -> bool:
+        """Whether the knowledge base holds the fact."""
+        return self.relation.name in self.bag.relations
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentences, in the order of the bag."""
+        return [sentence.text for sentence in self.bag.sentences]
+
+    def text(self, place: int) -> str:
+        """Return the sentence at this place of the bag."""
+        if not 0 <= place < len(self.bag.sentences):
+            raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, f"The bag has no sentence {place}.")
+        return self.bag.sentences[place].text
+
+    @property
+    def address(self) -> str:
+        """What names the fact in an address."""
+        return urlencode({"bag": self.number, "relation": self.relation.name})
+
+
+def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
+    """Return the fact of a bag's number and a relation's name; one that is not there is a problem."""
+    number = bench.relation_numbers.get(relation)
+    if number is None or bag >= bench.table.num_bags:
+        raise not_found("The store has no such fact.")
+    return BagFact(number=bag, bag=bench.bag(bag), relation=bench.store.relations[number])
+
+
+def bag_fact_of(bench: Workbench, fact: Triple) -> BagFact | None:
+    """Return a fact of the database as the store has it; None where the store does not know the pair."""
+    bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
+    if bag is None or fact.relation not in bench.relation_numbers:
+        return None
+    return find_bag_fact(bench, bag, fact.relation)
+
+
+def stretches(sentence: Sentence) -> list[Stretch]:
+    """Return the sentence in pieces, so that mentions can be told from the rest."""
+    spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
+    return list(read_stretches({"tokens": sentence.tokens, **spans}))

@@ -1,0 +1,103 @@
+"""Decisions as JSON, and the files made from them."""
+
+import json
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from sayso.annotate.curation import DecisionFilter, decisions, undo_decision
+from sayso.provenance.forms import FormName
+from sayso.provenance.record import DecidedFact, Decision
+from sayso.serve.api.forms import Step
+from sayso.serve.curate.decide import DecisionStep, save_decision
+from sayso.serve.curate.files import decided_file
+from sayso.serve.deps import Bench, Who
+from sayso.serve.explore.answers import SourceAnswer
+
+router = APIRouter(prefix="/api/decisions", tags=["curate"])
+
+MAX_LISTED = 1_000
+
+
+class QuoteAnswer(BaseModel):
+    """A sentence as evidence; prefix, exact and suffix together are the sentence."""
+
+    prefix: str
+    exact: str
+    suffix: str
+    rank: int
+    score: float
+    mark: str
+    source: SourceAnswer | None
+
+
+class DecisionAnswer(BaseModel):
+    """A decided fact, and all that the person who decided has seen."""
+
+    head_id: str
+    head_name: str
+    relation: str
+    tail_id: str
+    tail_name: str
+    decision: Decision
+    reason: str
+    annotator: str
+    decided_at: str
+    probability: float
+    is_label: bool
+    run: str
+    variant: str
+    model_fingerprint: str
+    data_fingerprint: str
+    mechanism: str
+    quotes: list[QuoteAnswer]
+
+
+class UndoneDecision(BaseModel):
+    """The fact whose decision was taken back; empty where there was none."""
+
+    head_id: str = ""
+    relation: str = ""
+    tail_id: str = ""
+
+
+@router.get("")
+def get_decisions(
+    bench: Bench,
+    decision: Literal["", "accepted", "rejected", "needs_evidence"] = "",
+    relation: Annotated[str, Query(max_length=500)] = "",
+    annotator: Annotated[str, Query(max_length=100)] = "",
+    q: Annotated[str, Query(max_length=200)] = "",
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    num: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
+) -> list[DecisionAnswer]:
+    """Return decisions, the latest first."""
+    wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
+    with bench.database.reading() as connection:
+        return [_answer(each) for each in decisions(connection, wanted, first, num)]
+
+
+@router.post("")
+def post_decision(bench: Bench, who: Who, given: DecisionStep) -> None:
+    """Save a decision; it takes the place of the one before."""
+    save_decision(bench, who, given)
+
+
+@router.post("/undo")
+def post_undo(bench: Bench, who: Who, given: Step) -> UndoneDecision:
+    """Take back one's last decision."""
+    with bench.database.writing() as connection:
+        fact = undo_decision(connection, who, given.key)
+    return UndoneDecision(**fact._asdict()) if fact else UndoneDecision()
+
+
+@router.get("/files/{form}", response_class=Response)
+def get_file(bench: Bench, form: FormName) -> Response:
+    """Return the decided facts as a file: JSON-LD or CSV of the accepted, or JSON lines of the verdicts."""
+    return decided_file(bench, form)
+
+
+def _answer(decided: DecidedFact) -> DecisionAnswer:
+    return DecisionAnswer.model_validate(json.loads(decided.to_json()))

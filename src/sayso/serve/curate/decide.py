@@ -1,0 +1,71 @@
+"""A decision as a record: the fact, who decided what and why, and the sentences that were on the page."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sayso.annotate.curation import decide, withdraw
+from sayso.annotate.people import Annotator, now
+from sayso.evaluate.explanation import Explanation
+from sayso.provenance.record import DecidedFact, Decision, Quote, quote_of
+from sayso.records import Triple
+from sayso.serve.api.forms import FactStep
+from sayso.serve.explore.deps import AskedFact, find_fact, find_run
+from sayso.serve.explore.run import ExploredRun
+from sayso.serve.state import Workbench
+
+MAX_QUOTES = 20
+MAX_REASON = 2_000
+
+
+class DecisionStep(FactStep):
+    """What is decided about a fact, looking at a run; `withdrawn` leaves it undecided again."""
+
+    run: Annotated[str, Field(max_length=300)]
+    decision: Decision | Literal["withdrawn"]
+    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+
+
+def save_decision(bench: Workbench, who: Annotator, given: DecisionStep) -> None:
+    """Save what somebody decides about a fact, looking at a run."""
+    run = find_run(given.run, bench)
+    row = find_fact(run, AskedFact(given.bag, given.relation))
+    with bench.database.writing() as connection:
+        if given.decision == "withdrawn":
+            fact = run.fact(row)
+            withdraw(connection, who, Triple(fact["head_id"], given.relation, fact["tail_id"]), given.key)
+        else:
+            decide(connection, who, decided_fact(run, row, given.decision, given.reason, who), given.key)
+
+
+def decided_fact(run: ExploredRun, row: int, decision: Decision, reason: str, annotator: Annotator) -> DecidedFact:
+    """Return the record of a decision that is made now, with the run's words for why the fact may hold."""
+    explanation, manifest = run.explanation(row), run.predictions.manifest
+    return DecidedFact(
+        head_id=explanation.head.entity_id,
+        head_name=explanation.head.name,
+        relation=explanation.relation,
+        tail_id=explanation.tail.entity_id,
+        tail_name=explanation.tail.name,
+        decision=decision,
+        reason=reason.strip(),
+        annotator=annotator.name,
+        decided_at=now(),
+        probability=explanation.probability,
+        is_label=bool(explanation.is_label),
+        run=run.name,
+        variant=explanation.variant,
+        model_fingerprint=str(manifest["model_fingerprint"]),
+        data_fingerprint=str(manifest["data_fingerprint"]),
+        mechanism=explanation.ranked_by,
+        quotes=_quotes(explanation),
+    )
+
+
+def _quotes(explanation: Explanation) -> tuple[Quote, ...]:
+    """Return the sentences that carry the fact or that people marked so; where there are none, the first in rank."""
+    carrying = [each for each in explanation.evidence if each.is_in_smallest or each.mark == "rationale"]
+    return tuple(
+        quote_of(each.sentence, each.rank, each.scores[explanation.ranked_by], each.mark)
+        for each in (carrying or explanation.evidence[:1])[:MAX_QUOTES]
+    )

@@ -1,0 +1,108 @@
+"""The pages of Curate: all decisions with filters, the forms that decide and undo, and the files to take away."""
+
+import secrets
+from http import HTTPStatus
+from math import ceil
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from sayso.annotate.curation import DecisionFilter, count_decisions, curators, decisions, undo_decision
+from sayso.provenance.forms import FORMS, FormName
+from sayso.provenance.record import Decision
+from sayso.records import Triple
+from sayso.serve.curate.decide import MAX_REASON, DecisionStep, save_decision
+from sayso.serve.curate.files import decided_file
+from sayso.serve.deps import Bench, Who
+from sayso.serve.explore.deps import fact_address
+from sayso.serve.render import page
+from sayso.serve.state import Workbench
+
+router = APIRouter(include_in_schema=False)
+
+PAGE_SIZE = 50
+
+Text = Annotated[str, Form(max_length=500)]
+
+
+@router.get("/curate")
+def list_page(
+    request: Request,
+    bench: Bench,
+    decision: Literal["", "accepted", "rejected", "needs_evidence"] = "",
+    relation: Annotated[str, Query(max_length=500)] = "",
+    annotator: Annotated[str, Query(max_length=100)] = "",
+    q: Annotated[str, Query(max_length=200)] = "",
+    number: Annotated[int, Query(alias="page", ge=1, le=10_000_000)] = 1,
+) -> Response:
+    """Show what was decided, the latest first."""
+    wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
+    with bench.database.reading() as connection:
+        totals = count_decisions(connection)
+        num_found = sum(count_decisions(connection, wanted).values())
+        num_pages = max(1, ceil(num_found / PAGE_SIZE))
+        number = min(number, num_pages)
+        rows = decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE)
+        names = curators(connection)
+    asked = {name: value for name, value in vars(wanted).items() if value}
+    return page(
+        request,
+        "curate/list.html",
+        section="curate",
+        wanted=wanted,
+        rows=[(row, fact_link(bench, row.run, Triple(row.head_id, row.relation, row.tail_id))) for row in rows],
+        totals=totals,
+        num_found=num_found,
+        number=number,
+        num_pages=num_pages,
+        curators=names,
+        relations=[each.name for each in bench.store.relations],
+        forms=FORMS,
+        page_link=lambda other: "/curate?" + urlencode({**asked, "page": other}),
+        first_run=next(iter(bench.explored), ""),
+    )
+
+
+@router.post("/curate/decide")
+def decide_form(
+    bench: Bench,
+    who: Who,
+    run: Text,
+    bag: Annotated[int, Form(ge=0)],
+    relation: Text,
+    decision: Annotated[Decision | Literal["withdrawn"], Form()],
+    reason: Annotated[str, Form(max_length=MAX_REASON)] = "",
+    within: Annotated[str, Form(max_length=2_000)] = "",
+) -> Response:
+    """Save a decision and show the fact again."""
+    given = {"run": run, "bag": bag, "relation": relation, "decision": decision, "reason": reason}
+    save_decision(bench, who, DecisionStep.model_validate({**given, "key": secrets.token_hex(8)}))
+    return RedirectResponse(fact_address(run, bag, relation, within=within), HTTPStatus.SEE_OTHER)
+
+
+@router.post("/curate/undo")
+def undo_form(bench: Bench, who: Who) -> Response:
+    """Take back the person's last decision and show the fact that it was about."""
+    with bench.database.writing() as connection:
+        fact = undo_decision(connection, who, secrets.token_hex(8))
+    link = fact and fact_link(bench, "", fact)
+    return RedirectResponse(link or "/curate", HTTPStatus.SEE_OTHER)
+
+
+@router.get("/curate/files/{form}")
+def file(bench: Bench, form: FormName) -> Response:
+    """Give the decided facts as a file."""
+    return decided_file(bench, form)
+
+
+def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
+    """Return the address of a fact in its run, or in another that has it; nothing where it is not here."""
+    bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
+    if bag is None:
+        return ""
+    names = [run, *bench.explored] if run in bench.explored else list(bench.explored)
+    having = (name for name in names if bench.explored[name].index.find(bag, fact.relation) is not None)
+    name = next(having, "")
+    return fact_address(name, bag, fact.relation) if name else ""

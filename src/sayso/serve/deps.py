@@ -1,0 +1,36 @@
+"""What a request can ask for: the opened workbench, and who is signed in."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from sayso.annotate.people import Annotator
+from sayso.serve.access import Access
+from sayso.serve.errors import RequestError
+from sayso.serve.state import Workbench
+
+
+def workbench(request: Request) -> Workbench:
+    """Return what the application has open."""
+    opened: Workbench = request.app.state.workbench
+    return opened
+
+
+def access(request: Request) -> Access:
+    """Return the sessions."""
+    opened: Access = request.app.state.access
+    return opened
+
+
+def annotator(request: Request) -> Annotator:
+    """Return who is signed in; nobody is a problem that a page answers with the sign-in form."""
+    found = access(request).annotator(request)
+    if found is None:
+        raise RequestError(HTTPStatus.UNAUTHORIZED, "Sign in with your name first.")
+    return found
+
+
+Bench = Annotated[Workbench, Depends(workbench)]
+Sessions = Annotated[Access, Depends(access)]
+Who = Annotated[Annotator, Depends(annotator)]

@@ -1,0 +1,107 @@
+"""One form for everything that goes wrong: JSON under `/api`, a page elsewhere, with the same words.
+
+`{"error": {"status": 404, "code": "not_found", "message": "…", "details": […]}}`
+"""
+
+import logging
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from sayso.annotate.store import BusyError, DiskFullError
+from sayso.errors import UserError
+from sayso.serve.headers import SAFETY_HEADERS
+from sayso.serve.render import page
+
+_log = logging.getLogger(__name__)
+
+
+class RequestError(Exception):
+    """What ends a request: the HTTP status and one sentence that says what to do."""
+
+    def __init__(self, status: HTTPStatus, message: str, details: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.details = details
+
+
+class ErrorBody(BaseModel):
+    """What went wrong; `details` says where, if that helps."""
+
+    status: int
+    code: str
+    message: str
+    details: list[str]
+
+
+class ErrorAnswer(BaseModel):
+    """The form of every error under `/api`."""
+
+    error: ErrorBody
+
+
+def not_found(what: str) -> RequestError:
+    """Return the problem of something that is not there."""
+    return RequestError(HTTPStatus.NOT_FOUND, what)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Give every kind of error its answer."""
+    app.add_exception_handler(RequestError, _answer)
+    app.add_exception_handler(UserError, _answer)
+    app.add_exception_handler(HTTPException, _answer)
+    app.add_exception_handler(RequestValidationError, _answer)
+    app.add_exception_handler(Exception, _answer)
+
+
+def answer(request: Request, problem: RequestError) -> Response:
+    """Return the problem in the form that the address asks for."""
+    if request.url.path.startswith("/api/"):
+        body = ErrorBody(
+            status=problem.status.value,
+            code=problem.status.name.lower(),
+            message=problem.message,
+            details=list(problem.details),
+        )
+        return JSONResponse(ErrorAnswer(error=body).model_dump(), problem.status, SAFETY_HEADERS)
+    if problem.status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
+        return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
+    shown = page(request, "error.html", status=problem.status, problem=problem)
+    # What breaks inside is answered outside of everything that would add them.
+    shown.headers.update(SAFETY_HEADERS)
+    return shown
+
+
+def _answer(request: Request, error: Exception) -> Response:
+    return answer(request, _problem(error))
+
+
+def _problem(error: Exception) -> RequestError:
+    match error:
+        case RequestError():
+            return error
+        case DiskFullError():
+            return RequestError(HTTPStatus.INSUFFICIENT_STORAGE, str(error))
+        case BusyError():
+            return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        case UserError():
+            return RequestError(HTTPStatus.BAD_REQUEST, str(error))
+        case HTTPException():
+            status = HTTPStatus(error.status_code)
+            return RequestError(
+                status, "There is no such page." if status is HTTPStatus.NOT_FOUND else str(error.detail)
+            )
+        case RequestValidationError():
+            details = tuple(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            return RequestError(
+                HTTPStatus.UNPROCESSABLE_ENTITY, "The request does not have the expected form.", details
+            )
+    _log.error("a request failed", exc_info=error)
+    return RequestError(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "This is a fault of sayso; the terminal it runs in shows more."
+    )

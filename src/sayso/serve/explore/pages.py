@@ -1,0 +1,173 @@
+"""The pages of Explore: facts as a table, one fact, the same fact in two runs, the curve."""
+
+from http import HTTPStatus
+from typing import Annotated, Literal
+from urllib.parse import quote, urlencode
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from sayso.annotate.curation import decision_on, decisions_on
+from sayso.records import Triple
+from sayso.serve.deps import Bench
+from sayso.serve.errors import not_found
+from sayso.serve.explore.compare import compare
+from sayso.serve.explore.curve import facts_at
+from sayso.serve.explore.deps import Asked, AskedRun, Wanted, Within, fact_address, find_fact, find_run
+from sayso.serve.explore.drawing import draw_curve
+from sayso.serve.explore.index import PAGE_SIZE, FactRow
+from sayso.serve.explore.query import PRESETS, FactQuery
+from sayso.serve.explore.run import ExploredRun
+from sayso.serve.explore.shown import show_fact
+from sayso.serve.render import page
+from sayso.serve.state import Workbench
+
+router = APIRouter(include_in_schema=False)
+
+MAX_LISTED = 200
+"""Facts of one point of the curve that are listed."""
+
+
+@router.get("/facts")
+def first_run(request: Request, bench: Bench) -> Response:
+    """Go to the facts of the first run, or say how to name one."""
+    if not bench.runs:
+        return page(request, "explore/no_run.html", section="facts")
+    return RedirectResponse(f"/facts/{quote(bench.runs[0].name, safe='')}", HTTPStatus.SEE_OTHER)
+
+
+@router.get("/facts/{run}")
+def facts_page(request: Request, bench: Bench, run: AskedRun, query: Wanted) -> Response:
+    """Show one page of the facts that were asked for."""
+    found = run.index.page(query)
+    return page(
+        request,
+        "explore/facts.html",
+        section="facts",
+        run=run,
+        runs=list(bench.explored),
+        query=query,
+        found=found,
+        first=(found.page - 1) * PAGE_SIZE + 1,
+        decisions=_decisions(bench, found.rows),
+        presets=PRESETS,
+        fact_address=fact_address,
+    )
+
+
+@router.get("/facts/{run}/fact")
+def fact_page(
+    request: Request,
+    bench: Bench,
+    run: AskedRun,
+    asked: Asked,
+    query: Within,
+    by: Annotated[str, Query(max_length=100)] = "",
+    view: Literal["read", "seen", "both"] = "both",
+) -> Response:
+    """Show one fact with its sentences."""
+    row = find_fact(run, asked)
+    fact = run.explanation(row).to_dict()
+    with bench.database.reading() as connection:
+        triple = Triple(fact["head"]["entity_id"], asked.relation, fact["tail"]["entity_id"])
+        decision = decision_on(connection, triple)
+    return page(
+        request,
+        "explore/fact.html",
+        section="facts",
+        run=run,
+        others=[name for name in bench.explored if name != run.name],
+        asked=asked,
+        fact=fact,
+        relation=bench.store.relations[bench.relation_numbers[asked.relation]],
+        shown=show_fact(fact, by),
+        view=view,
+        top_sentences=run.top_sentences(row),
+        planted=run.planted(row),
+        query=query,
+        place=_place(run, row, query),
+        decision=decision,
+        annotate_address=f"/annotate/fact?{urlencode(asked._asdict())}",
+        fact_address=fact_address,
+    )
+
+
+@router.get("/compare")
+def compare_page(
+    request: Request,
+    bench: Bench,
+    asked: Asked,
+    left: Annotated[str, Query(max_length=300)],
+    right: Annotated[str, Query(max_length=300)],
+    by: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """Show one fact in two runs, side by side."""
+    runs = (find_run(left, bench), find_run(right, bench))
+    mechanisms = [name for name in runs[0].predictions.mechanisms if name in runs[1].predictions.mechanisms]
+    by = by if by in mechanisms else mechanisms[0] if runs[0].ranked_by not in mechanisms else runs[0].ranked_by
+    found = compare(runs, *asked, by)
+    if found is None:
+        raise not_found("Neither run has written this fact down.")
+    return page(
+        request,
+        "explore/compare.html",
+        section="facts",
+        asked=asked,
+        found=found,
+        runs=list(bench.explored),
+        by=by,
+        mechanisms=mechanisms,
+        fact_address=fact_address,
+    )
+
+
+@router.get("/facts/{run}/curve")
+def curve_page(
+    request: Request,
+    bench: Bench,
+    run: AskedRun,
+    relation: Annotated[str, Query(max_length=500)] = "",
+    point: Annotated[int | None, Query(ge=0)] = None,
+) -> Response:
+    """Show precision over recall, and the facts of the point that was asked for."""
+    curve = run.curve(relation)
+    chosen = curve.points[point] if point is not None and point < len(curve.points) else None
+    rows = run.index.rows(facts_at(run.index, chosen, relation)[:MAX_LISTED]) if chosen else []
+    return page(
+        request,
+        "explore/curve.html",
+        section="facts",
+        run=run,
+        runs=list(bench.explored),
+        relation=relation,
+        curve=curve,
+        drawing=draw_curve(curve),
+        point=point if chosen else None,
+        chosen=chosen,
+        rows=rows,
+        decisions=_decisions(bench, rows),
+        fact_address=fact_address,
+    )
+
+
+def _decisions(bench: Workbench, rows: list[FactRow]) -> dict[Triple, str]:
+    with bench.database.reading() as connection:
+        return decisions_on(connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows])
+
+
+def _place(run: ExploredRun, row: int, query: FactQuery) -> dict[str, object]:
+    """Return where a fact stands among those it was found with, and its neighbours there."""
+    found = run.index.find_all(query)
+    places = np.flatnonzero(found == row)
+    if not len(places):
+        return {"number": 0, "num": len(found), "before": None, "after": None}
+    place = int(places[0])
+    around = found[max(0, place - 1) : place + 2]
+    rows = {each.number: each for each in run.index.rows(around)}
+    return {
+        "number": place + 1,
+        "num": len(found),
+        "before": rows[int(found[place - 1])] if place else None,
+        "after": rows[int(found[place + 1])] if place + 1 < len(found) else None,
+    }

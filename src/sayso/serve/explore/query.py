@@ -1,0 +1,81 @@
+"""Which facts somebody wants to see, and in what order: the same for pages, the JSON API and links."""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Sort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Loss = Annotated[float, Field(ge=-1.0, le=1.0)]
+
+MAX_TERMS = 8
+"""More words than this are not looked for."""
+
+
+class FactQuery(BaseModel):
+    """What facts must be like to be listed; whatever is empty asks for nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    q: Annotated[str, Field(max_length=200, description="Words that the names of head or tail have in them.")] = ""
+    relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
+    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the knowledge base has the fact.")] = ""
+    verdict: Annotated[
+        Literal["", "stated", "repeated", "no_sentence", "not_predicted"],
+        Field(description="What becomes of the prediction without its sentences."),
+    ] = ""
+    min_probability: Share = 0.0
+    max_probability: Share = 1.0
+    min_disagreement: Annotated[
+        Share, Field(description="Share of mechanisms that put another sentence first than most do.")
+    ] = 0.0
+    min_faithfulness: Annotated[
+        Loss, Field(description="What the probability loses without the first sentence, at least.")
+    ] = -1.0
+    max_faithfulness: Loss = 1.0
+    sort: Sort = "probability"
+    order: Literal["up", "down"] = "down"
+    page: Annotated[int, Field(ge=1, le=10_000_000)] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_empty(cls, values: Any) -> Any:
+        """Forms send a field that nobody has filled as an empty text: it is then not there."""
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value != ""}
+
+    @property
+    def terms(self) -> list[str]:
+        """The words to look for, in small letters, names in one form."""
+        return self.q.replace("_", " ").lower().split()[:MAX_TERMS]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it asks for something besides names and relation."""
+        rest = {"q": "", "relation": "", "sort": "probability", "order": "down", "page": 1}
+        return self.model_copy(update=rest) != FactQuery()
+
+    def link(self, **changes: object) -> str:
+        """Return the part of an address that asks for this, with some values changed.
+
+        >>> FactQuery(relation="/a/b", page=3).link(page=4)
+        'relation=%2Fa%2Fb&page=4'
+        """
+        values = self.model_copy(update=changes).model_dump()
+        is_default = {name: field.default for name, field in type(self).model_fields.items()}
+        return urlencode({name: value for name, value in values.items() if value != is_default[name]})
+
+
+PRESETS: tuple[tuple[str, FactQuery], ...] = (
+    ("New to the knowledge base", FactQuery(label="no")),
+    (
+        "Probable, but not because of the first sentence",
+        FactQuery(min_probability=0.76, sort="faithfulness", order="up"),
+    ),
+    ("Mechanisms disagree", FactQuery(min_disagreement=0.34, sort="disagreement")),
+    ("No sentence says so", FactQuery(verdict="no_sentence")),
+    ("Labels that are not predicted", FactQuery(label="yes", verdict="not_predicted", order="up")),
+)
+"""Questions that people ask of a run."""

@@ -1,0 +1,139 @@
+"""An explained fact as templates show it: sentences in stretches, words in shades, scores as bars.
+
+The input is what `Explanation.to_dict` gives, so that facts read from files and facts that a worker has just explained
+look the same. Pages may carry no style of their own: a shade is a class, a bar is drawn.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+NUM_SHADES = 5
+MAX_SHOWN = 200
+"""Sentences on a page; a larger bag shows its first ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """Words in a row that look alike: plain, a `head` or `tail` mention, or words `for` or `against` in a shade."""
+
+    text: str
+    kind: str = ""
+    shade: int = 0
+    score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A mechanism's score, as a share of the bag's largest by this mechanism."""
+
+    mechanism: str
+    score: float
+    share: float
+    place: int
+
+    @property
+    def width(self) -> float:
+        """Of 100."""
+        return round(100 * self.share, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownSentence:
+    """A sentence with everything that is known about it; `place` is its place by the mechanism that was asked for."""
+
+    text: str
+    place: int
+    rank: int
+    mark: str
+    is_in_smallest: bool
+    read: list[Stretch]
+    seen: list[Stretch]
+    bars: list[Bar]
+    source: dict[str, Any] | None
+
+    def bar(self, mechanism: str) -> Bar:
+        """Return the score of one mechanism."""
+        return next(each for each in self.bars if each.mechanism == mechanism)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownFact:
+    """A fact's sentences in the order of one mechanism; `num_hidden` further ones are left out."""
+
+    by: str
+    mechanisms: list[str]
+    sentences: list[ShownSentence]
+    num_hidden: int
+
+
+def show_fact(fact: dict[str, Any], by: str = "") -> ShownFact:
+    """Return the fact for a template, ordered by a mechanism: the one asked for, or else the one that ranks."""
+    evidence: list[dict[str, Any]] = fact["evidence"]
+    mechanisms = list(evidence[0]["scores"])
+    by = by if by in mechanisms else fact["ranked_by"]
+    places = {name: _places([each["scores"][name] for each in evidence]) for name in mechanisms}
+    peaks = {name: max(abs(each["scores"][name]) for each in evidence) or 1.0 for name in mechanisms}
+    sentences = [
+        ShownSentence(
+            text=each["text"],
+            place=places[by][number],
+            rank=each["rank"],
+            mark=each["mark"] or "",
+            is_in_smallest=each["is_in_smallest"],
+            read=list(read_stretches(each)),
+            seen=list(seen_stretches(each["seen"], each["word_scores"])),
+            bars=[
+                Bar(mechanism=name, score=score, share=abs(score) / peaks[name], place=places[name][number])
+                for name, score in each["scores"].items()
+            ],
+            source=each["source"],
+        )
+        for number, each in enumerate(evidence)
+    ]
+    sentences.sort(key=lambda each: each.place)
+    return ShownFact(
+        by=by, mechanisms=mechanisms, sentences=sentences[:MAX_SHOWN], num_hidden=max(0, len(sentences) - MAX_SHOWN)
+    )
+
+
+def read_stretches(evidence: dict[str, Any]) -> Iterator[Stretch]:
+    """Yield the sentence as people read it: mentions apart from the words between them.
+
+    >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], "head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
+    >>> [(each.text, each.kind) for each in read_stretches(sentence)]
+    [('so', ''), ('el_paso', 'tail'), ('is in', ''), ('texas', 'head')]
+    """
+    kinds = [("", 0)] * len(evidence["tokens"])
+    for side in ("head", "tail"):
+        for start, stop in evidence[f"{side}_spans"]:
+            # The start belongs to the kind: two occurrences side by side stay two.
+            kinds[start:stop] = [(side, start)] * (stop - start)
+    for (kind, _), words in groupby(zip(kinds, evidence["tokens"], strict=True), key=lambda pair: pair[0]):
+        yield Stretch(text=" ".join(word for _, word in words), kind=kind)
+
+
+def seen_stretches(words: Sequence[str], scores: Sequence[float]) -> Iterator[Stretch]:
+    """Yield the sentence as the model read it, each word in the shade of what it contributed, where that is known."""
+    if not scores:
+        yield Stretch(text=" ".join(words))
+        return
+    peak = max(map(abs, scores)) or 1.0
+    for word, score in zip(words, scores, strict=True):
+        shade = round(NUM_SHADES * abs(score) / peak)
+        kind = "" if not shade else "for" if score > 0 else "against"
+        yield Stretch(text=word, kind=kind, shade=shade, score=score)
+
+
+def _places(scores: Sequence[float]) -> list[int]:
+    """Return each score's place from the highest down, ties in the order given.
+
+    >>> _places([0.5, 2.0, 0.5])
+    [2, 1, 3]
+    """
+    order = sorted(range(len(scores)), key=lambda number: -scores[number])
+    places = [0] * len(scores)
+    for place, number in enumerate(order, 1):
+        places[number] = place
+    return places

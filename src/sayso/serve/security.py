@@ -1,0 +1,112 @@
+"""What stands before every request: its size, its host, where it comes from; and the headers of every answer."""
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sayso.serve.errors import RequestError, answer
+from sayso.serve.headers import SAFETY_HEADERS
+from sayso.serve.settings import ServeSettings
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+_STATIC = "/static/"
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
+
+
+class Gate:
+    """Refuses requests that are too large or under a strange host name, and puts the safety headers on all answers."""
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if scope["path"].startswith(_STATIC):
+                    headers["Cache-Control"] = "no-cache"  # asked for again each time, sent only when changed
+                for name, value in SAFETY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            self._refuse(Headers(scope=scope))
+            body = await _whole_body(receive, self._settings.max_body)
+        except RequestError as problem:
+            await answer(Request(scope), problem)(scope, receive, send_safely)
+            return
+        await self._app(scope, _again(body, receive), send_safely)
+
+    def _refuse(self, headers: Headers) -> None:
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._settings.max_body:
+            raise _too_large(self._settings.max_body)
+        # A foreign name that resolves to this machine would let a foreign page read ours (DNS rebinding).
+        host = urlsplit(f"//{headers.get('host', '')}").hostname
+        if self._settings.is_local and host not in _LOCAL_HOSTS:
+            raise RequestError(HTTPStatus.MISDIRECTED_REQUEST, f"Open the workbench as {self._settings.url}.")
+
+
+async def _whole_body(receive: Receive, limit: int) -> bytes:
+    """Return the body, and stop reading one that is longer than it may be, whatever its header says."""
+    body, has_more = bytearray(), True
+    while has_more:
+        message = await receive()
+        body += message.get("body", b"")
+        has_more = message.get("more_body", False)
+        if len(body) > limit:
+            raise _too_large(limit)
+    return bytes(body)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    is_sent = False
+
+    async def give() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return give
+
+
+def _too_large(limit: int) -> RequestError:
+    return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A request may bring at most {limit:,} bytes.")
+
+
+async def refuse_forged(request: Request) -> None:
+    """Refuse a request that changes something unless one of our own pages sent it (CSRF)."""
+    if request.method in _SAFE:
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    is_ours = site in (None, "same-origin", "none") and origin in (None, str(request.base_url).rstrip("/"))
+    token = request.headers.get(TOKEN_HEADER, "")
+    if not token and request.headers.get("content-type", "").startswith(_FORMS):
+        token = str((await request.form()).get(TOKEN_FIELD, ""))
+    if not is_ours or not request.app.state.access.is_form_token(request, token):
+        raise RequestError(
+            HTTPStatus.FORBIDDEN, "This request did not come from a page of the workbench; reload the page."
+        )
+
+
+async def refuse_strangers(request: Request) -> None:
+    """Where other machines can ask, let in only who has come by a link; the door itself is open."""
+    state = request.app.state
+    if state.workbench.settings.is_local or request.url.path in ("/enter", "/sign-in"):
+        return
+    if state.access.annotator(request) is None:
+        raise RequestError(HTTPStatus.UNAUTHORIZED, "Open the link that you were given.")

@@ -1,0 +1,57 @@
+"""The workbench as a running server: its socket, the links of those who may come from elsewhere, and the loop."""
+
+import errno
+import socket
+from collections.abc import Sequence
+
+import uvicorn
+from fastapi import FastAPI
+
+from sayso.annotate.people import annotator_named, has_link, make_link
+from sayso.annotate.store import Database
+from sayso.errors import UserError
+from sayso.serve.settings import ServeSettings
+
+_ANY_HOST = ("0.0.0.0", "::")
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; port 0 is any free one. An address that cannot be had is a `UserError`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+        # From here on who asks is kept waiting, not refused: the address is printed before the loop runs.
+        opened.listen()
+    except OSError as error:
+        opened.close()
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(f"port {port} of {host} is in use; name another with --port") from error
+        raise UserError(f"{host}: cannot be used as an address here ({error.strerror}); see --host") from error
+    except OverflowError as error:
+        opened.close()
+        raise UserError(f"{port} is no port; name one up to 65535 with --port") from error
+    return opened
+
+
+def make_links(
+    database: Database, settings: ServeSettings, names: Sequence[str], is_renewed: bool
+) -> list[tuple[str, str]]:
+    """Return (name, link) of everybody who gets one now; who has one keeps it unless all are renewed."""
+    links = []
+    host = socket.gethostname() if settings.host in _ANY_HOST else settings.host
+    shown = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    with database.writing() as connection:
+        for name in names:
+            annotator = annotator_named(connection, name)
+            if is_renewed or not has_link(connection, annotator):
+                links.append((annotator.name, f"{shown}/enter?token={make_link(connection, annotator)}"))
+    return links
+
+
+def run(app: FastAPI, opened: socket.socket) -> None:
+    """Serve until somebody ends it."""
+    # No access log: links carry tokens. One process: sessions and the writer's lock are in its memory.
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    uvicorn.Server(config).run(sockets=[opened])

@@ -1,0 +1,39 @@
+"""What the workbench is started with."""
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+_LOCAL_NAME = "localhost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings:
+    """The store and the runs that are shown, the file of annotations, and where the pages are reached.
+
+    `max_body` is the most bytes that one request may bring.
+    """
+
+    data: Path
+    database: Path
+    runs: tuple[Path, ...] = ()
+    part: str = "test"
+    host: str = "127.0.0.1"
+    port: int = 8017
+    max_body: int = 1_000_000
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach the pages; everybody else needs a link with a token."""
+        if self.host == _LOCAL_NAME:
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def url(self) -> str:
+        """The address of the first page."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"

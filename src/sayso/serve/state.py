@@ -1,0 +1,118 @@
+"""What the workbench has open: the store, the runs' predictions, the annotations."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
+from sayso.annotate.store import Database
+from sayso.bags.predictions import IN_RUN, Predictions
+from sayso.bags.store import Store
+from sayso.bags.table import BagTable
+from sayso.errors import BadInputError
+from sayso.records import Bag, Triple
+from sayso.serve.explore.run import ExploredRun
+from sayso.serve.settings import ServeSettings
+from sayso.serve.try_it.process import Worker
+
+_NUM_BAGS_KEPT = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRun:
+    """A run by the name it has in addresses, and what it says about the part that is shown."""
+
+    name: str
+    folder: Path
+    predictions: Predictions
+
+
+class Workbench:
+    """Opened once when the application starts; requests only read from it, the database apart."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self.settings = settings
+        self.store = Store(settings.data)
+        self.table: BagTable = self.store.part(settings.part)
+        self.runs = _open_runs(settings, self.store)
+        self.database = Database(settings.database)
+        # People mark the sentences of a bag one after the other, and several people the same bags.
+        self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
+        self.queue = lru_cache(maxsize=1)(self._queue)
+
+    @cached_property
+    def relation_numbers(self) -> dict[str, int]:
+        """The number of each relation by its name."""
+        return {relation.name: number for number, relation in enumerate(self.store.relations)}
+
+    @cached_property
+    def bag_of_pair(self) -> dict[tuple[str, str], int]:
+        """The number of each bag of the part by its pair of entity ids."""
+        ids = self.store.entities["id"].to_pylist()
+        pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
+        return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(pairs)}
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        predictions = self.runs[0].predictions if self.runs else None
+        return find_candidates(self.table, predictions, self.relation_numbers)
+
+    def _queue(self, settings: QueueSettings) -> list[Triple]:
+        """Return the facts that come up for annotation, in order."""
+        facts, order = self._candidates, in_order(self._candidates, settings, self.relation_numbers)
+        bags, relations = facts.bag_F[order], facts.relation_F[order]
+        heads, tails = (
+            self.store.entities["id"].take(pa.array(column[bags], pa.int64())).to_pylist()
+            for column in (self.table.head_B, self.table.tail_B)
+        )
+        names = [self.store.relations[number].name for number in relations.tolist()]
+        return [Triple(*each) for each in zip(heads, names, tails, strict=True)]
+
+    def _bag(self, number: int) -> Bag:
+        """Return a bag of the part."""
+        return self.store.bag(self.table, number)
+
+    @cached_property
+    def explored(self) -> dict[str, ExploredRun]:
+        """The runs as Explore looks at them, by name."""
+        return {
+            run.name: ExploredRun(run.name, run.folder, run.predictions, self.store, self.table) for run in self.runs
+        }
+
+    @cached_property
+    def workers(self) -> dict[str, Worker]:
+        """The processes of the runs' models, by name; each is started when somebody asks it."""
+        return {run.name: Worker.of_run(run.folder) for run in self.runs}
+
+    def run(self, name: str) -> OpenRun | None:
+        """Return the run of this name."""
+        return next((run for run in self.runs if run.name == name), None)
+
+    def close(self) -> None:
+        """End the models' processes and close the database."""
+        for worker in self.workers.values():
+            worker.close()
+        self.database.close()
+
+
+def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
+    runs = []
+    num_named: Counter[str] = Counter()
+    for folder in settings.runs:
+        if not folder.is_dir():
+            raise BadInputError(f"{folder}: there is no such run; name a folder that `sayso train` has made")
+        predictions = Predictions(folder / IN_RUN)
+        predictions.refuse_other_store(store)
+        part = predictions.manifest["part"]
+        if part != settings.part:
+            raise BadInputError(
+                f"{folder}: predictions of the {part} part, not of {settings.part}: use `--part {part}`"
+            )
+        base = folder.resolve().name
+        num_named[base] += 1
+        name = base if num_named[base] == 1 else f"{base}-{num_named[base]}"
+        runs.append(OpenRun(name=name, folder=folder, predictions=predictions))
+    return tuple(runs)

@@ -1,0 +1,117 @@
+// A list of sentences with a cursor and labels: what annotating and settling have in common.
+
+import { Saver } from "./net.js";
+
+const fact = document.getElementById("fact");
+const alertBox = document.getElementById("alert");
+const savedBox = document.getElementById("saved");
+
+export const factName = { bag: Number(fact.dataset.bag), relation: fact.dataset.relation };
+
+export function factAddress(page, name) {
+  return `${page}?${new URLSearchParams({ bag: name.bag, relation: name.relation })}`;
+}
+
+export function isThisFact(name) {
+  return name.bag === factName.bag && name.relation === factName.relation;
+}
+
+export function complain(message) {
+  alertBox.textContent = message;
+  alertBox.hidden = !message;
+}
+
+export class Marking {
+  // `onMark(place, label)` saves a label; `onMove(place)` hears where the cursor is.
+  constructor({ onMark, onMove = () => {} }) {
+    this.items = [...document.querySelectorAll("#sentences > li")];
+    this.onMark = onMark;
+    this.onMove = onMove;
+    this.saver = new Saver((state, reason) => this.#showState(state, reason));
+    for (const [index, item] of this.items.entries()) {
+      item.addEventListener("click", () => this.goTo(index, false));
+      for (const button of item.querySelectorAll("button[data-label]")) {
+        button.addEventListener("click", () => {
+          this.goTo(index, false);
+          this.mark(button.dataset.label);
+        });
+      }
+    }
+    const places = this.items.map((item) => Number(item.dataset.place));
+    this.current = Math.max(0, places.indexOf(Number(fact.dataset.place)));
+    this.goTo(this.current, true, false);
+    this.count();
+  }
+
+  get item() {
+    return this.items[this.current];
+  }
+
+  get unmarked() {
+    return this.items.filter((item) => !item.dataset.label);
+  }
+
+  goTo(index, isFar = true, isHeard = true) {
+    if (index < 0 || index >= this.items.length) return;
+    this.#setCurrent(this.item, false);
+    this.current = index;
+    this.#setCurrent(this.item, true);
+    this.item.focus({ preventScroll: true });
+    if (isFar) this.item.scrollIntoView({ block: "nearest" });
+    if (isHeard) this.onMove(Number(this.item.dataset.place));
+  }
+
+  move(by) {
+    this.goTo(this.current + by);
+  }
+
+  // Label the current sentence, and go on to the next, or at the end to the first that is still open.
+  mark(label) {
+    this.setLabel(this.item, label);
+    this.onMark(Number(this.item.dataset.place), label);
+    const isLast = this.current === this.items.length - 1;
+    const next = isLast ? this.items.findIndex((item) => !item.dataset.label) : this.current + 1;
+    if (next >= 0) this.goTo(next, true, false);
+  }
+
+  setLabel(item, label) {
+    item.dataset.label = label;
+    for (const button of item.querySelectorAll("button[data-label]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.label === label));
+    }
+    this.count();
+  }
+
+  itemAt(place) {
+    return this.items.findIndex((item) => Number(item.dataset.place) === place);
+  }
+
+  count() {
+    const num = this.items.length - this.unmarked.length;
+    document.getElementById("count").textContent = `${num} of ${this.items.length}`;
+  }
+
+  #setCurrent(item, isCurrent) {
+    item.classList.toggle("current", isCurrent);
+    item.tabIndex = isCurrent ? 0 : -1;
+    if (isCurrent) item.setAttribute("aria-current", "true");
+    else item.removeAttribute("aria-current");
+    for (const button of item.querySelectorAll("button")) button.tabIndex = isCurrent ? 0 : -1;
+  }
+
+  #showState(state, reason = "") {
+    const words = { saved: "· saved", saving: "· saving…", waiting: "· not saved yet", refused: "· not saved" };
+    savedBox.textContent = words[state];
+    savedBox.classList.toggle("waiting", state === "waiting" || state === "refused");
+    // What the server refuses is not shown as if it were there: the page shows again what is.
+    if (state === "refused") sessionStorage.setItem("sayso-refused", reason);
+    if (state === "refused") location.reload();
+    else complain(state === "waiting" ? reason : "");
+  }
+}
+
+const refused = sessionStorage.getItem("sayso-refused");
+if (refused) {
+  sessionStorage.removeItem("sayso-refused");
+  complain(refused);
+}

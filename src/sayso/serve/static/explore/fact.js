@@ -1,0 +1,23 @@
+import { follow, mover, onKeys, submitOnChange } from "./keys.js";
+
+const move = mover([...document.querySelectorAll(".evidence")]);
+const press = (key) => document.querySelector(`button[data-key=${key}]`)?.click();
+
+function turnView() {
+  const views = [...document.querySelectorAll("input[name=view]")];
+  const here = views.findIndex((view) => view.checked);
+  views[(here + 1) % views.length]?.click();
+}
+
+onKeys({
+  j: () => move(1),
+  k: () => move(-1),
+  n: () => follow("next"),
+  p: () => follow("prev"),
+  v: turnView,
+  a: () => press("a"),
+  x: () => press("x"),
+  e: () => press("e"),
+  z: () => press("z"),
+});
+submitOnChange();

@@ -1,0 +1,35 @@
+// What the pages about facts share: single keys that act, unless somebody is writing.
+
+const WRITING = "input:not([type=radio], [type=checkbox], [type=submit]), textarea, select";
+
+export function onKeys(actions) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(WRITING)) return;
+    const act = actions[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+}
+
+export function follow(relation) {
+  document.querySelector(`a[rel=${relation}]`)?.click();
+}
+
+// Returns a function that moves the focus among the elements by a number of places.
+export function mover(elements) {
+  return (distance) => {
+    const here = elements.findIndex((element) => element.contains(document.activeElement));
+    const next = here < 0 ? (distance > 0 ? 0 : elements.length - 1) : here + distance;
+    const target = elements[Math.max(0, Math.min(elements.length - 1, next))];
+    target?.focus();
+    target?.scrollIntoView({ block: "nearest" });
+  };
+}
+
+// A choice that counts at once: selects and radio buttons with `data-submit` send their form.
+export function submitOnChange() {
+  for (const field of document.querySelectorAll("[data-submit]")) {
+    field.addEventListener("change", () => field.form.requestSubmit());
+  }
+}

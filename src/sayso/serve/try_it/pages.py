@@ -1,0 +1,129 @@
+"""The page on which people try a model on sentences of their own."""
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Query, Request
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from sayso.errors import UserError
+from sayso.serve.deps import Bench, annotator
+from sayso.serve.errors import RequestError, not_found
+from sayso.serve.explore.shown import show_fact
+from sayso.serve.render import page
+from sayso.serve.state import Workbench
+from sayso.serve.try_it.api import ask
+from sayso.serve.try_it.asked import MAX_SENTENCES, MAX_TOGETHER, Asked
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(annotator)])
+
+_EXAMPLE = {
+    "sentences": "Windhoek is the capital of Namibia.\nHe flew from Namibia's coast to Windhoek.",
+    "heads": "Namibia",
+    "tails": "Windhoek",
+    "head_type": "/location/country",
+    "tail_type": "/location/city",
+}
+"""What the form holds at first."""
+_LONGEST = MAX_TOGETHER + MAX_SENTENCES
+
+
+@router.get("/try")
+def try_page(
+    request: Request,
+    bench: Bench,
+    run: Annotated[str, Query(max_length=300)] = "",
+    bag: Annotated[int | None, Query(ge=0)] = None,
+    relation: Annotated[str, Query(max_length=500)] = "",
+) -> Response:
+    """Show the form: an example, or the sentences of a bag to change."""
+    filled = _EXAMPLE if bag is None else _of_bag(bench, bag)
+    return _page(request, bench, {**filled, "run": run, "relation": relation})
+
+
+@router.post("/try")
+def try_form(
+    request: Request,
+    bench: Bench,
+    run: Annotated[str, Form(max_length=300)],
+    sentences: Annotated[str, Form(max_length=_LONGEST)] = "",
+    heads: Annotated[str, Form(max_length=2_000)] = "",
+    tails: Annotated[str, Form(max_length=2_000)] = "",
+    head_type: Annotated[str, Form(max_length=200)] = "",
+    tail_type: Annotated[str, Form(max_length=200)] = "",
+    relation: Annotated[str, Form(max_length=500)] = "",
+) -> Response:
+    """Ask the model, and show its answer below the form."""
+    filled = {"run": run, "sentences": sentences, "heads": heads, "tails": tails}
+    filled |= {"head_type": head_type, "tail_type": tail_type, "relation": relation}
+    try:
+        asked = Asked(
+            sentences=_lines(sentences),
+            heads=_lines(heads),
+            tails=_lines(tails),
+            head_type=head_type.strip(),
+            tail_type=tail_type.strip(),
+            relation=relation,
+        )
+        answer = ask(bench, run, asked)
+    except ValidationError as error:
+        return _page(request, bench, filled, problem=_first_fault(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    except UserError as error:
+        return _page(request, bench, filled, problem=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    except RequestError as error:
+        return _page(request, bench, filled, problem=error.message, status=error.status)
+    shown = [(each, show_fact(each)) for each in answer["explanations"]]
+    return _page(request, bench, filled, answer=answer, shown=shown)
+
+
+def _page(
+    request: Request,
+    bench: Workbench,
+    filled: dict[str, str],
+    status: HTTPStatus = HTTPStatus.OK,
+    problem: str = "",
+    answer: dict[str, Any] | None = None,
+    shown: list[Any] | None = None,
+) -> Response:
+    return page(
+        request,
+        "try/try.html",
+        status=status,
+        section="try",
+        filled=filled,
+        runs=[run.name for run in bench.runs],
+        relations=[relation.name for relation in bench.store.relations],
+        types=bench.store.types,
+        problem=problem,
+        answer=answer,
+        shown=shown or [],
+        max_sentences=MAX_SENTENCES,
+    )
+
+
+def _of_bag(bench: Workbench, number: int) -> dict[str, str]:
+    """Return what the form holds for a bag of the part."""
+    if number >= bench.table.num_bags:
+        raise not_found("The store has no such bag.")
+    bag, kinds = bench.bag(number), bench.store.entities["type"]
+    first = bag.sentences[0]
+    return {
+        "sentences": "\n".join(sentence.text for sentence in bag.sentences[:MAX_SENTENCES]),
+        "heads": first.head.name,
+        "tails": first.tail.name,
+        "head_type": bench.store.types[kinds[int(bench.table.head_B[number])].as_py()],
+        "tail_type": bench.store.types[kinds[int(bench.table.tail_B[number])].as_py()],
+    }
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _first_fault(error: ValidationError) -> str:
+    """Return what is wrong with the form, in its own words."""
+    fault = error.errors()[0]
+    field = str(fault["loc"][0]) if fault["loc"] else ""
+    titles = {"heads": "Name the head", "tails": "Name the tail", "sentences": "Sentences"}
+    return f"{titles.get(field, field)}: {fault['msg'].removeprefix('Value error, ').lower()}".removeprefix(": ")

@@ -1,0 +1,152 @@
+"""The other end of a worker: starts it when it is needed, and survives whatever becomes of it."""
+
+import contextlib
+import json
+import logging
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from sayso.errors import UserError
+
+_log = logging.getLogger(__name__)
+
+START_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 180.0, 60.0, 600.0
+MAX_WAITING = 4
+"""Questions that are answered or wait at a time: each holds one of the threads that all pages share."""
+_MAX_ANSWER = 8_000_000
+_CHUNK = 65_536
+_LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
+
+
+class WorkerError(UserError):
+    """The process of a model could not answer; the next question starts it anew."""
+
+
+class Worker:
+    """One model's process, shared by all threads: one question at a time, the others wait their turn.
+
+    `command` starts a process that writes a line of JSON when it is ready, and then one for each line it reads.
+    """
+
+    def __init__(
+        self, command: Sequence[str], start_seconds: float = START_SECONDS, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        self._command = list(command)
+        self._start_seconds = start_seconds
+        self._answer_seconds = answer_seconds
+        self._lock = threading.Lock()
+        self._seats = threading.BoundedSemaphore(MAX_WAITING)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._complaints: IO[bytes] | None = None
+        self._rest = b""
+
+    @classmethod
+    def of_run(cls, folder: Path) -> "Worker":
+        """Return the worker of a run's model; nothing is started yet."""
+        return cls([sys.executable, "-m", "sayso.serve.try_it.worker", str(folder), str(IDLE_SECONDS)])
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a process that can be asked at once."""
+        return self._process is not None and self._process.poll() is None
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer; what the worker refuses is a `UserError`, what it cannot do a `WorkerError`."""
+        if not self._seats.acquire(blocking=False):
+            raise WorkerError("the model is busy with other questions; try again in a minute")
+        try:
+            with self._lock:
+                if not self.is_running:
+                    self._start()
+                return self._exchange(question)
+        finally:
+            self._seats.release()
+
+    def close(self) -> None:
+        """End the process, if there is one; whoever waits for its answer is told."""
+        process = self._process
+        if process is not None:
+            process.kill()
+        with self._lock:
+            self._clear()
+
+    def _clear(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what could not be sent is lost with the process
+                    assert pipe
+                    pipe.close()
+        if self._complaints is not None:
+            self._complaints.close()
+            self._complaints = None
+
+    def _start(self) -> None:
+        self._clear()
+        self._rest = b""
+        # In a file, not a pipe: nobody reads it, and a full pipe would stop the process.
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
+        )
+        greeting = self._read_line(self._start_seconds, "load")
+        if "ready" not in greeting:
+            self._clear()
+            raise WorkerError(str(greeting.get("error", "the model's process does not say that it is ready")))
+
+    def _exchange(self, question: dict[str, Any]) -> dict[str, Any]:
+        assert self._process
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(json.dumps(question).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._ended() from None
+        reply = self._read_line(self._answer_seconds, "answer")
+        if "answer" not in reply:
+            raise UserError(str(reply.get("error")))
+        answer: dict[str, Any] = reply["answer"]
+        return answer
+
+    def _read_line(self, seconds: float, what: str) -> dict[str, Any]:
+        """Return the next line; a process that takes too long, says too much or ends is ended here."""
+        assert self._process
+        assert self._process.stdout
+        descriptor, deadline = self._process.stdout.fileno(), time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                self._clear()
+                raise WorkerError(
+                    f"the model took more than {seconds:g} seconds to {what} and was stopped; ask for less"
+                )
+            chunk = os.read(descriptor, _CHUNK)
+            self._rest += chunk
+            if not chunk or len(self._rest) > _MAX_ANSWER:
+                raise self._ended()
+        line, _, self._rest = self._rest.partition(b"\n")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _ended(self) -> WorkerError:
+        """Clear up after a process that has ended, and return what to tell whoever asked."""
+        process, complaints = self._process, self._complaints
+        assert process
+        assert complaints
+        status: int | None = None
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it has closed the pipe, or says too much, but goes on
+            status = process.wait(_LAST_SECONDS)
+        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_BYTES))
+        _log.error("the model's process ended (%s): %s", status, complaints.read().decode(errors="replace"))
+        self._clear()
+        return WorkerError("the model's process ended without an answer; try again: it is started anew")

@@ -1,0 +1,89 @@
+"""The process that holds a model: reads a question as a line of JSON, writes the answer as one, until nobody asks.
+
+`python -m sayso.serve.try_it.worker RUN IDLE_SECONDS`. Its first line says that the model is loaded. It ends by itself
+when no question has come for a while, and at once when whoever started it is gone, however that ended.
+"""
+
+import json
+import logging
+import os
+import select
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sayso.errors import UserError
+from sayso.serve.try_it.asked import Asked, bag_of
+
+if TYPE_CHECKING:
+    from sayso.library import Model
+
+MAX_EXPLAINED = 3
+"""Relations that are explained where none is named."""
+NUM_LISTED = 12
+"""Relations that are listed with their probabilities."""
+
+
+class _Remarks(logging.Handler):
+    """Keeps what the library warns of, for the answer."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+def answer(model: "Model", asked: Asked) -> dict[str, Any]:
+    """Return the model's relations for the sentences, the most probable first, and the first of them explained."""
+    remarks = _Remarks()
+    logging.getLogger("sayso").addHandler(remarks)
+    try:
+        bag = bag_of(asked)
+        (probability_R,) = model.predict_proba([bag], asked.types)
+        listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
+        found = [name for name, probability in listed if probability >= asked.threshold]
+        wanted = [asked.relation] if asked.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
+        explained = [model.explain(bag, name, threshold=asked.threshold, types=asked.types) for name in wanted]
+    finally:
+        logging.getLogger("sayso").removeHandler(remarks)
+    return {
+        "variant": model.variant,
+        "probabilities": [{"relation": name, "probability": each} for name, each in listed[:NUM_LISTED]],
+        "explanations": [each.to_dict() for each in explained],
+        "remarks": list(dict.fromkeys(remarks.texts)),
+    }
+
+
+def main() -> None:
+    """Load the model and answer what comes in."""
+    folder, idle_seconds = Path(sys.argv[1]), float(sys.argv[2])
+    # The pipe is for answers alone: what a library prints goes where warnings go.
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def say(value: dict[str, Any]) -> None:
+        pipe.write(json.dumps(value) + "\n")
+        pipe.flush()
+
+    from sayso.library import load
+
+    try:
+        model = load(folder)
+    except UserError as error:
+        say({"error": str(error)})
+        return
+    say({"ready": model.variant})
+    while select.select([sys.stdin], [], [], idle_seconds)[0]:
+        line = sys.stdin.readline()
+        if not line:
+            return
+        try:
+            say({"answer": answer(model, Asked.model_validate_json(line))})
+        except (ValueError, UserError) as error:
+            say({"error": str(error)})
+
+
+if __name__ == "__main__":
+    main()

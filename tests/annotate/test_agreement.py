@@ -1,0 +1,53 @@
+import pytest
+
+from sayso.annotate.agreement import Mark, report
+from sayso.metrics.agreement import cohen_kappa, krippendorff_alpha
+from sayso.records import Triple
+
+CAPITAL, CONTAINS = Triple("h", "capital", "t"), Triple("h", "contains", "t")
+
+
+def marks(fact: Triple, **labels: str) -> list[Mark]:
+    """Return the marks of people on sentences 0, 1, …: one letter each, a dot where somebody has not marked."""
+    names = {"r": "rationale", "i": "irrelevant", "u": "unsure"}
+    return [
+        Mark(fact, f"sentence {place}", person, names[letter])
+        for person, letters in labels.items()
+        for place, letter in enumerate(letters)
+        if letter != "."
+    ]
+
+
+def test_two_people_are_measured_as_the_metrics_do() -> None:
+    figures = report(marks(CAPITAL, ada="riri", ben="rrri")).overall
+    assert (figures.num_facts, figures.num_units, figures.percent) == (1, 4, 0.75)
+    assert figures.kappa == cohen_kappa(list("riri"), list("rrri"))
+    assert figures.alpha == krippendorff_alpha([list("riri"), list("rrri")])
+
+
+def test_only_what_two_have_marked_counts() -> None:
+    figures = report([*marks(CAPITAL, ada="rr.", ben="r.r"), *marks(CONTAINS, ada="ri")])
+    assert (figures.overall.num_facts, figures.overall.num_units) == (1, 1)
+    assert [(each.relation, each.num_units) for each in figures.relations] == [("capital", 1), ("contains", 0)]
+
+
+def test_relations_are_measured_apart() -> None:
+    figures = report([*marks(CAPITAL, ada="ri", ben="ri"), *marks(CONTAINS, ada="ri", ben="ir")])
+    assert [each.percent for each in figures.relations] == [1.0, 0.0]
+    assert figures.overall.percent == 0.5
+
+
+def test_three_people_are_the_mean_of_their_pairs_weighed_by_what_they_share() -> None:
+    figures = report(marks(CAPITAL, ada="riri", ben="riri", cleo="ir.."))
+    assert [(each.first, each.second, each.num_units) for each in figures.pairs] == [
+        ("ada", "ben", 4),
+        ("ada", "cleo", 2),
+        ("ben", "cleo", 2),
+    ]
+    assert figures.overall.percent == pytest.approx(4 / 8)
+    assert figures.overall.kappa == pytest.approx((1 * 4 + -1 * 2 + -1 * 2) / 8)
+
+
+def test_nothing_to_compare_is_not_a_number() -> None:
+    assert report([]).overall.percent is None
+    assert report(marks(CAPITAL, ada="rr", ben="rr")).overall.kappa is None

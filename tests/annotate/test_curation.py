@@ -1,0 +1,95 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from provenance.decided import make_decided
+from sayso.annotate.curation import (
+    DecisionFilter,
+    count_decisions,
+    curators,
+    decide,
+    decision_on,
+    decisions,
+    decisions_on,
+    undo_decision,
+    withdraw,
+)
+from sayso.annotate.people import Annotator, annotator_named
+from sayso.annotate.store import Connection, Database
+from sayso.records import Triple
+
+FACT = Triple("Q1030", "/location/country/capital", "Q3935")
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    database = Database(tmp_path / "marks.sqlite")
+    with database.writing() as opened:
+        yield opened
+    database.close()
+
+
+@pytest.fixture
+def ada(connection: Connection) -> Annotator:
+    return annotator_named(connection, "Ada")
+
+
+def test_the_last_decision_counts_whoever_made_it(connection: Connection, ada: Annotator) -> None:
+    assert decision_on(connection, FACT) is None
+    decide(connection, ada, make_decided(), "key 1")
+    later = make_decided(decision="rejected", annotator="Ben")
+    decide(connection, annotator_named(connection, "Ben"), later, "key 2")
+    assert decision_on(connection, FACT) == later
+    assert decisions(connection) == [later]
+    assert curators(connection) == ["Ben"]
+
+
+def test_undo_takes_back_one_decision_after_the_other(connection: Connection, ada: Annotator) -> None:
+    first, second = make_decided(), make_decided(decision="needs_evidence")
+    decide(connection, ada, first, "key 1")
+    decide(connection, ada, second, "key 2")
+    assert undo_decision(connection, ada, "key 3") == FACT
+    assert decision_on(connection, FACT) == first
+    assert undo_decision(connection, ada, "key 4") == FACT
+    assert decision_on(connection, FACT) is None
+    assert undo_decision(connection, ada, "key 5") is None
+
+
+def test_a_decision_sent_twice_is_made_once(connection: Connection, ada: Annotator) -> None:
+    for _ in range(2):
+        decide(connection, ada, make_decided(), "the same key")
+    undo_decision(connection, ada, "another key")
+    assert decision_on(connection, FACT) is None
+
+
+def test_a_withdrawn_decision_can_be_had_back(connection: Connection, ada: Annotator) -> None:
+    decide(connection, ada, make_decided(), "key 1")
+    withdraw(connection, ada, FACT, "key 2")
+    assert decisions(connection) == []
+    undo_decision(connection, ada, "key 3")
+    assert decision_on(connection, FACT) == make_decided()
+
+
+def test_filters_keep_what_fits(connection: Connection, ada: Annotator) -> None:
+    facts = [
+        make_decided(),
+        make_decided(tail_id="Q1", decision="rejected", tail_name="el_paso"),
+        make_decided(tail_id="Q2", relation="born", annotator="Ben"),
+    ]
+    for number, fact in enumerate(facts):
+        decide(connection, ada, fact, f"key {number}")
+    assert decisions(connection) == facts[::-1]
+    assert decisions(connection, DecisionFilter(decision="rejected")) == [facts[1]]
+    assert decisions(connection, DecisionFilter(relation="born")) == [facts[2]]
+    assert decisions(connection, DecisionFilter(annotator="Ben")) == [facts[2]]
+    assert decisions(connection, DecisionFilter(q="El Paso nami")) == [facts[1]]
+    assert decisions(connection, DecisionFilter(q="%' OR 1")) == []
+    assert decisions(connection, first=1, num=1) == [facts[1]]
+    assert count_decisions(connection) == {"accepted": 2, "rejected": 1, "needs_evidence": 0}
+    assert count_decisions(connection, DecisionFilter(q="paso"))["rejected"] == 1
+
+
+def test_decisions_on_many_facts_name_only_the_decided(connection: Connection, ada: Annotator) -> None:
+    decide(connection, ada, make_decided(), "key 1")
+    assert decisions_on(connection, [FACT, Triple("a", "b", "c")]) == {FACT: "accepted"}

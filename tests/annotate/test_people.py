@@ -1,0 +1,54 @@
+import pytest
+
+from sayso.annotate import people
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+
+
+def test_a_name_is_one_person_whatever_its_case_and_spaces(connection: Connection) -> None:
+    ada = people.annotator_named(connection, "  Ada   Byron ")
+    assert people.annotator_named(connection, "ada byron") == ada
+    assert ada.name == "Ada Byron"
+    assert people.annotators(connection) == [ada]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\x00b", "a\u202eb"])
+def test_a_name_that_cannot_be_read_is_refused(connection: Connection, name: str) -> None:
+    with pytest.raises(UserError, match="a name has"):
+        people.annotator_named(connection, name)
+
+
+def test_a_session_opens_until_it_is_closed(connection: Connection) -> None:
+    ada = people.annotator_named(connection, "Ada")
+    secret = people.open_session(connection, ada)
+    assert people.session_annotator(connection, secret) == ada
+    assert people.session_annotator(connection, secret + "x") is None
+    people.close_session(connection, secret)
+    assert people.session_annotator(connection, secret) is None
+
+
+def test_a_new_link_ends_the_old_one_and_its_sessions(connection: Connection) -> None:
+    ada = people.annotator_named(connection, "Ada")
+    old = people.make_link(connection, ada)
+    secret = people.open_session(connection, ada)
+    new = people.make_link(connection, ada)
+    assert people.link_annotator(connection, old) is None
+    assert people.session_annotator(connection, secret) is None
+    assert people.link_annotator(connection, new) == ada
+
+
+def test_the_database_holds_no_secret_in_the_clear(connection: Connection) -> None:
+    ada = people.annotator_named(connection, "Ada")
+    secrets = [people.open_session(connection, ada), people.make_link(connection, ada)]
+    held = [
+        str(value)
+        for table in ("session", "link")
+        for row in connection.execute(f"SELECT * FROM {table}")
+        for value in row
+    ]
+    assert held
+    assert not set(secrets) & set(held)
+
+
+def test_the_form_secret_stays_the_same(connection: Connection) -> None:
+    assert people.server_secret(connection) == people.server_secret(connection)

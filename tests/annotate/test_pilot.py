@@ -1,0 +1,86 @@
+from pathlib import Path
+
+import pytest
+
+from sayso.annotate import work
+from sayso.annotate.claim import claim
+from sayso.annotate.judgement import each_judgement
+from sayso.annotate.people import annotator_named
+from sayso.annotate.pilot import answers_of_store, choose_pilot, pilot_facts, pilot_result, set_pilot
+from sayso.annotate.store import Connection
+from sayso.annotate.turn import hold, next_turn
+from sayso.records import Triple
+from toy_workbench import NUM_PAIRS, make_store
+
+FACTS = [Triple(f"h{number}", relation, "t") for relation in ("a", "b") for number in range(3)]
+BOTH = {"yes": "rationale", "no": "irrelevant"}
+ANSWERS = dict.fromkeys(FACTS, BOTH)
+
+
+def test_the_round_takes_relations_in_turn() -> None:
+    assert [fact.relation for fact in choose_pilot(ANSWERS, 4)] == ["a", "b", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "marks", [{"yes": "rationale"}, {"a": "rationale", "b": "rationale"}, {str(n): "irrelevant" for n in range(13)}]
+)
+def test_facts_that_teach_nothing_are_left_out(marks: dict[str, str]) -> None:
+    assert choose_pilot({FACTS[0]: marks}, 5) == []
+
+
+def test_the_store_knows_the_answers_of_its_judgements(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    answers = answers_of_store(store, store.part("test"), "test")
+    assert len(answers) == NUM_PAIRS
+    assert answers[Triple("l1", "capital", "t1")] == {
+        "port_town1 is the capital of north_land1 .": "rationale",
+        "north_land1 beat port_town1 in the final .": "irrelevant",
+        "he left north_land1 for port_town1 .": "irrelevant",
+    }
+    assert answers_of_store(store, store.part("train"), "train") == {}
+
+
+def do(connection: Connection, name: str, fact: Triple, **labels: str) -> None:
+    person = annotator_named(connection, name)
+    work.mark(connection, person, fact, labels, f"mark {fact}")
+    work.submit(connection, person, fact, list(labels), f"submit {fact}")
+
+
+def test_agreement_is_shown_when_the_whole_round_is_done(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    set_pilot(connection, ada, FACTS[:2], ANSWERS, "key")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    early = pilot_result(connection, ada)
+    assert (early.num_done, early.is_done, early.percent, early.differences) == (1, False, None, ())
+    do(connection, "Ada", FACTS[1], yes="irrelevant", no="irrelevant")
+    result = pilot_result(connection, ada)
+    assert (result.is_done, result.percent, result.kappa) == (True, 0.75, 0.5)
+    assert result.differences == ((FACTS[1], "yes", "irrelevant", "rationale"),)
+
+
+def test_everybody_gets_the_round_first_and_then_the_rest_of_the_queue(connection: Connection) -> None:
+    ada, ben = annotator_named(connection, "Ada"), annotator_named(connection, "Ben")
+    set_pilot(connection, ada, [FACTS[2]], ANSWERS, "key")
+    assert pilot_facts(connection) == [FACTS[2]]
+    assert [next_turn(connection, person, FACTS, None) for person in (ada, ben)] == [FACTS[2], FACTS[2]]
+    hold(connection, annotator_named(connection, "Cleo"), FACTS[2])
+    for name in ("Ada", "Ben"):
+        do(connection, name, FACTS[2], yes="rationale", no="irrelevant")
+    assert next_turn(connection, ada, FACTS, FACTS[2]) == FACTS[0]
+
+
+def test_the_round_is_not_in_what_goes_out(connection: Connection) -> None:
+    set_pilot(connection, annotator_named(connection, "Ada"), [FACTS[0]], ANSWERS, "key")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    do(connection, "Ada", FACTS[1], yes="rationale", no="irrelevant")
+    assert {each.head_id for each in each_judgement(connection)} == {FACTS[1].head_id}
+
+
+def test_at_the_end_of_the_queue_comes_what_was_passed_over(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    for fact in FACTS[:2]:
+        claim(connection, ada, fact, 2)
+    assert next_turn(connection, ada, FACTS[:2], FACTS[1]) == FACTS[0]
+    do(connection, "Ada", FACTS[0], yes="rationale")
+    do(connection, "Ada", FACTS[1], yes="rationale")
+    assert next_turn(connection, ada, FACTS[:2], FACTS[1]) is None

@@ -1,0 +1,145 @@
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from sayso.annotate.people import annotator_named
+from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
+from sayso.annotate.store import Database, DiskFullError, open_existing
+from sayso.errors import BadInputError
+
+
+def make_older(path: Path, version: int) -> None:
+    """Write a database as an older sayso has left it, with one annotator in it."""
+    connection = sqlite3.connect(path)
+    for migration in MIGRATIONS[:version]:
+        connection.executescript(migration)
+    connection.execute("INSERT INTO annotator (name, created) VALUES ('Ada', '2026-01-01')")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_an_older_database_is_migrated_and_keeps_what_it_holds(tmp_path: Path, version: int) -> None:
+    make_older(tmp_path / "a.db", version)
+    database = Database(tmp_path / "a.db")
+    with database.reading() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+        assert [row[0] for row in connection.execute("SELECT name FROM annotator")] == ["Ada"]
+        assert connection.execute("SELECT count(*) FROM session").fetchone()[0] == 0
+
+
+def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    make_older(tmp_path / "a.db", len(MIGRATIONS))
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(BadInputError, match="newer sayso"):
+        Database(tmp_path / "a.db")
+    assert sqlite3.connect(tmp_path / "a.db").execute("PRAGMA user_version").fetchone()[0] == 99
+
+
+def test_a_migration_that_fails_leaves_the_older_database_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_older(tmp_path / "a.db", 1)
+    monkeypatch.setattr(
+        "sayso.annotate.store.MIGRATIONS", (MIGRATIONS[0], "CREATE TABLE one (a);\nCREATE TABEL two;\n")
+    )
+    with pytest.raises(sqlite3.OperationalError):
+        Database(tmp_path / "a.db")
+    tables = {row[0] for row in sqlite3.connect(tmp_path / "a.db").execute("SELECT name FROM sqlite_master")}
+    assert "annotator" in tables
+    assert "one" not in tables
+
+
+def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("CREATE TABLE bookmarks (address)")
+    with pytest.raises(BadInputError, match="another program"):
+        Database(tmp_path / "a.db")
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_text("dear diary, " * 200)
+    with pytest.raises(BadInputError, match="not an annotation database"):
+        Database(tmp_path / "a.db")
+
+
+def test_a_folder_a_missing_folder_and_a_missing_file_are_said_clearly(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="this is a folder"):
+        Database(tmp_path)
+    with pytest.raises(BadInputError, match="does not exist"):
+        Database(tmp_path / "nowhere" / "a.db")
+    with pytest.raises(BadInputError, match="no such file"):
+        open_existing(tmp_path / "a.db")
+
+
+def test_a_full_disk_is_reported_nothing_is_half_saved_and_work_goes_on_with_room(tmp_path: Path) -> None:
+    database = Database(tmp_path / "a.db", max_pages=40)
+    saved: list[str] = []
+
+    def fill() -> None:
+        for number in range(1000):
+            with database.writing() as connection:
+                annotator_named(connection, f"name {number}")
+                connection.execute("INSERT INTO sentence (text) VALUES (?)", (f"{number} " + "x" * 2000,))
+            saved.append(f"name {number}")
+
+    with pytest.raises(DiskFullError, match="the disk is full; nothing was saved"):
+        fill()
+    with database.reading() as connection:
+        assert [row[0] for row in connection.execute("SELECT name FROM annotator ORDER BY id")] == saved
+    database.close()
+    roomy = Database(tmp_path / "a.db")
+    with roomy.writing() as connection:
+        annotator_named(connection, "one more")
+
+
+def test_a_block_that_fails_saves_nothing(tmp_path: Path) -> None:
+    database = Database(tmp_path / "a.db")
+
+    def fail() -> None:
+        with database.writing() as connection:
+            annotator_named(connection, "Ada")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    with database.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM annotator").fetchone()[0] == 0
+
+
+def test_writers_in_threads_and_in_two_processes_lose_nothing(tmp_path: Path) -> None:
+    # Two Database objects have a lock each, as two processes have; SQLite keeps them apart.
+    databases = [Database(tmp_path / "a.db"), Database(tmp_path / "a.db")]
+
+    def work(number: int) -> None:
+        for turn in range(15):
+            with databases[number % 2].writing() as connection:
+                annotator_named(connection, f"{number} {turn}")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with databases[0].reading() as connection:
+        assert connection.execute("SELECT count(*) FROM annotator").fetchone()[0] == 6 * 15
+
+
+def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
+    database = Database(tmp_path / "a.db")
+    with database.reading() as reader:
+        before = reader.execute("SELECT count(*) FROM annotator").fetchone()[0]
+        with database.writing() as connection:
+            annotator_named(connection, "Ada")
+        assert reader.execute("SELECT count(*) FROM annotator").fetchone()[0] == before
+
+
+def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
+    Database(tmp_path / "a.db")
+    assert stat.S_IMODE((tmp_path / "a.db").stat().st_mode) == 0o600

@@ -1,0 +1,36 @@
+"""What tests do on the annotation page."""
+
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, expect
+
+
+def open_fact(page: Page, url: str, bag: int, relation: str = "capital") -> None:
+    """Open a fact, ready for keys."""
+    page.goto(f"{url}/annotate/fact?{urlencode({'bag': bag, 'relation': relation})}")
+    expect(page.locator("li.current")).to_be_focused()
+
+
+def labels(page: Page) -> list[str]:
+    """Return the labels that the page shows, sentence by sentence."""
+    return page.locator("#sentences > li").evaluate_all("items => items.map((item) => item.dataset.label)")
+
+
+def press(page: Page, keys: str) -> None:
+    """Press keys one after the other, once the page listens."""
+    expect(page.locator("li.current")).to_have_count(1)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def expect_saved(page: Page) -> None:
+    """Wait until the server has everything."""
+    expect(page.locator("#saved")).to_have_text("· saved")
+
+
+def go_by(page: Page, key: str) -> None:
+    """Press a key that leads to another page, once this page listens, and wait for it."""
+    expect(page.locator("li.current")).to_be_focused()
+    before = page.url
+    page.keyboard.press(key)
+    page.wait_for_url(lambda url: url != before)

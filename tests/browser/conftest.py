@@ -1,0 +1,58 @@
+"""A real browser without a window, and the workbench as a process of its own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser.visit import launched
+from running import Running, serving
+from sayso.serve.settings import ServeSettings
+from toy_predictions import hostile_lines
+from toy_workbench import big_bag, make_settings
+
+SignIn = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+    """A store with a hostile and a big bag, and a run; made once."""
+    return make_settings(tmp_path_factory.mktemp("browser"), extra=[*hostile_lines(), *big_bag(300)])
+
+
+@pytest.fixture
+def workbench(shelf: ServeSettings, tmp_path: Path) -> Iterator[Running]:
+    with serving(shelf.data, tmp_path / "marks.db", "--run", shelf.runs[0], "--port", 0) as running:
+        yield running
+
+
+@pytest.fixture
+def sign_in(browser: Browser) -> Iterator[SignIn]:
+    """Sign somebody in in a browser of their own; whatever the page's console complains about fails the test."""
+    contexts, complaints = [], []
+
+    def open_page(url: str, name: str, **options: object) -> Page:
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(f"a dialog: {dialog.message}"))
+        page.goto(url)
+        page.fill("#name", name)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/annotate")
+        return page
+
+    open_page.complaints = complaints
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []

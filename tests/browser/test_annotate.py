@@ -1,0 +1,145 @@
+"""The annotation page under harder conditions: mouse only, large bags, hostile text, a server that is away."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.annotating import expect_saved, labels, open_fact, press
+from running import Running, serving
+from sayso.serve.settings import ServeSettings
+from toy_workbench import NUM_PAIRS
+
+pytestmark = pytest.mark.slow
+
+HOSTILE_BAG, BIG_BAG = NUM_PAIRS, NUM_PAIRS + 1
+
+
+def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    page.get_by_role("link", name="Guideline").click()
+    page.get_by_role("link", name="Back to the work").click()
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_selector("#sentences")
+    num = page.locator("#sentences > li").count()
+    for place in range(num):
+        page.locator("#sentences > li").nth(place).get_by_role("button", name="unsure").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#count")).to_have_text(f"{num - 1} of {num}")
+    page.get_by_role("button", name="Rest irrelevant").click()
+    page.get_by_role("checkbox", name="label is wrong").click()
+    page.get_by_role("button", name="Keys").click()
+    expect(page.get_by_role("dialog")).to_contain_text("undo, as often as you like")
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_selector("text=takes the submission back")
+    before = page.url
+    page.get_by_role("button", name="Next").click()
+    page.wait_for_url(lambda url: url != before)
+    page.get_by_role("button", name="Previous").click()
+    page.wait_for_url(before)
+
+
+def test_a_bag_of_300_sentences_is_marked_by_keys_and_undone_at_once(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    open_fact(page, workbench.url, BIG_BAG, "contains")
+    press(page, "riu" * 5)
+    expect(page.locator("li.current")).to_be_in_viewport(ratio=0.9)
+    page.keyboard.press("Shift+I")
+    expect(page.locator("#count")).to_have_text("300 of 300")
+    expect_saved(page)
+    press(page, "z")
+    expect(page.locator("#count")).to_have_text("15 of 300")
+    page.reload()
+    assert labels(page)[:15] == ["rationale", "irrelevant", "unsure"] * 5
+
+
+def test_hostile_text_is_shown_and_harms_nothing(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada", viewport={"width": 400, "height": 800})
+    open_fact(page, workbench.url, HOSTILE_BAG)
+    assert "<script>alert(1)</script>" in page.locator("#sentences").inner_text()
+    assert page.locator("#sentences script, #sentences b, h1 i").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    press(page, "riu")
+    expect_saved(page)
+    page.reload()
+    assert labels(page) == ["rationale", "irrelevant", "unsure"]
+
+
+@pytest.mark.parametrize("address", ["/annotate", "/annotate/queue", "/annotate/guideline", "/agree", "/api"])
+def test_pages_fit_400_pixels(workbench: Running, sign_in, address: str) -> None:
+    page = sign_in(workbench.url, "Ada", viewport={"width": 400, "height": 800})
+    page.goto(workbench.url + address)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_a_person_with_a_narrow_screen_marks_and_submits(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada", viewport={"width": 400, "height": 800}, has_touch=True)
+    open_fact(page, workbench.url, 0)
+    for place in range(3):
+        page.locator("#sentences > li").nth(place).get_by_role("button", name="irrelevant").tap()
+    page.get_by_role("button", name="Submit").tap()
+    page.wait_for_selector("text=takes the submission back")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_marks_made_while_the_server_is_away_are_saved_when_it_is_back(
+    shelf: ServeSettings, tmp_path: Path, sign_in
+) -> None:
+    with serving(shelf.data, tmp_path / "marks.db") as running:
+        page = sign_in(running.url, "Ada")
+        open_fact(page, running.url, 0)
+        press(page, "r")
+        expect_saved(page)
+        running.process.send_signal(signal.SIGKILL)
+        running.process.wait()
+    press(page, "iu")
+    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    assert labels(page) == ["rationale", "irrelevant", "unsure"]
+    port = running.url.rsplit(":", 1)[1]
+    with serving(shelf.data, tmp_path / "marks.db", "--port", port):
+        expect_saved(page)
+        expect(page.get_by_role("alert")).to_be_hidden()
+        page.reload()
+        assert labels(page) == ["rationale", "irrelevant", "unsure"]
+    sign_in.complaints[:] = [each for each in sign_in.complaints if "ERR_CONNECTION_REFUSED" not in each]
+
+
+def test_what_the_server_refuses_is_said_and_not_shown_as_marked(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    open_fact(page, workbench.url, 0)
+    other = page.context.new_page()
+    open_fact(other, workbench.url, 0)
+    press(other, "rrrs")
+    other.wait_for_selector("text=takes the submission back")
+    press(page, "i")
+    expect(page.get_by_role("alert")).to_contain_text("you have submitted this fact")
+    assert labels(page) == ["rationale"] * 3
+    sign_in.complaints[:] = [each for each in sign_in.complaints if "400 (Bad Request)" not in each]
+
+
+def test_the_pilot_round_ends_with_its_outcome(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    page.goto(f"{workbench.url}/annotate/queue")
+    page.get_by_label("Facts in the pilot round").fill("1")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".notice")).to_contain_text("Pilot round first: 0 of 1")
+    page.get_by_role("button", name="Start").click()
+    press(page, "rrin")
+    page.wait_for_url("**/annotate/pilot")
+    expect(page.locator("main")).to_contain_text("67 % of your marks are the same")
+    expect(page.locator(".sentences > li")).to_have_count(1)
+    expect(page.locator(".badge")).to_have_text(["rationale", "irrelevant"])
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector("#sentences")
+
+
+def test_single_keys_can_be_turned_off(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    open_fact(page, workbench.url, 0)
+    page.keyboard.press("?")
+    page.get_by_role("checkbox", name="Single keys are on").click()
+    page.keyboard.press("Escape")
+    press(page, "r")
+    assert labels(page) == ["", "", ""]

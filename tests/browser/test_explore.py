@@ -1,0 +1,202 @@
+"""Explore, Try and Curate in a real browser, by keyboard, over a run that was really trained."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser.visit import launched, serving, signed_in
+from sayso.bags.predictions import write_predictions
+from sayso.bags.store import Store
+from sayso.evaluate.columns import prediction_columns
+from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
+from sayso.evaluate.marks import marks_of_store
+from sayso.evaluate.subject import open_subjects
+from sayso.serve.settings import ServeSettings
+from toy_evaluation import make_marked_store
+from toy_explored import make_toy_settings
+from toy_run import make_run, toy_config
+
+pytestmark = pytest.mark.slow
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+    """A store, and a run on it with its own predictions."""
+    folder = tmp_path_factory.mktemp("trained")
+    store = Store(make_marked_store(folder))
+    run = make_run(toy_config("type"), store.folder, folder / "run")
+    (subject,) = open_subjects([run], store, "test")
+    settings = EvaluationSettings(threshold=0.01, num_resamples=20)
+    evaluated = evaluate_run(subject, marks_of_store(store, "test"), settings)
+    write_predictions(run / "predictions", prediction_columns(evaluated))
+    return ServeSettings(data=store.folder, database=folder / "marks.db", runs=(run,))
+
+
+@pytest.fixture(scope="module")
+def address(trained: ServeSettings) -> Iterator[str]:
+    with serving(trained) as url:
+        yield url
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page of somebody who is signed in; what the browser complains about is a fault."""
+    with signed_in(browser, address) as opened:
+        yield opened
+
+
+def press(page: Page, key: str) -> None:
+    """Press a key once the page listens."""
+    page.wait_for_load_state("load")
+    page.keyboard.press(key)
+
+
+def open_fact(page: Page, query: str = "") -> None:
+    page.goto(f"/facts/run?{query}")
+    page.locator("a.open").first.click()
+    page.wait_for_url("**/fact?**")
+
+
+def test_a_fact_is_found_opened_and_left_by_keyboard(page: Page) -> None:
+    page.goto("/facts")
+    press(page, "/")
+    page.keyboard.type("land1 town1")
+    press(page, "Enter")
+    expect(page.get_by_role("status")).to_contain_text("facts (")
+    press(page, "j")
+    press(page, "Enter")
+    page.wait_for_url("**/fact?**")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("north land1")
+    expect(page.locator(".seen").first).to_be_visible()
+    press(page, "v")
+    expect(page.get_by_label("what people read")).to_be_checked()
+    expect(page.locator(".seen")).to_have_count(0)
+    press(page, "j")
+    expect(page.locator(".evidence").first).to_be_focused()
+    press(page, "n")
+    expect(page.locator(".crumbs .number")).to_have_text("2 of 2")
+    press(page, "p")
+    expect(page.locator(".crumbs .number")).to_have_text("1 of 2")
+
+
+def test_another_mechanism_orders_the_sentences_anew(page: Page) -> None:
+    open_fact(page, "relation=capital&sort=sentences")
+    places = page.locator(".evidence .bars > div:first-child .place-by")
+    page.get_by_label("ranked by").select_option("attention")
+    expect(page.locator(".bars > .chosen dt").first).to_have_text("attention")
+    assert places.all_inner_texts() == ["1.", "2.", "3."]
+
+
+def test_a_point_of_the_curve_leads_to_its_facts_by_keyboard(page: Page) -> None:
+    page.goto("/facts/run/curve")
+    press(page, "ArrowRight")
+    press(page, "ArrowRight")
+    press(page, "Enter")
+    expect(page.locator("#found")).to_contain_text("facts at recall")
+    assert page.locator("table.facts a.open").count() > 0
+    page.locator("a.point").last.click()
+    expect(page.locator("a.point[aria-current]")).to_have_count(1)
+    expect(page.locator("a.point").last).to_have_attribute("aria-current", "true")
+
+
+def test_decisions_are_made_undone_listed_and_taken_away(page: Page) -> None:
+    open_fact(page, "relation=born")
+    page.get_by_label("Reason").fill("it is <b>told</b>")
+    page.get_by_label("Reason").blur()
+    press(page, "x")
+    expect(page.locator(".decide .badge")).to_have_text("rejected")
+    press(page, "a")
+    expect(page.locator(".decide .badge")).to_have_text("accepted")
+    press(page, "z")
+    expect(page.locator(".decide .badge")).to_have_text("rejected")
+    press(page, "a")
+    expect(page.locator(".decide .badge")).to_have_text("accepted")
+    page.reload()
+    expect(page.locator(".decide .reason")).to_have_text("it is <b>told</b>")
+    page.goto("/curate")
+    expect(page.get_by_role("link", name="1 accepted")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="accepted.jsonld").click()
+    collection = json.loads(Path(download.value.path()).read_text())
+    assert collection["total"] == 1
+    press(page, "z")
+    expect(page.locator(".decide .badge")).to_have_text("rejected")
+
+
+def test_own_sentences_are_marked_and_asked_about_by_keyboard(page: Page) -> None:
+    page.goto("/try")
+    sentences = page.get_by_role("textbox", name="Sentences")
+    sentences.fill("ada_1 was born in Port Town1.\nPort Town1 's ada_1 sings.")
+    press(page, "Control+Home")
+    press(page, "Control+Shift+ArrowRight")
+    press(page, "Alt+h")
+    expect(page.get_by_role("textbox", name="Head")).to_have_value("ada_1")
+    page.get_by_role("textbox", name="Tail").fill("Port Town1")
+    expect(page.locator(".preview mark.tail")).to_have_count(2)
+    page.get_by_role("button", name="Ask the model").press("Enter")
+    expect(page.locator("#answer .evidence").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#answer table").first).to_contain_text("born")
+    page.get_by_role("textbox", name="Tail").fill("Paris")
+    expect(page.locator(".preview .missing").first).to_contain_text("no tail is named here")
+    page.get_by_role("button", name="Ask the model").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("'Paris' is not named")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(make_toy_settings(tmp_path_factory.mktemp("hostile"))) as url:
+        yield url
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, hostile: str, width: int) -> None:
+    with signed_in(browser, hostile, width) as page:
+        page.goto("/facts/one?q=land%3C")
+        page.locator("a.open").first.click()
+        page.wait_for_url("**/fact?**")
+        fact = page.url
+        expect(page.get_by_role("heading", level=1)).to_contain_text("<i>land</i>")
+        expect(page.locator(".read").filter(has_text="<script>alert(1)</script>")).to_have_count(1)
+        press(page, "a")
+        expect(page.locator(".decide .badge")).to_have_text("accepted")
+        compared = fact.replace("/facts/one/fact?", "/compare?left=one&right=two&")
+        for address in (
+            "/facts/one?q=land%3C",
+            fact,
+            compared,
+            fact.replace("/facts/one/fact?", "/try?run=one&"),
+            "/curate",
+        ):
+            page.goto(address)
+            page.wait_for_load_state("load")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_stands_in_the_way_of_anybody(browser: Browser, hostile: str, scheme: str) -> None:
+    fact = "bag=0&relation=capital"
+    with signed_in(browser, hostile, scheme=scheme) as page:
+        for address in (
+            "/facts/one?min_probability=0.2",
+            f"/facts/one/fact?{fact}",
+            f"/compare?left=one&right=two&{fact}",
+            "/facts/one/curve?point=1",
+            "/try",
+            "/curate",
+        ):
+            page.goto(address)
+            page.evaluate(AXE)
+            found = page.evaluate("axe.run().then((result) => result.violations)")
+            serious = [each for each in found if each["impact"] in ("serious", "critical")]
+            assert not serious, f"{address}: {json.dumps(serious, indent=1)[:3000]}"

@@ -1,0 +1,65 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from command import sayso
+from sayso.annotate.forms import FORMS
+
+MARKS = [
+    {"head": "h", "tail": "t", "relation": "capital", "sentence": sentence, "label": label, "by": by}
+    for by, labels in (("Ada", ("rationale", "irrelevant")), ("Ben", ("rationale", "rationale")))
+    for sentence, label in zip(("one", "two"), labels, strict=True)
+]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marks")
+    (folder / "marks.jsonl").write_text("".join(json.dumps(mark) + "\n" for mark in MARKS))
+    result = sayso("annotations", "import", folder / "marks.jsonl", "--db", folder / "marks.db")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "4 marks by 2 people on 1 facts\n"
+    assert "next: sayso serve" in result.stderr
+    return folder / "marks.db"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "eraser"])
+def test_everybodys_marks_go_out_and_into_another_database_the_same(database: Path, tmp_path: Path, form: str) -> None:
+    out, again = tmp_path / f"out{FORMS[form].suffix}", tmp_path / "again.jsonl"
+    assert sayso("annotations", "export", out, "--db", database, "--form", form, "--each").returncode == 0
+    assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
+    assert sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--each").returncode == 0
+    lines = [json.loads(line) for line in again.read_text().splitlines()]
+    assert sorted(lines, key=str) == sorted(MARKS, key=str)
+
+
+def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path) -> None:
+    result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database)
+    assert result.stdout == "2 marks\n"
+    assert f"next: sayso evaluate RUN --data STORE --rationales {tmp_path / 'out.jsonl'}" in result.stderr
+    labels = [json.loads(line)["label"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert labels == ["rationale", "unsure"]
+
+
+def test_what_a_form_cannot_take_is_counted(database: Path, tmp_path: Path) -> None:
+    result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database, "--form", "tuples")
+    assert "2 marks have no place in the form tuples" in result.stderr
+
+
+def test_agreement_is_shown_to_people_and_machines(database: Path) -> None:
+    shown = sayso("annotations", "agreement", "--db", database)
+    assert shown.stdout.splitlines()[-1].split() == ["all", "relations", "1", "2", "0.50", "0.00", "0.00"]
+    figures = json.loads(sayso("annotations", "agreement", "--db", database, "--json").stdout)
+    assert figures["overall"]["percent"] == 0.5
+
+
+def test_nothing_to_export_and_a_missing_file_are_one_line(tmp_path: Path) -> None:
+    result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "none.db")
+    assert (result.returncode, "there is no such file" in result.stderr) == (2, True)
+    (tmp_path / "known.jsonl").write_text(json.dumps(MARKS[0]) + "\n")
+    assert (
+        sayso("annotations", "import", tmp_path / "known.jsonl", "--db", tmp_path / "a.db", "--known").returncode == 0
+    )
+    result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "a.db")
+    assert (result.returncode, "nobody has submitted" in result.stderr) == (2, True)

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from command import sayso
+from toy_workbench import make_store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("store")).folder
+
+
+def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: Path) -> None:
+    result = sayso("serve", "--data", store, "--db", tmp_path / "a.db", "--host", "0.0.0.0", "--port", 0)
+    assert result.returncode == 2
+    assert "say who may come with --annotator NAME" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--data", "nowhere"], "nowhere: not a store"),
+        (["--part", "dev"], "the store has no part 'dev'"),
+        (["--run", "nowhere"], "nowhere: there is no such run"),
+        (["--db", "/"], "/: this is a folder"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_line(store: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    result = sayso("serve", "--data", store, "--db", tmp_path / "a.db", "--port", 0, *options)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

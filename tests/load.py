@@ -1,0 +1,75 @@
+"""Many annotators at once, each of whom sends the next mark as soon as the last is saved."""
+
+import asyncio
+import re
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from sayso.annotate.store import open_existing
+
+LABELS = ("rationale", "irrelevant", "unsure")
+
+
+class Load(NamedTuple):
+    """How many seconds each mark took, and what each person has sent, by person, fact and place of the sentence."""
+
+    seconds: list[float]
+    sent: dict[tuple[str, int, str, int], str]
+
+
+async def put_load(url: str, num_people: int, num_marks: int) -> Load:
+    """Let so many people make so many marks together; return what was sent and how long it took."""
+    load = Load([], {})
+    async with asyncio.TaskGroup() as group:
+        for number in range(num_people):
+            group.create_task(_work(url, f"annotator {number}", num_marks // num_people, load))
+    return load
+
+
+async def _work(url: str, name: str, num_marks: int, load: Load) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=60, follow_redirects=True) as client:
+        token = _token(await client.get("/sign-in"))
+        client.headers["X-Form-Token"] = _token(await client.post("/sign-in", data={"name": name, "form_token": token}))
+        await client.put("/api/queue", json={"annotators_per_fact": 20, "order": "random"})
+        fact, num_sent = None, 0
+        while num_sent < num_marks:
+            fact = (await client.post("/api/annotate/next", json=fact)).json()["fact"]
+            shown = (await client.get("/api/annotate/fact", params=fact)).json()
+            for place in range(min(len(shown["sentences"]), num_marks - num_sent)):
+                label = LABELS[num_sent % 3]
+                load.seconds.append(await _mark(client, fact, place, label))
+                load.sent[name, fact["bag"], fact["relation"], place] = label
+                num_sent += 1
+
+
+async def _mark(client: httpx.AsyncClient, fact: dict[str, Any], place: int, label: str) -> float:
+    key = f"{fact['bag']} {place} {fact['relation']}"[:60].ljust(8)
+    began = time.perf_counter()
+    marks = [{"sentence": place, "label": label}]
+    answer = await client.post("/api/annotate/marks", json={**fact, "key": key, "marks": marks})
+    seconds = time.perf_counter() - began
+    answer.raise_for_status()
+    return seconds
+
+
+def _token(answer: httpx.Response) -> str:
+    found = re.search(r'name="form-token" content="(\w+)"', answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+def num_lost(database: Path, load: Load) -> int:
+    """Return how many of the marks that were sent are not in the database as they were sent."""
+    opened = open_existing(database)
+    with opened.reading() as connection:
+        rows = connection.execute(
+            "SELECT name, relation, value FROM entry JOIN annotator ON annotator.id = owner"
+            " JOIN fact ON fact.id = fact WHERE kind = 'mark'"
+        ).fetchall()
+    opened.close()
+    sent = Counter((name, relation, label) for (name, _, relation, _), label in load.sent.items())
+    return (sent - Counter(map(tuple, rows))).total()

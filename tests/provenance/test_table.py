@@ -1,0 +1,32 @@
+import csv
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from provenance.decided import PLAIN, TOLD, make_decided
+from sayso.provenance.table import csv_table
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_every_quote_is_a_row_with_its_fact() -> None:
+    told, plain = rows_of(csv_table([make_decided()]))
+    assert told["head_id"] == plain["head_id"] == "Q1030"
+    assert (told["prefix"], told["quote"], told["suffix"]) == TOLD[:3]
+    assert (told["document"], told["start"], told["stop"]) == ("nyt/7", "120", "155")
+    assert (plain["quote"], plain["document"], plain["start"]) == (PLAIN.exact, "", "")
+
+
+def test_a_fact_without_quotes_is_one_row() -> None:
+    (row,) = rows_of(csv_table([make_decided(quotes=())]))
+    assert row["quote"] == ""
+    assert row["relation"] == "/location/country/capital"
+
+
+@given(reason=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_any_reason_can_be_read_back(reason: str) -> None:
+    (row,) = rows_of(csv_table([make_decided(reason=reason, quotes=())]))
+    assert row["reason"] == reason

@@ -1,0 +1,80 @@
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sayso.annotate.forms import FORMS, read_any
+from sayso.records import Judgement
+from toy_workbench import Person
+
+FACT = {"bag": 1, "relation": "capital"}
+
+
+@pytest.fixture
+def dispute(ada: Person, ben: Person) -> tuple[Person, Person]:
+    for person, given in ((ada, "ri"), (ben, "rr")):
+        labels = [{"r": "rationale", "i": "irrelevant"}[letter] for letter in given]
+        person.mark(1, "capital", *labels, "irrelevant")
+        person.submit(1, "capital")
+    return ada, ben
+
+
+def test_agreement_is_measured_by_relation(dispute: tuple[Person, Person]) -> None:
+    figures = dispute[0].client.get("/api/agreement").json()
+    assert figures["overall"]["num_units"] == 3
+    assert figures["overall"]["percent"] == pytest.approx(2 / 3)
+    assert [each["relation"] for each in figures["relations"]] == ["capital"]
+
+
+def test_a_disputed_sentence_is_settled_and_undone(dispute: tuple[Person, Person]) -> None:
+    ada, ben = dispute
+    (fact,) = ada.client.get("/api/agreement/disagreements").json()
+    assert [each["settled"] for each in fact["sentences"]] == [""]
+    ben.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
+    (fact,) = ada.client.get("/api/agreement/disagreements").json()
+    assert [each["settled"] for each in fact["sentences"]] == ["irrelevant"]
+    assert ben.ask("POST", "/agreement/undo", key="undo it once") == {"fact": FACT}
+    assert ben.ask("POST", "/agreement/undo", key="undo it twice") == {"fact": None}
+
+
+def test_what_nobody_disputes_cannot_be_settled(dispute: tuple[Person, Person]) -> None:
+    dispute[0].ask("POST", "/agreement/settle", 409, **FACT, key="settle it", sentence=0, label="irrelevant")
+
+
+def test_the_settling_page_shows_disputed_sentences_only(dispute: tuple[Person, Person]) -> None:
+    ada, ben = dispute
+    ben.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="hard to tell")
+    page = ada.page("/agree/fact", **FACT)
+    assert page.count("<li data-place=") == 1
+    assert "hard to tell" in page
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("each", [False, True])
+def test_every_form_can_be_downloaded_and_read(
+    dispute: tuple[Person, Person], tmp_path: Path, form: str, each: bool
+) -> None:
+    ada, _ = dispute
+    ada.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
+    answer = ada.client.get("/api/annotations", params={"form": form, "each": each})
+    assert answer.headers["content-disposition"].startswith("attachment")
+    path = tmp_path / f"marks{FORMS[form].suffix}"
+    if form == "eraser":
+        zipfile.ZipFile(io.BytesIO(answer.content)).extractall(path)
+    else:
+        path.write_bytes(answer.content)
+    judgements = read_any(path)
+    assert all(isinstance(judgement, Judgement) for judgement in judgements)
+    if form != "tuples":
+        assert len(judgements) == (6 if each else 3)
+        assert {judgement.annotator for judgement in judgements} == ({"Ada", "Ben"} if each else {""})
+
+
+def test_the_settled_mark_is_what_goes_out(dispute: tuple[Person, Person]) -> None:
+    ada, _ = dispute
+    before = [json.loads(line)["label"] for line in ada.client.get("/api/annotations").text.splitlines()]
+    ada.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
+    after = [json.loads(line)["label"] for line in ada.client.get("/api/annotations").text.splitlines()]
+    assert (before, after) == (["rationale", "unsure", "irrelevant"], ["rationale", "irrelevant", "irrelevant"])

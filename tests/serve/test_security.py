@@ -1,0 +1,159 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from sayso.serve.render import FOLDER
+from sayso.serve.server import make_links
+from sayso.serve.settings import ServeSettings
+from toy_workbench import Person, open_client
+
+PAGES = ["/annotate", "/annotate/queue", "/annotate/guideline", "/annotate/pilot", "/agree", "/api", "/sign-in"]
+
+
+@pytest.mark.parametrize("address", [*PAGES, "/static/base.css", "/api/queue", "/nowhere", "/api/nowhere"])
+def test_every_answer_has_the_strict_policy(ada: Person, address: str) -> None:
+    headers = ada.client.get(address).headers
+    assert headers["content-security-policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    )
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
+    templates = list((FOLDER / "templates").rglob("*.html"))
+    assert templates
+    for path in templates:
+        text = path.read_text()
+        assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:", text), path
+        assert not re.search(r"\|\s*safe\b|autoescape false", text), path
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    files = [path for kind in ("html", "js", "css") for path in FOLDER.rglob(f"*.{kind}")]
+    assert files
+    for path in files:
+        assert not re.search(r"(?:src|href|url|import|fetch)\W{1,3}(?:https?:)?//", path.read_text()), path
+
+
+def test_a_form_without_the_token_of_its_page_is_refused(ada: Person) -> None:
+    for token in ("", "0" * 64):
+        answer = ada.client.post("/annotate/guideline", data={"text": "new", "form_token": token})
+        assert answer.status_code == 403
+    assert "new" not in ada.page("/annotate/guideline").split("<textarea")[0]
+
+
+def test_a_token_of_another_browser_is_refused(ada: Person, ben: Person) -> None:
+    answer = ada.client.put("/api/guideline", json={"text": "new"}, headers={"X-Form-Token": ben.token})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_request_from_another_site_is_refused_even_with_the_token(ada: Person, headers: dict[str, str]) -> None:
+    headers = {"X-Form-Token": ada.token, **headers}
+    assert ada.client.put("/api/guideline", json={"text": "new"}, headers=headers).status_code == 403
+
+
+def test_a_request_from_our_own_page_passes(ada: Person, settings: ServeSettings) -> None:
+    headers = {"X-Form-Token": ada.token, "Origin": settings.url, "Sec-Fetch-Site": "same-origin"}
+    assert ada.client.put("/api/guideline", json={"text": "new"}, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8017", "127.0.0.1.evil.example", ""])
+def test_a_strange_host_name_is_refused_on_this_machine(client: TestClient, host: str) -> None:
+    assert client.get("/api/queue", headers={"Host": host}).status_code == 421
+
+
+def test_a_request_that_is_too_large_is_refused_whatever_it_says_of_its_length(
+    ada: Person, settings: ServeSettings
+) -> None:
+    headers = {"X-Form-Token": ada.token, "Content-Type": "application/json"}
+    too_long = b'"' + b"x" * settings.max_body + b'"'
+    assert ada.client.put("/api/guideline", content=too_long, headers=headers).status_code == 413
+    in_pieces = (too_long[i : i + 100_000] for i in range(0, len(too_long), 100_000))
+    assert ada.client.put("/api/guideline", content=in_pieces, headers=headers).status_code == 413
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(client: TestClient) -> None:
+    cookie = client.get("/sign-in").headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+
+
+def test_a_path_does_not_leave_the_static_folder(client: TestClient) -> None:
+    for path in ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "annotate/../../app.py", "//etc/passwd"):
+        answer = client.get(f"/static/{path}")
+        assert answer.status_code == 404
+        assert "import" not in answer.text
+
+
+@pytest.fixture
+def remote(settings: ServeSettings) -> ServeSettings:
+    return replace(settings, host="192.0.2.7")
+
+
+def test_other_machines_see_nothing_without_a_link(remote: ServeSettings) -> None:
+    with open_client(remote) as client:
+        for address in ("/annotate", "/agree", "/facts", "/annotate/guideline"):
+            assert client.get(address, follow_redirects=False).headers["location"] == "/sign-in"
+        for address in ("/api/queue", "/api/annotations", "/api/openapi.json"):
+            assert client.get(address).status_code == 401
+        page = client.get("/sign-in")
+        assert "Open the link" in page.text
+        token = re.search(r'name="form-token" content="(\w*)"', page.text)[1]
+        assert client.post("/sign-in", data={"name": "Ada", "form_token": token}).status_code == 403
+
+
+def test_a_link_signs_in_and_its_token_does_not_stay_in_the_address(remote: ServeSettings) -> None:
+    with open_client(remote) as client:
+        database = client.app.state.workbench.database
+        ((name, link),) = make_links(database, remote, ["Ada"], is_renewed=False)
+        assert name == "Ada"
+        assert make_links(database, remote, ["Ada"], is_renewed=False) == []
+        assert client.get(f"{link}x").status_code == 403
+        answer = client.get(link)
+        assert answer.url.path == "/annotate"
+        assert "token" not in str(answer.url)
+        assert "Ada" in answer.text
+        ((_, renewed),) = make_links(database, remote, ["Ada"], is_renewed=True)
+        assert renewed != link
+        assert client.get(link).status_code == 403
+
+
+def test_a_session_outlives_a_restart(settings: ServeSettings) -> None:
+    with open_client(settings) as client:
+        ada = Person(client, "Ada")
+    with open_client(settings) as again:
+        again.cookies = client.cookies
+        headers = {"X-Form-Token": ada.token}
+        assert again.put("/api/guideline", json={"text": "new"}, headers=headers).status_code == 200
+
+
+def test_signing_out_ends_the_session(ada: Person) -> None:
+    cookies = dict(ada.client.cookies)
+    ada.post_form("/sign-out")
+    assert "Sign in" in ada.client.get("/annotate").text
+    ada.client.cookies.update(cookies)
+    assert "Sign in" in ada.client.get("/annotate").text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
+def test_loopback_is_local(host: str, tmp_path: Path) -> None:
+    assert ServeSettings(data=tmp_path, database=tmp_path / "a.db", host=host).is_local
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org", "localhost.evil.example"])
+def test_every_other_address_asks_for_tokens(host: str, tmp_path: Path) -> None:
+    assert not ServeSettings(data=tmp_path, database=tmp_path / "a.db", host=host).is_local

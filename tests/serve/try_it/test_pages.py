@@ -1,0 +1,62 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toy_explored import Client, make_toy_settings
+
+FORM = {"run": "one", "sentences": "Windhoek lies in Namibia.", "heads": "Namibia", "tails": "Windhoek"}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    # The runs have no weights: what is asked of the model ends in an error that a page must survive.
+    opened = Client(make_toy_settings(tmp_path_factory.mktemp("try")))
+    yield opened
+    opened.application.state.workbench.close()
+
+
+def test_the_form_is_there_without_a_model(client: Client) -> None:
+    page = client.get("/try").text
+    assert "Ask the model" in page
+    assert not any(worker.is_running for worker in client.application.state.workbench.workers.values())
+
+
+def test_the_sentences_of_a_bag_can_be_tried(client: Client) -> None:
+    page = client.get("/try", params={"run": "two", "bag": 0, "relation": "capital"}).text
+    bag = client.application.state.workbench.bag(0)
+    assert bag.sentences[0].head.name in page
+    assert "<option selected>two" in page
+    assert "<option selected>capital" in page
+    assert client.get("/try", params={"bag": 10**6}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "says"),
+    [
+        ({"heads": " "}, 422, "Name the head"),
+        ({"sentences": ""}, 422, "there is no sentence"),
+        ({"run": "three"}, 404, "There is no run"),
+        ({"run": "one"}, 503, "model"),
+    ],
+)
+def test_what_goes_wrong_is_said_above_the_form_that_was_sent(
+    client: Client, changes: dict[str, str], status: int, says: str
+) -> None:
+    page = client.post("/try", data=FORM | changes)
+    assert page.status_code == status
+    assert says in page.text
+    assert "Windhoek</textarea>" in page.text
+
+
+def test_the_interface_says_the_same_in_the_one_form(client: Client) -> None:
+    question = {"sentences": ["Windhoek lies in Namibia."], "heads": ["Namibia"], "tails": ["Windhoek"]}
+    assert client.post("/api/try/three", json=question).json()["error"]["status"] == 404
+    assert client.post("/api/try/one", json=question).json()["error"]["status"] == 503
+    assert client.post("/api/try/one", json=question | {"heads": []}).json()["error"]["status"] == 422
+
+
+def test_who_is_not_signed_in_is_sent_to_the_door(tmp_path: Path) -> None:
+    stranger = Client(make_toy_settings(tmp_path))
+    stranger.cookies.clear()
+    assert stranger.get("/try").url.path == "/sign-in"

@@ -1,0 +1,116 @@
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sayso.errors import UserError
+from sayso.serve.try_it.process import MAX_WAITING, Worker, WorkerError
+
+# Real processes that speak the worker's lines, each with one way to behave.
+PROGRAM = """
+import json, os, sys, time
+print(json.dumps({"ready": "yes"}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["do"] == "die":
+        print("out of memory", file=sys.stderr)
+        os._exit(3)
+    time.sleep(asked.get("wait", 0))
+    if asked["do"] == "hang":
+        time.sleep(60)
+    if asked["do"] == "refuse":
+        print(json.dumps({"error": "no such name"}), flush=True)
+    else:
+        print(json.dumps({"answer": {"pid": os.getpid(), "long": "x" * asked.get("size", 0)}}), flush=True)
+"""
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    started = Worker([sys.executable, "-c", PROGRAM], start_seconds=30, answer_seconds=1)
+    yield started
+    started.close()
+
+
+def test_it_starts_when_it_is_asked_and_goes_on(worker: Worker) -> None:
+    assert not worker.is_running
+    first = worker.ask({"do": "answer"})
+    assert worker.is_running
+    assert worker.ask({"do": "answer"})["pid"] == first["pid"]
+
+
+def test_an_answer_may_be_long(worker: Worker) -> None:
+    assert len(worker.ask({"do": "answer", "size": 3_000_000})["long"]) == 3_000_000
+
+
+def test_what_it_refuses_is_the_users_and_it_goes_on(worker: Worker) -> None:
+    pid = worker.ask({"do": "answer"})["pid"]
+    with pytest.raises(UserError, match="no such name"):
+        worker.ask({"do": "refuse"})
+    assert worker.ask({"do": "answer"})["pid"] == pid
+
+
+def test_one_that_dies_is_said_and_started_anew(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
+    pid = worker.ask({"do": "answer"})["pid"]
+    with pytest.raises(WorkerError, match="ended without an answer"):
+        worker.ask({"do": "die"})
+    assert "out of memory" in caplog.text
+    assert not worker.is_running
+    assert worker.ask({"do": "answer"})["pid"] != pid
+
+
+def test_one_that_ended_between_two_questions_is_started_anew(worker: Worker) -> None:
+    pid = worker.ask({"do": "answer"})["pid"]
+    assert worker._process
+    worker._process.kill()
+    worker._process.wait()
+    assert worker.ask({"do": "answer"})["pid"] != pid
+
+
+def test_one_that_takes_too_long_is_stopped(worker: Worker) -> None:
+    worker.ask({"do": "answer"})
+    process = worker._process
+    with pytest.raises(WorkerError, match="more than 1 seconds to answer and was stopped"):
+        worker.ask({"do": "hang"})
+    assert process
+    assert process.poll() is not None
+    assert worker.ask({"do": "answer"})
+
+
+def test_only_a_few_may_wait_at_a_time(worker: Worker) -> None:
+    worker.ask({"do": "answer"})
+    with ThreadPoolExecutor(MAX_WAITING + 3) as pool:
+        asked = [pool.submit(worker.ask, {"do": "answer", "wait": 0.3}) for _ in range(MAX_WAITING + 3)]
+    faults = [str(each.exception()) for each in asked if each.exception()]
+    assert len(faults) == 3
+    assert all("busy" in fault for fault in faults)
+
+
+def test_closing_while_it_answers_is_said(worker: Worker) -> None:
+    worker.ask({"do": "answer"})
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(worker.ask, {"do": "answer", "wait": 0.9})
+        time.sleep(0.2)
+        worker.close()
+    assert isinstance(asked.exception(), WorkerError)
+
+
+def test_a_program_that_cannot_load_says_why() -> None:
+    broken = Worker([sys.executable, "-c", """print('{"error": "no model here"}')"""])
+    with pytest.raises(WorkerError, match="no model here"):
+        broken.ask({})
+
+
+def test_the_process_ends_with_whoever_started_it(worker: Worker) -> None:
+    worker.ask({"do": "answer"})
+    process = worker._process
+    assert process
+    assert process.stdin
+    process.stdin.close()
+    for _ in range(100):
+        if process.poll() is not None:
+            break
+        time.sleep(0.05)
+    assert process.poll() == 0

@@ -1,0 +1,60 @@
+"""The worker with a model that was really trained; the only tests of the workbench that load torch, in a process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sayso.errors import UserError
+from sayso.serve.try_it.asked import Asked
+from sayso.serve.try_it.process import Worker, WorkerError
+from toy_run import make_run, make_store, toy_config
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    folder = tmp_path_factory.mktemp("try")
+    started = Worker.of_run(make_run(toy_config("type"), make_store(folder), folder / "run"))
+    yield started
+    started.close()
+
+
+def question(**more: object) -> dict[str, object]:
+    sentences = ["Port Town1 is the capital of North Land1.", "In North Land1, Port Town1 is where the king lives."]
+    values = {"sentences": sentences, "heads": ["North Land1"], "tails": ["Port Town1"], "threshold": 0.0}
+    return Asked.model_validate(values | more).model_dump()
+
+
+def test_relations_come_with_explanations(worker: Worker) -> None:
+    answer = worker.ask(question())
+    probabilities = [each["probability"] for each in answer["probabilities"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert {each["relation"] for each in answer["probabilities"]} == {"capital", "born"}
+    first = answer["explanations"][0]
+    assert first["relation"] == answer["probabilities"][0]["relation"]
+    assert len(first["evidence"]) == 2
+    assert first["evidence"][0]["seen"]
+
+
+def test_one_relation_can_be_asked_for(worker: Worker) -> None:
+    (only,) = worker.ask(question(relation="born"))["explanations"]
+    assert only["relation"] == "born"
+
+
+def test_a_type_that_is_given_is_what_the_model_sees(worker: Worker) -> None:
+    answer = worker.ask(question(heads=["the king"], head_type="/person", sentences=["the king of Port Town1"]))
+    assert answer["explanations"][0]["evidence"][0]["seen"][0] == "/person"
+
+
+def test_an_unknown_relation_and_a_missing_name_are_said(worker: Worker) -> None:
+    with pytest.raises(UserError, match="none of the model's 2"):
+        worker.ask(question(relation="unheard of"))
+    with pytest.raises(UserError, match="sentence 1: 'Paris' is not named"):
+        worker.ask(question(heads=["Paris"]))
+
+
+def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match="model"):
+        Worker.of_run(tmp_path).ask({})
