@@ -7,11 +7,19 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from sayso.evaluate.drawing import COLOURS, Series
+from sayso.reproduce.block import Figure, to_markdown
+from sayso.reproduce.document import FIGURES, document_of
+from sayso.reproduce.figure import figure_svg
+from sayso.reproduce.paper import AREAS, MECHANISMS
+from sayso.reproduce.variant import VARIANTS
+
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "results"
 PAGE = ROOT / "docs" / "results.md"
+FIGURE_FOLDER = ROOT / "docs" / "results"
 Row = dict[str, Any]
 
-ORDER = ["", "+F", "+FE", "+LD", "+F+LD"]
 # An independent plain implementation's full test AP x100 (one seed, 15 epochs): a floor, never tuned against.
 FLOOR = {
     "CNNs+ATT": 63.6,
@@ -32,25 +40,6 @@ FLOOR = {
     "DirectSup+F+E": 70.3,
     "DirectSup+FE+E": 70.7,
     "DirectSup+F+LD+E": 71.6,
-}
-PAPER = {
-    "CNNs+ATT": 25.1,
-    "DirectSup": 26.4,
-    "DirectSup+E": 28.1,
-    "CNNs+ATT+F": 26.1,
-    "CNNs+ATT+F+E": 31.5,
-    "DirectSup+F": 26.9,
-    "DirectSup+F+E": 33.3,
-    "CNNs+ATT+FE": 27.4,
-    "CNNs+ATT+FE+E": 33.1,
-    "DirectSup+FE": 27.6,
-    "DirectSup+FE+E": 33.4,
-    "CNNs+ATT+LD": 27.1,
-    "CNNs+ATT+LD+E": 33.6,
-    "CNNs+ATT+F+LD": 27.7,
-    "CNNs+ATT+F+LD+E": 33.9,
-    "DirectSup+F+LD": 27.8,
-    "DirectSup+F+LD+E": 34.1,
 }
 
 
@@ -75,14 +64,8 @@ def by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
 
 
 def variants_in_order(names: Iterable[str]) -> list[str]:
-    """Return the variants as the paper lists them: without +E first, CNNs+ATT before DirectSup."""
-
-    def rank(name: str) -> tuple[bool, bool, int]:
-        base = name.removesuffix("+E") if name.endswith("+E") and not name.endswith("+FE") else name
-        rest = base.removeprefix("CNNs+ATT").removeprefix("DirectSup")
-        return base != name, base.startswith("DirectSup"), ORDER.index(rest) if rest in ORDER else len(ORDER)
-
-    return sorted(names, key=rank)
+    """Return the variants as the paper lists them, without +E first."""
+    return sorted(names, key=VARIANTS.index)
 
 
 def variant_table(rows: list[Row]) -> list[str]:
@@ -97,7 +80,7 @@ def variant_table(rows: list[Row]) -> list[str]:
         lines.append(
             f"| {name} | {len(runs)} | {spread(row['test']['average_precision'] for row in runs)}"
             f" | {FLOOR.get(name, '–')} | {spread(row['test']['area_up_to_recall_0_4'] for row in runs)}"
-            f" | {PAPER.get(name, '–')} | {spread(row['test']['precision_at_100'] for row in runs)}"
+            f" | {AREAS[name] or '–'} | {spread(row['test']['precision_at_100'] for row in runs)}"
             f" | {spread(row['validation']['average_precision'] for row in runs)} |"
         )
     return lines
@@ -151,9 +134,6 @@ def direct_table(rows: list[Row]) -> list[str]:
     return lines
 
 
-MECHANISMS = {"leave_one_out": "loo", "saliency": "S", "gradient_x_input": "GI", "attention": "α"}
-
-
 def tau_cell(runs: list[Row], marks: str, mechanism: str, band: str) -> str:
     """Return the mean ± standard deviation of pooled τ over the seeds that have tuples there."""
     found = [row["tau"][marks][mechanism][band]["pooled"] for row in runs]
@@ -184,14 +164,57 @@ def tau_table(rows: list[Row]) -> list[str]:
     return lines[:-1]
 
 
+def shortcut_table(rows: list[Row]) -> list[str]:
+    """Return test AP and τ on H of each variant at each strength of the shortcut; the figure shows the same."""
+    (marks,) = rows[0]["tau"]
+    columns = ["test AP", "test AUC@0.4", *(f"τ of {short} on H" for short in MECHANISMS.values())]
+    lines = [f"| shortcut | variant | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
+    for (strength, name), runs in by(rows, lambda row: (row["strength"], row["variant"])).items():
+        cells = [spread(row["test"][kind] for row in runs) for kind in ("average_precision", "area_up_to_recall_0_4")]
+        cells += [tau_cell(runs, marks, mechanism, "H") for mechanism in MECHANISMS]
+        lines.append(f"| {strength:g} | {name} | {' | '.join(cells)} |")
+    figures = [f"![{title}](results/{file})" for file, (title, _) in shortcut_charts(rows).items()]
+    return [*lines, "", *figures]
+
+
+def shortcut_charts(rows: list[Row]) -> dict[str, tuple[str, str]]:
+    """Return the title and the SVG text of each figure over the strength of the shortcut, by file."""
+    (marks,) = rows[0]["tau"]
+
+    def chart(title: str, value: Callable[[Row], float | None], y_low: float) -> tuple[str, str]:
+        lines = []
+        for place, (name, runs) in enumerate(by(rows, lambda row: row["variant"]).items()):
+            means = {
+                strength: statistics.mean(known)
+                for strength, each in by(runs, lambda row: row["strength"]).items()
+                if (known := [found for row in each if (found := value(row)) is not None])
+            }
+            lines.append(Series(name, list(means), list(means.values()), COLOURS[place]))
+        return title, figure_svg(lines, "strength of the name shortcut", title, title, is_alone=True, y_low=y_low)
+
+    found = {"shortcut-average-precision.svg": chart("test AP", lambda row: row["test"]["average_precision"], 0.0)}
+    for mechanism, short in MECHANISMS.items():
+        found[f"shortcut-tau-{mechanism}.svg"] = chart(
+            f"τ of {short} on H", lambda row, name=mechanism: row["tau"][marks][name]["H"]["pooled"], -1.0
+        )
+    return found
+
+
 def section(path: Path) -> list[str]:
     """Return the part of the page for one file of results, as its first line asks."""
-    head, *rows = read_rows(path)
+    head, *every = read_rows(path)
+    rows = [row for row in every if "diverged" not in row]
     lines = [f"## {head['title']}", "", *head["text"], ""]
-    tables = {"variants": variant_table, "validation": validation_table, "direct": direct_table, "tau": tau_table}
+    tables = {
+        "variants": variant_table,
+        "validation": validation_table,
+        "direct": direct_table,
+        "tau": tau_table,
+        "shortcut": shortcut_table,
+    }
     lines += tables[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
-    scale = "" if head["table"] == "tau" else ", x100"
+    scale = {"tau": "", "shortcut": ", AP and AUC x100"}.get(head["table"], ", x100")
     devices = ", ".join(sorted({row["device"] for row in rows}))
     lines += [
         "",
@@ -201,19 +224,52 @@ def section(path: Path) -> list[str]:
         f"From `results/{path.name}`; mean ± standard deviation over seeds{scale}.",
         "",
     ]
+    lines += [
+        f"- Diverged and in no mean: {row['variant']}, seed {row['seed']}, {row['data']}: {row['diverged']}."
+        for row in every
+        if "diverged" in row
+    ]
     if head["table"] == "variants" and head.get("has_floor"):
         lines += [*floor_lines(rows), ""]
     return lines
 
 
-def page() -> str:
-    """Return the whole page."""
+def reproduction(path: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the part of the page for one reproduction, with the notes beside it if there are any, and its figures."""
+    files = {name: f"results/{path.stem}-{name}.svg" for name in FIGURES}
+    blocks = document_of(json.loads(path.read_text()), files, is_alone=True)
+    notes = path.with_suffix(".md")
+    text = to_markdown(blocks, top=2) + (f"\n{notes.read_text()}" if notes.exists() else "")
+    figures = {Path(block.file).name: block.svg + "\n" for block in blocks if isinstance(block, Figure)}
+    return text.splitlines(), figures
+
+
+def page(results: Path = RESULTS) -> str:
+    """Return the whole page: reproductions of the paper first, then what led to them."""
     lines = ["# Results", "", "Made from the committed files in `results/` by `make docs`; nothing here is typed.", ""]
-    for path in sorted((ROOT / "results").glob("*.jsonl")):
+    for path in sorted(results.glob("*.json")):
+        lines += [*reproduction(path)[0], ""]
+    for path in sorted(results.glob("*.jsonl")):
         lines += section(path)
     return "\n".join(lines)
 
 
+def drawings(results: Path = RESULTS) -> dict[str, str]:
+    """Return the text of every figure of the page, by file."""
+    found = {}
+    for path in sorted(results.glob("*.json")):
+        found |= reproduction(path)[1]
+    for path in sorted(results.glob("*.jsonl")):
+        head, *rows = read_rows(path)
+        if head["table"] == "shortcut":
+            finished = [row for row in rows if "diverged" not in row]
+            found |= {file: svg + "\n" for file, (_, svg) in shortcut_charts(finished).items()}
+    return found
+
+
 if __name__ == "__main__":
     PAGE.write_text(page())
+    FIGURE_FOLDER.mkdir(exist_ok=True)
+    for file, svg in drawings().items():
+        (FIGURE_FOLDER / file).write_text(svg)
     print(f"wrote {PAGE}")

@@ -1,15 +1,74 @@
 """The page of results says what the committed runs say."""
 
 import importlib.util
+import json
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
+from reproduce.toy_store import make_store
+from sayso.bags.store import Store
+from sayso.reproduce.plan import Wish, make_plan
+from sayso.reproduce.summary import summarise
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_page_is_made_from_the_committed_runs() -> None:
-    spec = importlib.util.spec_from_file_location("make_results", ROOT / "docs" / "make_results.py")
+def load(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     assert spec
     assert spec.loader
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    return load("docs/make_results.py")
+
+
+def test_the_page_is_made_from_the_committed_runs(maker: ModuleType) -> None:
     assert (ROOT / "docs" / "results.md").read_text() == maker.page(), "run `make docs`"
+    for file, text in maker.drawings().items():
+        assert (ROOT / "docs" / "results" / file).read_text() == text, "run `make docs`"
+
+
+def test_a_reproduction_becomes_tables_figures_claims_and_notes(maker: ModuleType, tmp_path: Path) -> None:
+    store, wish = Store(make_store(tmp_path)), Wish(has_grid=False)
+    summary = summarise("the toy corpus", store, make_plan(store, wish), wish, make_outcomes())
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "toy.json").write_text(json.dumps(summary))
+    (tmp_path / "results" / "toy.md").write_text("### Why\n\nBecause it is a toy.\n")
+    page, drawn = maker.page(tmp_path / "results"), maker.drawings(tmp_path / "results")
+    assert "## The paper's tables, figures and claims on the toy corpus" in page
+    assert "Because it is a toy." in page
+    for file, text in drawn.items():
+        assert f"](results/{file})" in page
+        ElementTree.fromstring(text)
+    assert set(drawn) == {"toy-figure-1.svg", "toy-figure-2.svg"}
+
+
+def test_the_shortcut_becomes_a_table_and_a_figure_for_each_measure(maker: ModuleType, tmp_path: Path) -> None:
+    rows = load("experiments/rows.py")
+    lines = [
+        rows.row_of(make_outcome(variant, seed, precision=0.5 + strength / 10), "toy") | {"strength": strength}
+        for strength in (0.0, 1.0)
+        for variant in ("CNNs+ATT", "CNNs+ATT+F")
+        for seed in (1, 2)
+    ]
+    lines.append(rows.row_of(diverged(make_outcome("CNNs+ATT", 3)), "toy") | {"strength": 0.0})
+    rows.write_rows(tmp_path / "1.jsonl", {"title": "The shortcut", "table": "shortcut", "text": []}, lines)
+    page, drawn = maker.page(tmp_path), maker.drawings(tmp_path)
+    assert len([line for line in page.splitlines() if line.startswith(("| 0 | CNNs", "| 1 | CNNs"))]) == 4
+    assert "- Diverged and in no mean: CNNs+ATT, seed 3, toy: epoch 1, batch 3: the loss is nan." in page
+    assert set(drawn) == {
+        "shortcut-average-precision.svg",
+        *(f"shortcut-tau-{name}.svg" for name in ("leave_one_out", "saliency", "gradient_x_input", "attention")),
+    }
+    for file, text in drawn.items():
+        assert f"](results/{file})" in page
+        assert len(ElementTree.fromstring(text).findall(".//{*}polyline")) == 2

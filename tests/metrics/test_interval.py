@@ -99,3 +99,8 @@ def test_the_p_value_does_not_depend_on_which_model_is_first() -> None:
 def test_nothing_to_compare_gives_no_difference() -> None:
     assert paired_difference(0, lambda w: 0.0, lambda w: 0.0).value is None
     assert paired_difference(3, lambda w: np.nan, lambda w: 0.0).p_value is None
+
+
+def test_without_resamples_there_is_no_interval_but_a_value() -> None:
+    assert bootstrap(5, lambda weight_U: np.array([1.0, 2.0]), num_resamples=0).shape == (0, 2)
+    assert mean_over_units([1.0, 3.0], np.array([0, 1]), num_resamples=0) == Estimate(2.0, None)

@@ -9,14 +9,17 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7
 
 _WIDTH, _HEIGHT = 360, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 10, 10, 36
+_SIGNED_TICKS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
 class Series(NamedTuple):
-    """A line of a chart."""
+    """A line of a chart; without a colour of its own it has that of its place."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
+    ink: str = ""
+    dashes: str = ""
 
 
 class Bar(NamedTuple):
@@ -40,24 +43,28 @@ def legend(names: Sequence[str]) -> str:
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
-def line_chart(series: Sequence[Series], x_name: str, y_name: str, about: str, diagonal: bool = False) -> str:
-    """Return lines over the unit square, as steps where `diagonal` is not drawn and with points where it is."""
-    parts = [_frame(x_name, y_name, (0.0, 1.0), [tick / 5 for tick in range(6)])]
+def line_chart(
+    series: Sequence[Series], x_name: str, y_name: str, about: str, diagonal: bool = False, y_low: float = 0.0
+) -> str:
+    """Return lines over 0 to 1, from `y_low` (0 or −1) up to 1; where `diagonal` is drawn they have points too."""
+    parts = [_frame(x_name, y_name, (y_low, 1.0), [tick / 5 for tick in range(6)] if y_low == 0 else _SIGNED_TICKS)]
     if diagonal:
         parts.append(f'<line class="grid" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}" stroke-dasharray="4 4"/>')
     for place, line in enumerate(series):
-        points = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in zip(line.x, line.y, strict=True))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour(place)}" stroke-width="2"/>')
+        heights = [(y - y_low) / (1.0 - y_low) for y in line.y]
+        points = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in zip(line.x, heights, strict=True))
+        ink, dashes = line.ink or colour(place), f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{ink}" stroke-width="2"{dashes}/>')
         if diagonal:
-            dots = zip(line.x, line.y, strict=True)
-            parts += [f'<circle cx="{_x(x):.1f}" cy="{_y(y):.1f}" r="3" fill="{colour(place)}"/>' for x, y in dots]
+            dots = zip(line.x, heights, strict=True)
+            parts += [f'<circle cx="{_x(x):.1f}" cy="{_y(y):.1f}" r="3" fill="{ink}"/>' for x, y in dots]
     return _svg(parts, about)
 
 
 def bar_chart(bars: Sequence[Bar], names: Sequence[str], y_name: str, about: str) -> str:
     """Return bars from −1 to 1 in groups, one bar for each of the names in each, with intervals."""
     groups = list(dict.fromkeys(bar.group for bar in bars))
-    parts = [_frame("", y_name, (-1.0, 1.0), [-1.0, -0.5, 0.0, 0.5, 1.0], with_x=False)]
+    parts = [_frame("", y_name, (-1.0, 1.0), _SIGNED_TICKS, with_x=False)]
     room = (_WIDTH - _LEFT - _RIGHT) / max(len(groups), 1)
     width = room * 0.8 / max(len(names), 1)
     for place, group in enumerate(groups):
@@ -95,7 +102,7 @@ def _frame(x_name: str, y_name: str, y_range: tuple[float, float], ticks: Sequen
         kind = "axis" if tick == 0 else "grid"
         parts.append(f'<line class="{kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
-        if with_x:
+        if with_x and tick >= 0:
             parts.append(f'<text x="{_x(tick):.1f}" y="{_HEIGHT - _BOTTOM + 14}" text-anchor="middle">{tick:g}</text>')
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
     parts.append(

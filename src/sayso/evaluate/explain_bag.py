@@ -70,7 +70,7 @@ def explanation_of(
         threshold=threshold,
         is_label=None if bag.labels is None else relation in bag.labels,
         evidence=_evidence(model, bag, explained, words, fact),
-        verdict=_verdict(explained, fact),
+        verdict=verdict_of(explained, fact),
         ranked_by=ranked_by(list(explained.scores)),
         variant=model.variant,
     )
@@ -111,7 +111,8 @@ def _evidence(
     return tuple(sorted(found, key=lambda each: each.rank))
 
 
-def _verdict(explained: ExplainedFacts, fact: int) -> Verdict:
+def verdict_of(explained: ExplainedFacts, fact: int) -> Verdict:
+    """Return what carries one of the explained facts."""
     sufficient = explained.sufficient
     return Verdict(
         kind=sufficient.verdicts[fact],

@@ -42,15 +42,16 @@ class Marks:
         return np.array([self.by_sentence.get(pair, NEITHER) for pair in pairs], np.int8)
 
 
-def marks_of_store(store: Store, part: str) -> Marks:
-    """Return the marks that the store was prepared with; they are on test sentences."""
+def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Marks:
+    """Return the marks that the store was prepared with, everybody's or one annotator's; they are on test sentences."""
     if part != "test" or "judgements" not in store.manifest:
         return Marks(
             by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
         )
-    columns = store.judgements
+    columns = [store.judgements[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
+    rows = [row for row in zip(*columns, strict=True) if annotator in (None, row[3])]
     return Marks(
-        by_sentence=_settle(*(columns[name].to_pylist() for name in ("sentence", "relation", "label"))),
+        by_sentence=_settle([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
         report=dict(store.manifest["judgements"]),
     )
 

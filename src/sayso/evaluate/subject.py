@@ -55,8 +55,13 @@ class Subject:
     @cached_property
     def fingerprint(self) -> str:
         """What identifies the model: its weights."""
-        with (find_model(self.folder) / WEIGHTS).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        return model_fingerprint(self.folder)
+
+
+def model_fingerprint(folder: Path) -> str:
+    """Return what identifies the model of a run's or a model's folder: its weights."""
+    with (find_model(folder) / WEIGHTS).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def read_word(lexicon: Lexicon, token: int) -> str:

@@ -61,12 +61,13 @@ def bootstrap(
 ) -> NDArray[np.float64]:
     """Return the statistic of every resample, one row each.
 
-    With fewer than two units there is nothing to resample, and every row is not a number.
+    With fewer than two units there is nothing to resample, and every row is not a number. Without resamples there are
+    no rows, of the width that they would have.
 
     >>> bool(bootstrap(3, lambda weight_U: weight_U.sum()).std() == 0)
     True
     """
-    if num_units < 2:
+    if num_units < 2 or not num_resamples:
         whole = np.asarray(statistic(np.ones(num_units, dtype=np.int64)))
         return np.full((num_resamples, *whole.shape), np.nan)
     return np.array([statistic(weight) for weight in resampled_weights(num_units, num_resamples, seed)], np.float64)

@@ -1,0 +1,78 @@
+"""Outcomes of a reproduction as JSON lines for results/, one line a run, below a line that says what they show.
+
+python experiments/rows.py reproduction --title "What it shows" --table variants --text "A sentence." > results/9-it.jsonl
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sayso.reproduce.outcome import Outcome, read_outcome
+from sayso.reproduce.sample import TAU, Measure, Sample
+
+Row = dict[str, Any]
+
+
+def row_of(outcome: Outcome, data: str, changes: Sequence[str] = ()) -> Row:
+    """Return what results/ keeps of a run."""
+    found = {
+        "data": data,
+        "data_fingerprint": outcome.data_fingerprint,
+        "variant": outcome.variant,
+        "seed": outcome.seed,
+        "changes": list(changes),
+        "validation": outcome.validation,
+        "epochs": outcome.epochs,
+        "best_epoch": outcome.best_epoch,
+        "seconds": outcome.seconds,
+        "device": outcome.device,
+        "sayso": outcome.sayso,
+    }
+    if not outcome.is_finished:
+        found["diverged"] = outcome.why
+    if outcome.test:
+        found |= {"test": outcome.test, "tau": taus_of(outcome)}
+    return found | ({"weights": outcome.weights} if outcome.weights else {})
+
+
+def taus_of(outcome: Outcome) -> dict[str, dict[str, dict[str, Row]]]:
+    """Return pooled tau and the number of tuples by marks, mechanism and band; None where there is no tuple."""
+    sample = Sample([outcome])
+    found: dict[str, dict[str, dict[str, Row]]] = {}
+    for marks, orders in outcome.orders.items():
+        for mechanism in orders.net:
+            for band in ("H", "L", "all"):
+                measure = Measure(TAU, marks, mechanism, band)
+                is_in = sample.holds(outcome.variant, outcome.seed, measure)
+                tuples = sum(num for num, inside in zip(orders.tuples_F, is_in, strict=True) if inside)
+                point = sample.value(outcome.variant, outcome.seed, measure).point if tuples else None
+                found.setdefault(marks, {}).setdefault(mechanism, {})[band] = {"pooled": point, "num_tuples": tuples}
+    return found
+
+
+def write_rows(path: Path, head: Row, rows: Sequence[Row]) -> None:
+    """Write the line that says what the others show, then the others."""
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (head, *rows)))
+
+
+def main() -> None:
+    """Print the lines of one or several reproductions."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="what `sayso reproduce --out` wrote")
+    parser.add_argument("--title", required=True)
+    parser.add_argument("--table", required=True, choices=["variants", "validation", "direct", "tau"])
+    parser.add_argument("--text", action="append", default=[])
+    arguments = parser.parse_args()
+    print(json.dumps({name: getattr(arguments, name) for name in ("title", "table", "text")}, ensure_ascii=False))
+    for folder in arguments.folders:
+        summary = json.loads((folder / "reproduction.json").read_text())
+        for path in sorted((folder / "outcomes").glob("*.json")):
+            outcome = read_outcome(path)
+            if not outcome.label:
+                print(json.dumps(row_of(outcome, summary["name"], summary["changes"]), ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""`sayso reproduce`: a store to the paper's tables, figures and claims."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.overview import shown_overview
+from sayso.cli.train import Device
+
+if TYPE_CHECKING:
+    from sayso.reproduce.block import Table
+    from sayso.reproduce.run import Reproduced, Request
+
+
+def reproduce(
+    data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`, with a test part.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the reproduction; the same again goes on.")],
+    name: Annotated[str, typer.Option(help="What tables call the data; else the store's folder.")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant, with seeds 13, 14, …")] = 3,
+    variants: Annotated[
+        str, typer.Option(metavar="NAME,…", help="Variants, such as CNNs+ATT,CNNs+ATT+F+E; else all 18.")
+    ] = "",
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of every run; may be repeated.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A look in half an hour: one seed, 10 epochs, no grid.")
+    ] = False,
+    grid: Annotated[bool, typer.Option(help="Try the paper's values of λ on validation.")] = True,
+    jobs: Annotated[int, typer.Option(min=0, help="Runs side by side; 0: one a core, at most 16 on a GPU.")] = 0,
+    resamples: Annotated[int, typer.Option(min=2, help="Resamples of the test pairs, for intervals.")] = 1_000,
+    keep_models: Annotated[bool, typer.Option(help="Keep every run's model in DIR/runs.")] = True,
+    device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the store and say what would run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Train all variants of the paper and make its tables, figures and claims, with the paper's figures beside ours.
+
+    Every run that is done has a file in DIR/outcomes, and every run in progress its state: a reproduction that was
+    killed goes on with the same command and ends with the same tables. `docs/reproduce.md` says how to do it on FB-NYT.
+
+    Example: `sayso reproduce --data stores/nyt --out reproduction --seeds 3 --name "FB-NYT"`
+    """
+    from sayso.reproduce.plan import Wish
+    from sayso.reproduce.run import Request
+    from sayso.reproduce.variant import variants_named
+
+    wish = Wish(
+        variants=variants_named(word.strip() for word in variants.split(",") if word.strip()),
+        num_seeds=1 if quick else seeds,
+        changes=tuple(changes or ()),
+        is_quick=quick,
+        has_grid=grid and not quick,
+    )
+    request = Request(
+        store=data,
+        out=out,
+        name=name or data.resolve().name,
+        wish=wish,
+        device=device.value,
+        num_workers=jobs,
+        num_resamples=resamples,
+        keeps_models=keep_models,
+    )
+    if dry_run:
+        _say_plan(request, as_json)
+        return
+    _report(_run(request), as_json)
+
+
+def _run(request: "Request") -> "Reproduced":
+    from sayso.reproduce.run import reproduce
+
+    try:
+        with shown_overview() as overview:
+            return reproduce(request, overview.begin, overview.hear)
+    except KeyboardInterrupt:
+        remark(f"sayso: interrupted; all that is done is in {request.out}: the same command goes on")
+        raise typer.Exit(130) from None
+
+
+def _say_plan(request: "Request", as_json: bool) -> None:
+    from sayso.bags.store import Store
+    from sayso.reproduce.run import look
+    from sayso.reproduce.survey import survey_store
+
+    standing, lines = look(request), survey_store(Store(request.store))
+    done = {job.key for job in standing.done}
+    rows = [(job.key, job.variant, job.config.seed, job.label) for job in standing.plan.jobs]
+    if as_json:
+        runs = [
+            {"run": key, "variant": variant, "seed": seed, "label": label, "is_done": key in done}
+            for key, variant, seed, label in rows
+        ]
+        print_json({"store": lines, "left_out": standing.plan.left_out, "runs": runs})
+        return
+    for line in lines:
+        print(line)
+    for variant, reason in standing.plan.left_out.items():
+        print(f"left out: {variant}: {reason}")
+    table = [[key, variant, str(seed), "done" if key in done else "to do"] for key, variant, seed, _ in rows]
+    print_table(f"{len(rows)} runs, {standing.num_workers} side by side", ["run", "variant", "seed", ""], table, 4)
+    remark("nothing was run; next: the same command without --dry-run")
+
+
+def _report(result: "Reproduced", as_json: bool) -> None:
+    from sayso.reproduce.claim_table import claim_tables
+    from sayso.reproduce.document import remarks
+    from sayso.reproduce.tables import extraction_table
+
+    for line in remarks(result.summary):
+        remark(line)
+    if as_json:
+        print_json(result.summary)
+    else:
+        _print(extraction_table(result.summary))
+        _print(claim_tables(result.summary)[0])
+    page, document, *_ = result.files
+    say_next(f"{page}, {document} and figures", f"open {page} in a browser")
+
+
+def _print(table: "Table") -> None:
+    rows: list[list[Any]] = [
+        [f"{cell.text} ({cell.small})" if cell.small else cell.text for cell in row] for row in table.rows
+    ]
+    print_table(table.title, table.columns, rows, num_text=len(table.columns))

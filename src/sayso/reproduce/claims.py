@@ -1,0 +1,215 @@
+"""The paper's claims, each as contrasts between variants in one or several readings, and the verdict on each."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sayso.reproduce.contrast import LEVEL, Contrast, Estimated, Term, estimate
+from sayso.reproduce.paper import AREAS, MECHANISMS, tau_of
+from sayso.reproduce.sample import AREA, PRECISION, TAU, Measure, Sample
+from sayso.reproduce.variant import ENTITIES, NINE
+from sayso.reproduce.verdict import UNDECIDED, Sense, is_as_claimed, verdict
+
+Pair = tuple[str, str]
+
+F_STEPS: tuple[Pair, ...] = (("CNNs+ATT", "CNNs+ATT+F"), ("DirectSup", "DirectSup+F"), ("CNNs+ATT+LD", "CNNs+ATT+F+LD"))
+FE_STEPS: tuple[Pair, ...] = (("CNNs+ATT", "CNNs+ATT+FE"), ("DirectSup", "DirectSup+FE"))
+FE_OVER_F: tuple[Pair, ...] = (("CNNs+ATT+F", "CNNs+ATT+FE"), ("DirectSup+F", "DirectSup+FE"))
+LD_STEPS: tuple[Pair, ...] = (
+    ("CNNs+ATT", "CNNs+ATT+LD"),
+    ("CNNs+ATT+F", "CNNs+ATT+F+LD"),
+    ("DirectSup+F", "DirectSup+F+LD"),
+)
+"""Variants of the paper's nine that differ in one thing alone: without it, with it."""
+
+AREA_NAMES = {AREA: "AUC@0.4", PRECISION: "average precision"}
+MARGINS = {AREA: 0.01, PRECISION: 0.025}
+"""Gains that differ by no more are alike: 2.5 % of the most that each figure can be."""
+
+
+class Reading(NamedTuple):
+    """One way to measure a claim: what it is measured by, and its contrasts; above 0 is what the claim says.
+
+    `in_paper` are the contrasts to take of the paper's own figures, where they are not the same.
+    """
+
+    name: str
+    contrasts: list[Contrast]
+    margin: float = 0.0
+    in_paper: list[Contrast] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A claim by one reading: the mean of its contrasts, each of them, and what the paper's own table says.
+
+    `paper` counts the contrasts of the paper's own figures that are as claimed, and those that it has figures for.
+    """
+
+    claim: str
+    reading: str
+    verdict: str
+    sense: Sense
+    mean: Estimated | None
+    singles: list[Estimated]
+    num_as_claimed: int
+    num_missing: int
+    paper: tuple[int, int]
+
+
+def judge_claims(sample: Sample, mark_sets: Sequence[str]) -> list[Judged]:
+    """Return every claim by every reading for which the sample has runs, in the paper's order."""
+    return [
+        judged
+        for claim, sense, readings in _claims(sample, mark_sets)
+        for reading in readings
+        if (judged := _judge(sample, claim, sense, reading)) is not None
+    ]
+
+
+def _judge(sample: Sample, claim: str, sense: Sense, reading: Reading) -> Judged | None:
+    level = 1 - (1 - LEVEL) / max(1, len(reading.contrasts))
+    tried = [(each, estimate(sample, [each], each.name, level)) for each in reading.contrasts]
+    known = [(contrast, found) for contrast, found in tried if found is not None]
+    if not known:
+        return None
+    singles = [found for _, found in known]
+    mean = estimate(sample, [contrast for contrast, _ in known], claim)
+    as_claimed = [is_as_claimed(sense, found.value, reading.margin) for found in singles]
+    return Judged(
+        claim=claim,
+        reading=reading.name,
+        verdict=UNDECIDED if mean is None else verdict(sense, mean, singles, reading.margin),
+        sense=sense,
+        mean=mean,
+        singles=singles,
+        num_as_claimed=sum(as_claimed),
+        num_missing=len(tried) - len(known),
+        paper=_in_paper(sense, reading),
+    )
+
+
+def _claims(sample: Sample, mark_sets: Sequence[str]) -> Iterator[tuple[str, Sense, list[Reading]]]:
+    yield "F raises AUC", "raises", _by_area(lambda kind: _steps(F_STEPS, Measure(kind)))
+    yield "FE raises AUC more than F", "raises", _by_area(lambda kind: _steps(FE_OVER_F, Measure(kind)))
+    yield "+E raises AUC everywhere", "raises", _by_area(_entities)
+    yield "LD raises AUC", "raises", _by_area(lambda kind: _steps(LD_STEPS, Measure(kind)))
+    yield "Gains of F are alike with and without +E", "alike", _by_area(lambda kind: _gains(F_STEPS, kind))
+    yield "Gains of LD are alike with and without +E", "alike", _by_area(lambda kind: _gains(LD_STEPS, kind))
+    yield "F raises τ on H for every mechanism", "raises", _by_marks(mark_sets, F_STEPS, tuple(MECHANISMS))
+    yield "FE lowers τ on H", "raises", _by_marks(mark_sets, FE_STEPS, tuple(MECHANISMS), -1.0)
+    yield "FE has lower τ on H than F", "raises", _by_marks(mark_sets, FE_OVER_F, tuple(MECHANISMS), -1.0)
+    kept = ("saliency", "gradient_x_input", "attention")
+    yield "LD raises τ on H for S, GI and α", "raises", _by_marks(mark_sets, LD_STEPS, kept)
+    yield "τ on H exceeds τ on L", "raises", [_bands(marks, ending) for marks, ending in _places(mark_sets)]
+    some = [_better_explained(sample, marks, ending) for marks, ending in _places(mark_sets)]
+    yield "The most accurate model is not always the best explained", "some", some
+
+
+def _by_area(contrasts: Callable[[str], list[Contrast]]) -> list[Reading]:
+    return [Reading(name, contrasts(kind), MARGINS[kind]) for kind, name in AREA_NAMES.items()]
+
+
+def _by_marks(
+    mark_sets: Sequence[str], pairs: Sequence[Pair], mechanisms: Sequence[str], sign: float = 1.0
+) -> list[Reading]:
+    """Return, for each set of marks and without and with +E, each model on its own H, and both on the H they share."""
+    readings = []
+    for marks, ending in _places(mark_sets):
+        own, shared = [], []
+        for low, high in ((low + ending, high + ending) for low, high in pairs):
+            for mechanism in mechanisms:
+                measure, about = Measure(TAU, marks, mechanism, "H"), f", {MECHANISMS[mechanism]}"
+                own.append(_minus(high, low, measure, measure, sign, about))
+                both = measure._replace(partner=low), measure._replace(partner=high)
+                shared.append(_minus(high, low, *both, sign, about))
+        name = _place_name(marks, ending)
+        readings += [Reading(f"{name}, each on its own H", own), Reading(f"{name}, on the H of both", shared)]
+    return readings
+
+
+def _places(mark_sets: Sequence[str]) -> list[tuple[str, str]]:
+    return [(marks, ending) for ending in ("", ENTITIES) for marks in mark_sets]
+
+
+def _place_name(marks: str, ending: str) -> str:
+    return f"τ by {marks}, {ending or '−E'}"
+
+
+def _minus(high: str, low: str, of_high: Measure, of_low: Measure, sign: float = 1.0, about: str = "") -> Contrast:
+    """Return one variant's figure minus another's; a negative sign turns it round, for a claim that says lower."""
+    names = (high, low) if sign > 0 else (low, high)
+    return Contrast(f"{names[0]} − {names[1]}{about}", (Term(sign, high, of_high), Term(-sign, low, of_low)))
+
+
+def _steps(pairs: Sequence[Pair], measure: Measure) -> list[Contrast]:
+    return [_minus(high + ending, low + ending, measure, measure) for ending in ("", ENTITIES) for low, high in pairs]
+
+
+def _entities(kind: str) -> list[Contrast]:
+    return [_minus(name + ENTITIES, name, Measure(kind), Measure(kind)) for name in NINE]
+
+
+def _gains(pairs: Sequence[Pair], kind: str) -> list[Contrast]:
+    """Return the gain with entity vectors minus the gain without them."""
+    contrasts = []
+    for low, high in pairs:
+        without, with_entities = _steps([(low, high)], Measure(kind))
+        turned = tuple(term._replace(weight=-term.weight) for term in without.terms)
+        contrasts.append(Contrast(f"({with_entities.name}) − ({without.name})", with_entities.terms + turned))
+    return contrasts
+
+
+def _bands(marks: str, ending: str) -> Reading:
+    contrasts = []
+    for name in (name + ending for name in NINE):
+        for mechanism, short in MECHANISMS.items():
+            high, low = (Measure(TAU, marks, mechanism, band) for band in ("H", "L"))
+            contrasts.append(Contrast(f"{name}, {short}: H − L", (Term(1.0, name, high), Term(-1.0, name, low))))
+    return Reading(_place_name(marks, ending), contrasts)
+
+
+def _better_explained(sample: Sample, marks: str, ending: str) -> Reading:
+    """Return every other variant's τ minus that of the variant with the highest AUC@0.4."""
+    names = [name + ending for name in NINE]
+    areas = {name: _mean_area(sample, name) for name in names if sample.seeds([name])}
+    printed = {name: area for name in names if (area := AREAS[name]) is not None}
+    ours, papers = (_others(marks, names, figures) for figures in (areas, printed))
+    best = f" than {max(areas, key=areas.__getitem__)}" if areas else ""
+    return Reading(f"{_place_name(marks, ending)}: better on H{best}", ours, in_paper=papers)
+
+
+def _others(marks: str, names: Sequence[str], areas: dict[str, float]) -> list[Contrast]:
+    if not areas:
+        return []
+    best = max(areas, key=areas.__getitem__)
+    return [
+        _minus(name, best, Measure(TAU, marks, mechanism, "H"), Measure(TAU, marks, mechanism, "H"), 1.0, f", {short}")
+        for name in names
+        if name != best
+        for mechanism, short in MECHANISMS.items()
+    ]
+
+
+def _mean_area(sample: Sample, variant: str) -> float:
+    runs = sample.of_variant(variant)
+    return sum(float(run.test[AREA]) for run in runs) / len(runs)
+
+
+def _in_paper(sense: Sense, reading: Reading) -> tuple[int, int]:
+    """Return how many of the contrasts are as claimed by the paper's own figures, and how many it has figures for."""
+    contrasts = reading.contrasts if reading.in_paper is None else reading.in_paper
+    values = [value for each in contrasts if (value := _paper_value(each)) is not None]
+    # Its figures have two or three digits: sums of them are compared beyond those.
+    return sum(is_as_claimed(sense, round(value, 6), reading.margin) for value in values), len(values)
+
+
+def _paper_value(contrast: Contrast) -> float | None:
+    total = 0.0
+    for weight, variant, measure in contrast.terms:
+        area = AREAS[variant] if measure.kind == AREA else None
+        figure = tau_of(variant, measure.mechanism, measure.band) if measure.kind == TAU else area
+        if figure is None or measure.partner:
+            return None
+        total += weight * (figure / 100 if measure.kind == AREA else figure)
+    return total

@@ -1,0 +1,75 @@
+"""The folder of a reproduction: runs, their outcomes, and what is made of them; one command at a time works in it."""
+
+import contextlib
+import fcntl
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sayso.atomic import atomic_file
+from sayso.errors import UserError
+from sayso.reproduce.outcome import Outcome, read_outcome
+from sayso.reproduce.plan import Job
+
+_CALLS = "calls.jsonl"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where the files of a reproduction lie."""
+
+    path: Path
+
+    def run_of(self, job: Job) -> Path:
+        """Return the run folder, from which training goes on."""
+        return self.path / "runs" / job.key
+
+    def outcome_of(self, job: Job) -> Path:
+        """Return the file that is there when the run is done."""
+        return self.path / "outcomes" / f"{job.key}.json"
+
+    def done(self, jobs: Sequence[Job], fingerprint: str) -> dict[str, Outcome]:
+        """Return the outcomes that are there, by key; one of other settings or data is refused."""
+        there = [job for job in jobs if self.outcome_of(job).exists()]
+        return {job.key: self._checked(job, fingerprint) for job in there}
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return what each call of the command that came to its end has done: runs made, side by side, and seconds."""
+        path = self.path / _CALLS
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def note_call(self, num_runs: int, num_workers: int, seconds: float) -> None:
+        """Add what this call has done; one that had nothing to do is not worth a line."""
+        if num_runs:
+            row = {"num_runs": num_runs, "num_workers": num_workers, "seconds": round(seconds, 1)}
+            with atomic_file(self.path / _CALLS) as file:
+                file.writelines(json.dumps(each) + "\n" for each in (*self.calls(), row))
+
+    def _checked(self, job: Job, fingerprint: str) -> Outcome:
+        path = self.outcome_of(job)
+        outcome = read_outcome(path)
+        if outcome.data_fingerprint != fingerprint:
+            raise UserError(
+                f"{path}: made from the store {outcome.data_fingerprint}, not {fingerprint}: name another --out"
+            )
+        if outcome.config != job.config.to_table():
+            raise UserError(f"{path}: made with other settings than are asked for now: name another --out")
+        return outcome
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Make the folders and keep other reproductions out while the block runs."""
+        try:
+            for name in ("runs", "outcomes"):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(f"{self.path}: another reproduction works in this folder: wait for it") from None
+            yield

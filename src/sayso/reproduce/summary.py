@@ -1,0 +1,183 @@
+"""The outcomes of all runs to one table of figures: what the documents and pages are made from, and what is committed.
+
+Every figure is a plain number of JSON; None where there is nothing to say.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sayso import __version__
+from sayso.bags.store import Store
+from sayso.evaluate.figures import plain
+from sayso.reproduce.claims import Judged, judge_claims
+from sayso.reproduce.contrast import Contrast, Term, estimate
+from sayso.reproduce.outcome import Outcome
+from sayso.reproduce.paper import AREAS, MECHANISMS, tau_of
+from sayso.reproduce.plan import GRID_VARIANTS, LAMBDA, Plan, Wish
+from sayso.reproduce.sample import AREA, PRECISION, TAU, Measure, Sample
+from sayso.reproduce.variant import VARIANTS
+
+_DIGITS = 6
+_OTHER_FIGURES = ("precision_at_100", "precision_at_200", "precision_at_300", "max_f1")
+
+
+def summarise(name: str, store: Store, plan: Plan, wish: Wish, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """Return the tables, curves and claims of the runs that are done; those that are not are named."""
+    sample, ran = Sample(outcomes.values()), list(outcomes.values())
+    mark_sets = list(dict.fromkeys(marks for each in sample.outcomes.values() for marks in each.orders))
+    found = {
+        "sayso": __version__,
+        "name": name,
+        "data": _data(store),
+        "is_quick": wish.is_quick,
+        "changes": list(wish.changes),
+        "max_epochs": plan.jobs[0].config.train.max_epochs,
+        "seeds": sorted({job.config.seed for job in plan.jobs}),
+        "num_resamples": sample.num_resamples,
+        "devices": sorted({each.device for each in ran}),
+        "code_fingerprints": sorted({each.code_fingerprint for each in ran}),
+        "num_runs": len(ran),
+        "train_seconds": sum(each.seconds for each in ran),
+        "left_out": plan.left_out,
+        "not_done": [job.key for job in plan.jobs if job.key not in outcomes],
+        "diverged": [_divergence(each) for each in ran if not each.is_finished],
+        "marks": {marks: _size_of_marks(sample, marks) for marks in mark_sets},
+        "extraction": [_extraction(sample, variant) for variant in _present(sample)],
+        "explanation": [row for variant in _present(sample) for row in _explanation(sample, variant, mark_sets)],
+        "grid": _grid(ran),
+        "curves": {variant: _curve(sample, variant) for variant in _present(sample)},
+        "claims": [_claim(judged) for judged in judge_claims(sample, mark_sets)],
+    }
+    rounded: dict[str, Any] = _rounded(plain(found))
+    return rounded
+
+
+def _present(sample: Sample) -> list[str]:
+    return [variant for variant in VARIANTS if sample.seeds([variant])]
+
+
+def _data(store: Store) -> dict[str, Any]:
+    manifest = store.manifest
+    return {
+        "fingerprint": store.fingerprint,
+        "parts": manifest["parts"],
+        "relations": manifest["relations"],
+        "entities": manifest["entities"],
+        "test_pairs_in_train": manifest["leakage"]["test_pairs_in_train"] if "leakage" in manifest else None,
+    }
+
+
+def _divergence(outcome: Outcome) -> dict[str, Any]:
+    return {name: getattr(outcome, name) for name in ("variant", "seed", "label", "why")}
+
+
+def _size_of_marks(sample: Sample, marks: str) -> dict[str, int]:
+    orders = next(each.orders[marks] for each in sample.outcomes.values() if marks in each.orders)
+    return {
+        "num_facts": len(orders.bag_F),
+        "num_bags": len(set(orders.bag_F)),
+        "num_tuples": sum(orders.tuples_F),
+    }
+
+
+def _spread(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
+    """Return mean, standard deviation over seeds, and the interval over seeds and bags."""
+    values = [sample.value(variant, seed, measure).point for seed in sample.seeds([variant])]
+    known = [value for value in values if value == value]
+    found = estimate(sample, [Contrast(variant, (Term(1.0, variant, measure),))], variant)
+    return {
+        "mean": statistics.fmean(known) if known else None,
+        "sd": statistics.stdev(known) if len(known) > 1 else None,
+        "low": found.low if found else None,
+        "high": found.high if found else None,
+        "num_seeds": len(known),
+    }
+
+
+def _extraction(sample: Sample, variant: str) -> dict[str, Any]:
+    runs = sample.of_variant(variant)
+    return {
+        "variant": variant,
+        "seeds": [run.seed for run in runs],
+        AREA: _spread(sample, variant, Measure(AREA)),
+        PRECISION: _spread(sample, variant, Measure(PRECISION)),
+        **{name: statistics.fmean(run.test[name] for run in runs) for name in _OTHER_FIGURES},
+        "validation": {name: statistics.fmean(run.validation[name] for run in runs) for name in (AREA, PRECISION)},
+        "epochs": statistics.fmean(run.epochs for run in runs),
+        "seconds": statistics.fmean(run.seconds for run in runs),
+        "weights": {name: statistics.fmean(run.weights[name] for run in runs) for name in runs[0].weights},
+        "paper": AREAS[variant],
+    }
+
+
+def _explanation(sample: Sample, variant: str, mark_sets: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "variant": variant,
+            "marks": marks,
+            "mechanism": mechanism,
+            "band": band,
+            **_spread(sample, variant, measure),
+            **_sizes(sample, variant, measure),
+            "paper": tau_of(variant, mechanism, band),
+        }
+        for marks in mark_sets
+        for mechanism in MECHANISMS
+        for band in ("H", "L")
+        for measure in (Measure(TAU, marks, mechanism, band),)
+    ]
+
+
+def _sizes(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
+    """Return the numbers of tuples and bags in the band and τ with every fact counting once, means over seeds."""
+    tuples, bags, means = [], [], []
+    for seed in sample.seeds([variant]):
+        orders = sample.outcomes[variant, seed].orders[measure.marks]
+        is_in_F = sample.holds(variant, seed, measure).tolist()
+        rows = zip(is_in_F, orders.tuples_F, orders.bag_F, orders.net[measure.mechanism], strict=True)
+        chosen = [(num, bag, net) for is_in, num, bag, net in rows if is_in]
+        tuples.append(sum(num for num, _, _ in chosen))
+        bags.append(len({bag for _, bag, _ in chosen}))
+        means += [statistics.fmean(net / num for num, _, net in chosen)] if chosen else []
+    return {
+        "num_tuples": statistics.fmean(tuples),
+        "num_bags": statistics.fmean(bags),
+        "per_fact_mean": statistics.fmean(means) if means else None,
+    }
+
+
+def _grid(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Return the validation figures for each λ with the first seed; the tables' runs are part of the grid."""
+    first = min((each.seed for each in outcomes), default=0)
+    rows = [
+        {
+            "variant": each.variant,
+            "distractor": each.config["loss"]["distractor"],
+            "validation": each.validation or None,
+            "is_diverged": not each.is_finished,
+        }
+        for each in outcomes
+        if each.variant in GRID_VARIANTS and each.seed == first
+    ]
+    has_grid = any(each.label.startswith(LAMBDA) for each in outcomes)
+    return sorted(rows, key=lambda row: (row["variant"], row["distractor"])) if has_grid else []
+
+
+def _curve(sample: Sample, variant: str) -> list[float]:
+    """Return the mean precision over seeds at each of the recalls that all of them reach."""
+    curves = [run.curve for run in sample.of_variant(variant)]
+    return [statistics.fmean(points) for points in zip(*curves, strict=False)]
+
+
+def _claim(judged: Judged) -> dict[str, Any]:
+    return asdict(judged) | {"paper": {"num_as_claimed": judged.paper[0], "num": judged.paper[1]}}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,92 @@
+"""The paper's variants by name: the settings of each, and what each needs of a store."""
+
+import difflib
+from collections.abc import Iterable
+from operator import attrgetter
+
+from sayso.bags.store import Store
+from sayso.config import apply_changes
+from sayso.errors import BadConfigError, UserError
+from sayso.train.config import RunConfig, config_of
+
+NINE = (
+    "CNNs+ATT",
+    "DirectSup",
+    "CNNs+ATT+F",
+    "DirectSup+F",
+    "CNNs+ATT+FE",
+    "DirectSup+FE",
+    "CNNs+ATT+LD",
+    "CNNs+ATT+F+LD",
+    "DirectSup+F+LD",
+)
+"""The rows of the paper's tables, in its order."""
+
+ENTITIES = "+E"
+VARIANTS = (*NINE, *(name + ENTITIES for name in NINE))
+
+_KINDS = {"CNNs+ATT": "attention", "DirectSup": "direct"}
+_MENTIONS = {"F": "type", "FE": "type_and_words"}
+
+
+def base_of(variant: str) -> str:
+    """Return the model that a variant changes.
+
+    >>> base_of("CNNs+ATT+F+LD+E")
+    'CNNs+ATT'
+    """
+    return next(base for base in _KINDS if variant.startswith(base))
+
+
+def features_of(variant: str) -> tuple[str, ...]:
+    """Return what a variant adds to its base.
+
+    >>> features_of("CNNs+ATT+F+LD+E")
+    ('F', 'LD', 'E')
+    """
+    return tuple(variant.removeprefix(base_of(variant)).split("+")[1:])
+
+
+def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
+    """Return the settings of a variant: those of its file in configs/, with changes written `a.b=c`."""
+    features = features_of(variant)
+    table = {
+        "data": {"mentions": next((_MENTIONS[name] for name in features if name in _MENTIONS), "words")},
+        "model": {"aggregator": {"kind": _KINDS[base_of(variant)]}, "use_entities": "E" in features},
+        "loss": {"distractor": 1.0 if "LD" in features else 0.0},
+    }
+    plain = config_of(table)
+    changed = config_of(apply_changes(plain.to_table(), changes))
+    for setting in ("data.mentions", "model.use_entities", "loss.distractor"):
+        if _says(plain, setting) != _says(changed, setting):
+            raise BadConfigError(f"--set {setting}: this makes {variant} another variant; choose those with --variants")
+    return changed
+
+
+def _says(config: RunConfig, setting: str) -> object:
+    """Return what a setting says of the variant: of a weight only whether it is 0."""
+    value = attrgetter(setting)(config)
+    return bool(value) if isinstance(value, float) else value
+
+
+def variants_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the variants of these names in the paper's order, all where none are given."""
+    wanted = list(names)
+    for name in wanted:
+        if name not in VARIANTS:
+            near = difflib.get_close_matches(name, VARIANTS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(VARIANTS)}"
+            raise UserError(f"--variants {name}: no such variant; {hint}")
+    return tuple(name for name in VARIANTS if not wanted or name in wanted)
+
+
+def lack_of(store: Store, config: RunConfig) -> str:
+    """Return what the store lacks for these settings and how to repair it, nothing where it lacks nothing."""
+    if config.data.mentions != "words" and len(store.types) < 2:
+        return "the store has no entity types (prepare it with --types)"
+    vectors = store.manifest.get("entity_vectors", {})
+    if config.model.use_entities and not (vectors.get("name_width") or vectors.get("graph_width")):
+        return "the store has no entity vectors (prepare it with --entity-vectors or --vectors)"
+    if config.needs_direct and not store.manifest["parts"].get("direct", {}).get("sentences"):
+        return "the store has no directly supervised sentences (prepare it with --direct)"
+    return ""

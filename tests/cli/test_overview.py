@@ -1,0 +1,62 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from sayso.cli.overview import Overview
+from sayso.reproduce.plan import Job, Plan
+from sayso.reproduce.run import Standing
+from sayso.reproduce.variant import NINE, variant_config
+from sayso.reproduce.worker import Event
+
+JOBS = [Job(variant=name, config=variant_config(name, ["train.max_epochs=20"])) for name in NINE[:5]]
+
+
+@pytest.fixture
+def overview() -> Overview:
+    """Five runs of at most 20 epochs, one done already, two side by side."""
+    shown = Overview(is_live=False)
+    plan = Plan(jobs=JOBS, left_out={"DirectSup+E": "the store has no entity vectors"})
+    shown.begin(Standing(plan=plan, done=JOBS[:1], todo=JOBS[1:], num_workers=2))
+    return shown
+
+
+def test_before_the_first_epoch_nothing_is_known_of_the_time(overview: Overview) -> None:
+    overview.hear(Event("begun", JOBS[1].key))
+    assert overview.seconds_left() is None
+
+
+def test_the_time_left_is_reckoned_from_epochs_so_far(overview: Overview) -> None:
+    overview.hear(Event("epoch", JOBS[1].key, epoch=5, seconds=2.0))
+    # One run has 15 epochs to go, three have 20; two epochs go at a time.
+    assert overview.seconds_left() == (15 + 3 * 20) * 2.0 / 2
+
+
+def test_once_runs_have_ended_the_others_are_taken_to_be_as_long(overview: Overview) -> None:
+    overview.hear(Event("epoch", JOBS[1].key, epoch=10, seconds=2.0))
+    overview.hear(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
+    assert overview.num_done == 2
+    assert overview.seconds_left() == 3 * 10 * 2.0 / 2
+
+
+def test_what_is_left_out_done_and_diverged_is_a_line_each(
+    capsys: pytest.CaptureFixture[str], overview: Overview
+) -> None:
+    overview.hear(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
+    overview.hear(Event("done", JOBS[2].key, text="the loss is nan"))
+    assert capsys.readouterr().err.splitlines() == [
+        "left out: DirectSup+E: the store has no entity vectors",
+        "5 runs, 1 done already; 2 side by side, at most 20 epochs each",
+        "directsup-seed-13: 10 epochs, 20 s; 2 done, 0 running, 3 to do",
+        "cnns_att_f-seed-13: DIVERGED: the loss is nan; 3 done, 0 running, 2 to do",
+    ]
+
+
+def test_the_live_table_has_a_row_for_every_run_in_progress(overview: Overview) -> None:
+    for job in JOBS[1:3]:
+        overview.hear(Event("epoch", job.key, epoch=5, seconds=2.0))
+    console = Console(file=io.StringIO(), width=100)
+    console.print(overview)
+    text = console.file.getvalue()
+    assert "1 done, 2 running, 2 to do, about 0:01:10 left" in text
+    assert text.count("epoch 5/20") == 2

@@ -1,0 +1,172 @@
+"""The command on a small invented store: whole, killed, interrupted, with data missing, with a run that diverges."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from command import sayso
+from reproduce.toy_store import SMALL, make_store
+from sayso.cli import app
+from sayso.errors import UserError
+from sayso.reproduce.variant import VARIANTS
+
+TWO = "CNNs+ATT,DirectSup+F+LD+E"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("reproduce"))
+
+
+def words(store: Path, out: Path, *more: object, epochs: int = 4) -> list[str]:
+    changes = [word for change in (*SMALL, f"train.max_epochs={epochs}") for word in ("--set", change)]
+    fixed = ["reproduce", "--data", store, "--out", out, "--resamples", 50, "--device", "cpu", "--name", "toy corpus"]
+    return [str(word) for word in (*fixed, *changes, *more)]
+
+
+def start(store: Path, out: Path, *more: object, epochs: int) -> subprocess.Popen[str]:
+    """Start the command in a process of its own, as a user does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "sayso", *words(store, out, *more, epochs=epochs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1"},
+        # Tests that run in the background of a script inherit that Ctrl-C is ignored; a user's terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def wait_for(pattern: str, folder: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until the process has made a file of this name."""
+    while not list(folder.glob(pattern)):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def tables(out: Path) -> dict[str, Any]:
+    """Return all that a reproduction found; how long it took, and which text of the program made it, left aside."""
+    summary = json.loads((out / "reproduction.json").read_text())
+    for row in summary["extraction"]:
+        del row["seconds"]
+    del summary["train_seconds"], summary["calls"], summary["code_fingerprints"]
+    return summary
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_a_dry_run_says_what_would_run_and_writes_nothing(store: Path, tmp_path: Path) -> None:
+    result = invoke(*words(store, tmp_path / "out", "--dry-run", "--variants", TWO, "--no-grid"))
+    assert "not the paper's release by its counts" in result.stdout
+    assert "marks by annotator not named:" in result.stdout
+    assert "6 runs, " in result.stdout
+    assert "cnns_att-seed-14" in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_store_lacks_is_named_by_a_dry_run(tmp_path: Path) -> None:
+    bare = make_store(tmp_path, "types", "direct", "vectors", "entity_vectors", "rationales")
+    plan = json.loads(invoke(*words(bare, tmp_path / "out", "--dry-run", "--json")).stdout)
+    assert {run["variant"] for run in plan["runs"]} == {"CNNs+ATT", "CNNs+ATT+LD"}
+    assert set(plan["left_out"]) == set(VARIANTS) - {"CNNs+ATT", "CNNs+ATT+LD"}
+    assert "marks: none, so no τ (prepare with --rationales)" in plan["store"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--variants", "CNNs+ATTT"), r"no such variant; did you mean CNNs\+ATT"),
+        (("--set", "train.epochs=3"), "no such setting"),
+        (("--set", "model.use_entities=true"), r"this makes CNNs\+ATT another variant"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_anything_is_written(store: Path, tmp_path: Path, more, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        invoke(*words(store, tmp_path / "out", *more))
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").rglob("*.json"))
+
+
+@pytest.mark.slow
+def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: Path) -> None:
+    result = sayso(*words(store, tmp_path / "out", "--seeds", 1, "--jobs", 2))
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((tmp_path / "out" / "reproduction.json").read_text())
+    assert [row["variant"] for row in summary["extraction"]] == list(VARIANTS)
+    assert len({(row["variant"], row["mechanism"], row["band"]) for row in summary["explanation"]}) == 18 * 4 * 2
+    assert len(summary["grid"]) == 10
+    assert set(summary["curves"]) == set(VARIANTS)
+    assert {row["verdict"] for row in summary["claims"]} == {"undecided"}
+    assert "Table 2: finding facts, toy corpus" in result.stdout
+    assert "0 to do" in result.stderr
+    assert f"open {tmp_path / 'out' / 'reproduction.html'} in a browser" in result.stderr
+    again = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json"))
+    assert "26 done already" in again.stderr
+    assert json.loads(again.stdout) == summary
+
+
+@pytest.mark.slow
+def test_killed_at_any_point_and_started_again_it_ends_with_the_same_tables(store: Path, tmp_path: Path) -> None:
+    more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 1)
+    straight = sayso(*words(store, tmp_path / "straight", *more, epochs=40))
+    assert straight.returncode == 0, straight.stderr
+    killed = tmp_path / "killed"
+    for pattern in ("runs/*/state.safetensors", "outcomes/*.json"):
+        process = start(store, killed, *more, epochs=40)
+        wait_for(pattern, killed, process)
+        process.kill()
+        process.communicate()
+    assert not (killed / "reproduction.json").exists()
+    result = sayso(*words(store, killed, *more, epochs=40))
+    assert result.returncode == 0, result.stderr
+    assert "0 done already" not in result.stderr
+    assert tables(killed) == tables(tmp_path / "straight")
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on(store: Path, tmp_path: Path) -> None:
+    more = ("--variants", "CNNs+ATT", "--seeds", 1, "--no-grid", "--jobs", 1)
+    out = tmp_path / "out"
+    process = start(store, out, *more, epochs=60)
+    wait_for("runs/*/state.safetensors", out, process)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers = [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    os.kill(workers[0], signal.SIGKILL)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert json.loads((out / "reproduction.json").read_text())["num_runs"] == 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_processes_says_how_to_go_on_and_exits_130(store: Path, tmp_path: Path) -> None:
+    more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 2)
+    process = start(store, tmp_path / "out", *more, epochs=200)
+    wait_for("runs/*/state.safetensors", tmp_path / "out", process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == (
+        f"sayso: interrupted; all that is done is in {tmp_path / 'out'}: the same command goes on"
+    )
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_runs_that_diverge_are_reported_and_do_not_stop_the_others(store: Path, tmp_path: Path) -> None:
+    more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 1, "--set", "train.learning_rate=1e30")
+    result = sayso(*words(store, tmp_path / "out", *more))
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("DIVERGED: epoch 1, batch") == 2
+    summary = json.loads((tmp_path / "out" / "reproduction.json").read_text())
+    assert [run["variant"] for run in summary["diverged"]] == TWO.split(",")
+    assert summary["extraction"] == []
+    assert "Diverged and in no mean: CNNs+ATT, seed 13" in (tmp_path / "out" / "reproduction.md").read_text()

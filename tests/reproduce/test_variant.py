@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import pytest
+
+from sayso.errors import BadConfigError, UserError
+from sayso.reproduce.variant import NINE, VARIANTS, variant_config, variants_named
+from sayso.train.config import load_config
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_has_the_settings_of_its_file_in_configs(variant: str) -> None:
+    path = CONFIGS / f"{variant.lower().replace('+', '_')}.toml"
+    assert variant_config(variant) == load_config(path)
+    assert variant_config(variant).variant == variant
+
+
+def test_variants_come_in_the_papers_order_and_all_where_none_are_named() -> None:
+    assert variants_named([]) == VARIANTS
+    assert variants_named(["DirectSup", "CNNs+ATT"]) == NINE[:2]
+
+
+def test_an_unknown_variant_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(UserError, match=r"--variants CNN\+ATT: no such variant; did you mean CNNs\+ATT\?"):
+        variants_named(["CNN+ATT"])
+
+
+def test_a_change_of_every_run_is_made() -> None:
+    assert variant_config("CNNs+ATT+LD", ["loss.distractor=10", "train.max_epochs=2"]).loss.distractor == 10
+
+
+@pytest.mark.parametrize("change", ["loss.distractor=1.0", "data.mentions=type", "model.use_entities=true"])
+def test_a_change_that_makes_another_variant_is_refused(change: str) -> None:
+    with pytest.raises(BadConfigError, match="this makes CNNs\\+ATT another variant"):
+        variant_config("CNNs+ATT", [change])

@@ -1,0 +1,129 @@
+"""A summary becomes JSON, Markdown, figures and a page that all say the same."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
+from sayso.bags.store import Store
+from sayso.reproduce.outcome import Outcome
+from sayso.reproduce.plan import GRID_VARIANTS, LAMBDAS, Wish, make_plan
+from sayso.reproduce.summary import summarise
+from sayso.reproduce.variant import NINE
+from sayso.reproduce.write import write_reproduction
+
+
+def summary_of(store: Path, outcomes: dict[str, Outcome], wish: Wish = Wish()) -> dict[str, Any]:
+    opened = Store(store)
+    return summarise("a <small> corpus", opened, make_plan(opened, wish), wish, outcomes)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    found = make_outcomes(area=lambda name: 0.2 + 0.01 * len(name))
+    for variant in GRID_VARIANTS:
+        for weight in LAMBDAS:
+            if weight != 1.0:
+                run = make_outcome(variant, 13, area=0.3 - weight / 1000, label=f"lambda-{weight:g}")
+                run.config["loss"]["distractor"] = weight
+                found[run.key] = run
+    found["cnns_att_f-seed-14"] = diverged(found["cnns_att_f-seed-14"])
+    return found
+
+
+@pytest.fixture(scope="module")
+def written(store: Path, outcomes: dict[str, Outcome], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    write_reproduction(summary_of(store, outcomes), folder)
+    return folder
+
+
+def test_everything_is_written(written: Path) -> None:
+    assert {path.name for path in written.iterdir()} == {
+        "reproduction.json",
+        "reproduction.md",
+        "reproduction.html",
+        *(f"figure-{number}.{kind}" for number in (1, 2) for kind in ("svg", "png")),
+    }
+    assert (written / "figure-1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_outcomes_give_the_same_text(store: Path, outcomes: dict[str, Outcome]) -> None:
+    turned = dict(reversed(outcomes.items()))
+    assert json.dumps(summary_of(store, outcomes)) == json.dumps(summary_of(store, turned))
+
+
+def test_figures_stand_alone_and_have_a_line_for_every_variant(written: Path) -> None:
+    for number in (1, 2):
+        drawn = ElementTree.fromstring((written / f"figure-{number}.svg").read_text())
+        assert len(drawn.findall(".//{*}polyline")) == len(NINE)
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_closes_what_it_opens(written: Path) -> None:
+    page = (written / "reproduction.html").read_text()
+    assert not re.search(r"(src|href)\s*=", page)
+    open_tags: list[str] = []
+
+    class Checker(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            if tag not in ("meta", "line", "polyline", "circle", "br"):
+                open_tags.append(tag)
+
+        def handle_startendtag(self, tag: str, attrs: object) -> None:
+            pass
+
+        def handle_endtag(self, tag: str) -> None:
+            assert open_tags.pop() == tag
+
+    Checker().feed(page)
+    assert open_tags == []
+    assert "a &lt;small&gt; corpus" in page
+
+
+def test_every_row_of_a_markdown_table_has_the_columns_of_its_head(written: Path) -> None:
+    rows = [line for line in (written / "reproduction.md").read_text().splitlines() if line.startswith("|")]
+    for head, rule in pairwise(rows):
+        if set(rule) <= set("|-"):
+            columns = head.count("|")
+        assert head.count("|") == columns
+
+
+def test_a_run_that_diverged_is_named_and_in_no_mean(written: Path, outcomes: dict[str, Outcome]) -> None:
+    text = (written / "reproduction.md").read_text()
+    assert "Diverged and in no mean: CNNs+ATT+F, seed 14: epoch 1, batch 3: the loss is nan." in text
+    summary = json.loads((written / "reproduction.json").read_text())
+    row = next(row for row in summary["extraction"] if row["variant"] == "CNNs+ATT+F")
+    kept = [outcomes[f"cnns_att_f-seed-{seed}"].test["average_precision"] for seed in (13, 15)]
+    assert row["seeds"] == [13, 15]
+    assert row["average_precision"]["mean"] == pytest.approx(sum(kept) / 2, abs=1e-6)
+
+
+def test_the_papers_figures_stand_beside_ours_and_the_data_are_named(written: Path) -> None:
+    text = (written / "reproduction.md").read_text()
+    row = next(line for line in text.splitlines() if line.startswith("| CNNs+ATT+F+LD | "))
+    assert "(paper 27.7)" in row
+    assert "(paper 33.9)" in row
+    assert all("a <small> corpus" in line for line in text.splitlines() if line.startswith("**"))
+
+
+def test_the_best_weight_of_the_grid_is_by_validation(written: Path) -> None:
+    rows = [line for line in (written / "reproduction.md").read_text().splitlines() if "best AUC@0.4" in line]
+    assert [line.split(" | ")[:2] for line in rows] == [["| CNNs+ATT+LD", "1"], ["| DirectSup+F+LD", "1"]]
+
+
+def test_without_marks_and_with_runs_to_do_the_rest_is_written_and_said(store: Path, tmp_path: Path) -> None:
+    run = Outcome(**(vars(make_outcome("CNNs+ATT", 13)) | {"orders": {}}))
+    summary = summary_of(store, {run.key: run}, Wish(num_seeds=1, has_grid=False, is_quick=True))
+    write_reproduction(summary, tmp_path)
+    text = (tmp_path / "reproduction.md").read_text()
+    assert "The store has no marks on test sentences" in text
+    assert "Not done yet: 17 runs" in text
+    assert "A quick look: 10 epochs at most" in text
+    assert "Table 3" not in text
+    assert not (tmp_path / "figure-2.svg").exists()
