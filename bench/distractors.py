@@ -1,16 +1,13 @@
 """What learning from distractors costs: seconds of an epoch with +LD over seconds without, side by side."""
 
-import json
-import statistics
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import torch
 
-from measure import ratio_row
+from figure import Figure, at_most, ratio, record
+from measure import SAYSO, side_by_side, threads
 from sayso.bags.store import Store
 from sayso.model.extractor import Extractor
 from sayso.train.config import config_of
@@ -19,13 +16,13 @@ from sayso.train.epoch import Shard
 from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
-SAYSO = str(Path(sys.executable).with_name("sayso"))
 BUDGET = 1.25
-NUM_EPOCHS = 5
+NUM_SENTENCES = 8_000
+REPEATS = 4
 
 
 class Trainee:
-    """A model in training, one epoch at a time."""
+    """A model in training; each call is an epoch."""
 
     def __init__(self, store: Path, aggregator: str, use_entities: bool, distractor: float) -> None:
         table = {
@@ -39,48 +36,46 @@ class Trainee:
         self.objective = Objective(self.extractor, self.config.loss)
         self.optimizer = torch.optim.Adam(self.extractor.parameters(), lr=1e-3)
 
-    def seconds_of_epoch(self, epoch: int) -> float:
-        """Train one epoch and return how long it took."""
-        began = time.monotonic()
-        train_epoch(self.objective, self.extractor, self.optimizer, self.data, epoch, Shard(), lambda _: None)
-        return time.monotonic() - began
+    def __call__(self) -> None:
+        """Train one epoch."""
+        train_epoch(
+            self.objective, self.extractor, self.optimizer, self.data, epoch=1, shard=Shard(), on_step=lambda _: None
+        )
 
 
 def make_store(folder: Path) -> Path:
     """Return a store of an invented corpus in which, as in FB-NYT, one bag in fourteen is positive."""
     corpus, store, vectors = folder / "corpus", folder / "store", folder / "words.bin"
-    size = ("--train-sentences", "20000", "--test-sentences", "1000", "--na", "0.93")
-    subprocess.run([SAYSO, "invent", corpus, *size], check=True, capture_output=True)
-    train = str(corpus / "train.jsonl")
-    subprocess.run(
-        [SAYSO, "vectors", "train", train, "--out", vectors, "--width", "100", "--epochs", "1", "--seed", "1"],
-        check=True,
-        capture_output=True,
-    )
+    size = ("--train-sentences", NUM_SENTENCES, "--test-sentences", 1000, "--na", 0.93)
+    _sayso("invent", corpus, *size)
+    train = corpus / "train.jsonl"
+    _sayso("vectors", "train", train, "--out", vectors, "--width", 100, "--epochs", 1, "--seed", 1)
     options = ("--relations", corpus / "relations.tsv", "--types", corpus / "types.json", "--vectors", vectors)
-    words = [SAYSO, "prepare", "--train", train, "--direct", corpus / "direct.txt", *options, "--out", store]
-    subprocess.run(words, check=True, capture_output=True)
+    _sayso("prepare", "--train", train, "--direct", corpus / "direct.txt", *options, "--out", store)
     return store
 
 
+def _sayso(*words: object) -> None:
+    subprocess.run([str(SAYSO), *map(str, words)], check=True, capture_output=True)
+
+
+def measure(store: Path, aggregator: str, use_entities: bool) -> Figure:
+    """Return the ratio of one model."""
+    seconds = side_by_side(
+        {name: Trainee(store, aggregator, use_entities, weight) for name, weight in (("plain", 0.0), ("+LD", 1.0))},
+        REPEATS,
+    )
+    label = f"+LD over plain training, {aggregator}{', +E' if use_entities else ''}"
+    note = f"{threads()}, 100-d words; a positive bag has one more sentence for each relation"
+    return ratio(label, seconds["+LD"], seconds["plain"], "s an epoch", at_most(BUDGET), note)
+
+
 def main() -> None:
-    """Print one ratio for each aggregator, with and without +E."""
-    rows = []
+    """Measure each aggregator, with and without +E."""
     with tempfile.TemporaryDirectory() as name:
         store = make_store(Path(name))
-        for aggregator in ("attention", "direct"):
-            for use_entities in (False, True):
-                plain, distracted = (Trainee(store, aggregator, use_entities, weight) for weight in (0.0, 1.0))
-                seconds = [(plain.seconds_of_epoch(e), distracted.seconds_of_epoch(e)) for e in range(NUM_EPOCHS)]
-                without, with_ld = (statistics.median(column[1:]) for column in zip(*seconds, strict=True))
-                label = f"+LD over plain, {aggregator}{', +E' if use_entities else ''}"
-                rows.append(ratio_row(label, with_ld, without, BUDGET, "s an epoch"))
-    for row in rows:
-        print(
-            f"{row['name']:32} {row['ours']:8.2f} / {row['reference']:6.2f} = {row['ratio']:.2f}"
-            f"  budget {row['budget']}"
-        )
-    print(json.dumps(rows))
+        kinds = [(aggregator, use) for aggregator in ("attention", "direct") for use in (False, True)]
+        record([measure(store, *kind) for kind in kinds])
 
 
 if __name__ == "__main__":

@@ -1,72 +1,27 @@
 """What explanations cost: the paper's four mechanisms for every sentence and relation, over a plain prediction pass.
 
-Also beside automatic differentiation in a loop over the relations: as attribution libraries do it, with a run of the
-whole model for each relation, and from sentence vectors that are held, with one run of the model for each removal.
-Text and sizes are drawn, after FB-NYT: 53 relations, 40 tokens a sentence, most bags of one sentence, some of many.
+Also over the obvious way, automatic differentiation in a loop over the relations and a run for each removed sentence.
 """
 
-import json
-import statistics
-import time
-from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from measure import ratio_row
+from drawn import draw_table, make_extractor, make_part
+from figure import Figure, at_most, ratio, record
+from measure import side_by_side, threads
+from reference.padded import PaddedModel
 from sayso.explain import EXPLAINERS
-from sayso.explain.from_autograd import score_gradients
-from sayso.explain.removal import leave_one_out_by_removal
-from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
-from sayso.model.aggregators.attention import AttentionConfig
-from sayso.model.aggregators.direct import DirectConfig
-from sayso.model.extractor import Extractor, ModelConfig, ModelTables
+from sayso.features.batch import BagIndex
+from sayso.features.collate import Part
+from sayso.model.extractor import Extractor
+from sayso.model.predict import slices_of_logits
 
-NUM_WORDS, WORD_WIDTH, NUM_RELATIONS, NUM_ENTITIES, ENTITY_WIDTH = 20_000, 100, 53, 500, 100
-NUM_BAGS, MEAN_LENGTH = 400, 40
 PAPER = ("attention", "saliency", "gradient_x_input", "leave_one_out")
+NUM_SENTENCES, NUM_PLAIN = 4_000, 120
 PREDICTION_BUDGET, AUTOGRAD_BUDGET = 2.0, 0.05
-REPEATS = 3
-NUM_LOOPED = 2
-"""Relations that the loop over runs of the whole model is timed on; all take the same time."""
-
-
-def make_batch(generator: torch.Generator) -> BagBatch:
-    """Return bags of drawn sentences: words by Zipf's law, sizes with a long tail, 2 sentences a bag in the mean."""
-    size_B = torch.rand(NUM_BAGS, generator=generator).clamp(min=0.01).pow(-0.7).floor().long()
-    num_sentences = int(size_B.sum())
-    length_N = torch.randint(MEAN_LENGTH // 2, MEAN_LENGTH * 3 // 2, (num_sentences,), generator=generator)
-    num_tokens = int(length_N.sum())
-    frequency = 1.0 / torch.arange(1, NUM_WORDS + 1)
-    head_T, tail_T = torch.randint(-30, 31, (2, num_tokens), generator=generator)
-    head_B, tail_B = torch.randint(1, NUM_ENTITIES, (2, NUM_BAGS), generator=generator)
-    nothing = torch.zeros(0, dtype=torch.long)
-    return BagBatch(
-        sentences=SentenceBatch(
-            token_T=torch.multinomial(frequency, num_tokens, replacement=True, generator=generator),
-            head_distance_T=head_T,
-            tail_distance_T=tail_T,
-            piece_T=torch.zeros(num_tokens, dtype=torch.long),
-            start_S1=torch.cat([torch.zeros(1, dtype=torch.long), length_N.cumsum(0)]),
-        ),
-        bags=BagIndex(bag_N=torch.repeat_interleave(torch.arange(NUM_BAGS), size_B), head_B=head_B, tail_B=tail_B),
-        label_BR=torch.zeros(NUM_BAGS, NUM_RELATIONS),
-        distractor_bag_M=nothing,
-        distractor_relation_M=nothing,
-        target_S=torch.full((num_sentences,), torch.nan),
-    )
-
-
-def make_extractor(kind: str, use_entities: bool, generator: torch.Generator) -> Extractor:
-    """Return a model of the paper's size."""
-    aggregator = AttentionConfig() if kind == "attention" else DirectConfig()
-    tables = ModelTables(
-        word_VW=torch.randn(NUM_WORDS, WORD_WIDTH, generator=generator),
-        num_types=0,
-        num_relations=NUM_RELATIONS,
-        entity_EV=torch.randn(NUM_ENTITIES, ENTITY_WIDTH, generator=generator),
-    )
-    return Extractor(ModelConfig(aggregator=aggregator, use_entities=use_entities), tables, seed=1).eval()
+REPEATS = 4
 
 
 def explain(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> dict[str, Tensor]:
@@ -74,77 +29,65 @@ def explain(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> dict[str
     return {name: EXPLAINERS[name].explain(extractor, vector_ND, bags) for name in PAPER}
 
 
-def explain_in_loops(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> dict[str, Tensor]:
-    """Return the same by automatic differentiation, once for each mechanism and relation, and by real removal."""
-    return {
-        "attention": extractor.aggregator.weigh(vector_ND, bags).expand(-1, NUM_RELATIONS),
-        "saliency": score_gradients(extractor, vector_ND, bags, lambda _, g_ND: g_ND.abs().sum(1)),
-        "gradient_x_input": score_gradients(extractor, vector_ND, bags, lambda x_ND, g_ND: (x_ND * g_ND).sum(1)),
-        "leave_one_out": leave_one_out_by_removal(extractor, vector_ND, bags),
-    }
+def predict(extractor: Extractor, part: Part) -> None:
+    """Go through the part as a prediction does."""
+    for _ in slices_of_logits(extractor, part):
+        pass
 
 
-def loop_over_relations(extractor: Extractor, batch: BagBatch) -> list[Tensor]:
-    """Return the gradients for the first few relations, each from a forward and a backward pass of its own."""
-    found = []
-    with torch.enable_grad():
-        for k in range(NUM_LOOPED):
-            vector_ND = extractor.encode(batch.sentences)
-            logit_B = extractor.classify(vector_ND, batch.bags)[:, k]
-            found += torch.autograd.grad(logit_B.sum(), vector_ND)
-    return found
+def predict_and_explain(extractor: Extractor, part: Part) -> None:
+    """Go through the part, with all scores of all sentences."""
+    for batch, vector_ND, _ in slices_of_logits(extractor, part):
+        explain(extractor, vector_ND, batch.bags)
 
 
-def median_seconds(*calls: Callable[[], object]) -> list[float]:
-    """Return the median time of each call, taken in turns so that a busy machine slows all alike."""
-    seconds: list[list[float]] = [[] for _ in calls]
-    for _ in range(REPEATS + 1):
-        for call, found in zip(calls, seconds, strict=True):
-            began = time.monotonic()
-            call()
-            found.append(time.monotonic() - began)
-    return [statistics.median(found[1:]) for found in seconds]
-
-
-@torch.no_grad()
-def measure(kind: str, use_entities: bool) -> list[dict[str, object]]:
-    """Return the ratios of one model, once the two ways are seen to agree."""
-    generator = torch.Generator().manual_seed(1)
-    batch, extractor = make_batch(generator), make_extractor(kind, use_entities, generator)
-    vector_ND = extractor.encode(batch.sentences)
-    case = (extractor, vector_ND, batch.bags)
-    expected = explain_in_loops(*case)
-    for name, score_NR in explain(*case).items():
+def agree(extractor: Extractor, reference: PaddedModel, vector_ND: Tensor, bags: BagIndex) -> None:
+    """Stop where the two ways give other scores."""
+    expected = reference.explain(vector_ND, bags)
+    for name, score_NR in explain(extractor, vector_ND, bags).items():
         scale = float(expected[name].abs().max())
-        torch.testing.assert_close(score_NR, expected[name], atol=1e-5 * scale, rtol=1e-3)
-    plain, ours, held, looped = median_seconds(
-        lambda: extractor(batch),
-        lambda: explain(*case),
-        lambda: explain_in_loops(*case),
-        lambda: loop_over_relations(extractor, batch),
+        wanted_NR = expected[name].expand_as(score_NR) if score_NR.shape[1] > 1 else expected[name][:, :1]
+        torch.testing.assert_close(score_NR, wanted_NR, atol=1e-5 * scale, rtol=1e-3)
+
+
+def measure(kind: str, use_entities: bool) -> list[Figure]:
+    """Return the ratios of one model, once the two ways are seen to agree."""
+    extractor = make_extractor(kind, use_entities)
+    reference = PaddedModel(extractor)
+    part, few = make_part(draw_table(NUM_SENTENCES)), make_part(draw_table(NUM_PLAIN))
+    ((batch, vector_ND, _),) = slices_of_logits(extractor, few)
+    agree(extractor, reference, vector_ND, batch.bags)
+    seconds = side_by_side(
+        {
+            "predict": partial(predict, extractor, part),
+            "both": partial(predict_and_explain, extractor, part),
+            "held": partial(torch.no_grad()(explain), extractor, vector_ND, batch.bags),
+            "plain": partial(reference.explain, vector_ND, batch.bags),
+        },
+        REPEATS,
     )
     label = f"{kind}{', +E' if use_entities else ''}"
-    whole = looped * NUM_RELATIONS / NUM_LOOPED
+    where = f"{threads()}, 53 relations"
+    reason = "; with +E every bag has a slope of its own for each relation, [B, R, D] numbers" if use_entities else ""
     return [
-        ratio_row(f"predict and explain over predict, {label}", plain + ours, plain, PREDICTION_BUDGET, "s"),
-        ratio_row(f"predict and explain over loop of runs, {label}", plain + ours, whole, AUTOGRAD_BUDGET, "s"),
-        ratio_row(f"explain over loop from held vectors, {label}", ours, held, AUTOGRAD_BUDGET, "s"),
+        ratio(
+            f"predict and explain over predict, {label}",
+            seconds["both"],
+            seconds["predict"],
+            "s",
+            at_most(PREDICTION_BUDGET),
+            f"{where}; four scores for each of {NUM_SENTENCES:,} sentences and each relation{reason}",
+        ),
+        ratio(
+            f"explain over loops of autograd, {label}",
+            seconds["held"],
+            seconds["plain"],
+            "s",
+            at_most(AUTOGRAD_BUDGET),
+            f"{where}, {NUM_PLAIN} sentences, from vectors that are held; scores agree",
+        ),
     ]
 
 
-def main() -> None:
-    """Print three ratios for each aggregator, with and without +E."""
-    # One thread: two that wait for each other on a busy machine measure the machine.
-    torch.set_num_threads(1)
-    rows = []
-    for kind in ("attention", "direct"):
-        for use_entities in (False, True):
-            for row in measure(kind, use_entities):
-                sizes = f"{row['ours']:8.3f} / {row['reference']:7.3f} = {row['ratio']:.3f}"
-                print(f"{row['name']:52} {sizes}  budget {row['budget']}", flush=True)
-                rows.append(row)
-    print(json.dumps(rows))
-
-
 if __name__ == "__main__":
-    main()
+    record([row for kind in ("attention", "direct") for use in (False, True) for row in measure(kind, use)])

@@ -1,47 +1,75 @@
-"""What the programs of this folder share: a command's time and peak memory, and what machine this is."""
+"""How things are measured: calls side by side, programs as processes of their own, and what machine this is."""
 
 import os
 import platform
 import subprocess
 import sys
 import time
-from typing import Any
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+SAYSO = Path(sys.executable).with_name("sayso")
+_NAMED = ("torch", "numba", "numpy", "sayso")
+_WATCHED = (
+    "import resource, subprocess, sys\n"
+    "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)\n"
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+    "sys.stderr.write(done.stderr if done.returncode else '')\n"
+    "sys.exit(done.returncode)\n"
+)
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """Return how long the call takes."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def side_by_side(calls: Mapping[str, Callable[[], object]], repeats: int = 5) -> dict[str, list[float]]:
+    """Return the seconds of each call in each round; they take turns, so that a busy machine slows all alike.
+
+    One more round goes before, which counts for nothing: caches fill and kernels are compiled in it.
+    """
+    rounds = [{name: seconds_of(call) for name, call in calls.items()} for _ in range(repeats + 1)]
+    return {name: [each[name] for each in rounds[1:]] for name in calls}
 
 
 def run(*words: object) -> tuple[float, float]:
     """Run a program and return its seconds and its peak resident memory in MB."""
-    began = time.monotonic()
+    began = time.perf_counter()
     # A process of its own: the peak of all children is the highest of any, so each is measured alone.
-    program = (
-        "import resource, subprocess, sys\n"
-        "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
-        "sys.exit(done.returncode)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", program, *map(str, words)], stdout=subprocess.PIPE, text=True, check=True
-    )
-    seconds = time.monotonic() - began
-    return seconds, int(result.stdout) / 1024
+    command = [sys.executable, "-c", _WATCHED, *map(str, words)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return time.perf_counter() - began, int(result.stdout) / 1024
+
+
+def threads() -> str:
+    """Return how many threads torch uses, in words."""
+    import torch
+
+    num = torch.get_num_threads()
+    return "1 thread" if num == 1 else f"{num} threads"
 
 
 def machine() -> str:
     """Return a line that names the machine."""
     model = platform.processor() or platform.machine()
     try:
-        with open("/proc/cpuinfo") as file:  # noqa: PTH123
-            model = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
     return f"{model}, {os.cpu_count()} cores"
 
 
-def row(name: str, value: float, budget: float, unit: str) -> dict[str, Any]:
-    """Return one figure beside its budget."""
-    return {"name": name, "value": round(value, 3), "budget": budget, "unit": unit, "machine": machine()}
-
-
-def ratio_row(name: str, ours: float, reference: float, budget: float, unit: str) -> dict[str, Any]:
-    """Return one ratio of two things measured side by side, beside its budget."""
-    sizes = {"ours": round(ours, 4), "reference": round(reference, 4), "ratio": round(ours / reference, 3)}
-    return {"name": name, **sizes, "budget": budget, "unit": unit, "machine": machine()}
+def versions() -> dict[str, str]:
+    """Return the versions of what decides how fast things are."""
+    found = {"python": platform.python_version()}
+    for name in _NAMED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found

@@ -1,26 +1,52 @@
-"""What `make bench` runs: every program in this folder, and one table of what they measured."""
+"""What `make bench` runs: the programs of this folder one after the other, and one table of what they measured.
 
-import json
+    python bench/run.py [PROGRAM …]
+
+Each program puts its own rows into `bench/results.json`, also when it is run alone.
+"""
+
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from figure import RESULTS, lines_of, read
+
 FOLDER = Path(__file__).parent
-PROGRAMS = ("prepare.py", "distractors.py", "explain.py")
+BUSY = 0.5
+PROGRAMS = (
+    "start_up",
+    "reading",
+    "predict",
+    "extract_lines",
+    "memory",
+    "training",
+    "distractors",
+    "explain",
+    "serve",
+    "explore",
+)
+"""What takes minutes by itself or needs other hardware is run by hand: `growth`, `transe`, `gpu_training`."""
 
 
 def main() -> None:
-    """Run the programs one after the other; each prints its own figures and gives them as JSON on its last line."""
-    rows = []
-    for name in PROGRAMS:
+    """Run the programs and print the whole table; exit with 1 where a program failed."""
+    busy = os.getloadavg()[0]
+    if busy > BUSY:
+        print(f"the machine is busy (load {busy:.1f}): ratios will be uncertain, and speeds too low", flush=True)
+    failed = []
+    for name in sys.argv[1:] or PROGRAMS:
         print(f"== {name}", flush=True)
-        result = subprocess.run([sys.executable, str(FOLDER / name)], check=True, stdout=subprocess.PIPE, text=True)
-        *lines, last = result.stdout.strip().splitlines()
-        print("\n".join(lines), flush=True)
-        rows += json.loads(last)
-    path = FOLDER / "results.json"
-    path.write_text(json.dumps(rows, indent=2) + "\n")
-    print(f"wrote {path}")
+        began = time.monotonic()
+        result = subprocess.run([sys.executable, str(FOLDER / f"{name}.py")])
+        failed += [name] if result.returncode else []
+        print(f"   {time.monotonic() - began:.0f} s", flush=True)
+    print("\n== all figures")
+    print("\n".join(lines_of(read())))
+    print(f"wrote {RESULTS}")
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

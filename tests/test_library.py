@@ -116,15 +116,24 @@ def test_sentences_of_a_corpus_are_grouped_by_pair_and_counted_once(model: Model
     bags = bags_of(store, "validation")
     sentences = [sentence for bag in bags for sentence in bag.sentences]
     too_far = make_sentence("h " + "x " * MAX_TOKENS + "t")
-    scores = model.predict_corpus([*sentences, too_far, *sentences])
-    np.testing.assert_allclose(scores.probability_BR, model.predict_proba(bags), atol=1e-6)
-    assert (scores.taken.num_repeated, scores.taken.num_too_far_apart) == (len(sentences), 1)
-    facts = scores.facts(threshold=0.0)
-    assert len(facts) == 2 * len(bags)
+    found = model.predict_corpus([*sentences, too_far, *sentences], threshold=0.0)
+    assert (found.num_pairs, found.num_repeated, found.num_too_far_apart) == (len(bags), len(sentences), 1)
+    probability_BR = model.predict_proba(bags)
+    facts = list(found)
     assert [fact.probability for fact in facts] == sorted((fact.probability for fact in facts), reverse=True)
-    assert scores.facts(threshold=0.0, top=3) == facts[:3]
+    assert found.highest == facts[0].probability
+    assert {(fact.head, fact.tail, fact.relation): fact.probability for fact in facts} == pytest.approx(
+        {
+            (bag.head_id, bag.tail_id, name): probability
+            for bag, row in zip(bags, probability_BR.tolist(), strict=True)
+            for name, probability in zip(model.relations, row, strict=True)
+        },
+        abs=1e-6,
+    )
     sizes = {(bag.head_id, bag.tail_id): len(bag.sentences) for bag in bags}
     assert all(sizes[fact.head, fact.tail] == fact.num_sentences for fact in facts)
+    assert list(model.predict_corpus(sentences, threshold=0.0, top=3)) == facts[:3]
+    assert list(model.predict_corpus([])) == []
 
 
 def test_unknown_entities_are_counted_in_one_warning(model: Model, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,17 +5,17 @@ Shapes: B bags, R relations.
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import torch
 
+from sayso.bags.fact import CorpusFacts, FactFinder, JudgedBags
 from sayso.evaluate.explain_bag import AskedBag, explain_bag
 from sayso.evaluate.explanation import Entity, Explanation
-from sayso.features.intake import Intake, Taken
+from sayso.features.intake import Entities, Intake, Taken
 from sayso.features.lexicon import TypesById
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import ModelParts, load_model, save_model
@@ -23,52 +23,6 @@ from sayso.model.predict import predict_logits
 from sayso.records import Bag, Prediction, Sentence
 
 _log = logging.getLogger(__name__)
-
-
-class Fact(NamedTuple):
-    """A fact that a model finds in a corpus, with the names and the number of sentences it was judged by."""
-
-    head: str
-    head_name: str
-    tail: str
-    tail_name: str
-    relation: str
-    probability: float
-    num_sentences: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class CorpusScores:
-    """What a model says about the pairs of a corpus; sentences whose mentions are too far apart were left out."""
-
-    taken: Taken
-    probability_BR: np.ndarray
-    relations: tuple[str, ...]
-
-    @property
-    def num_pairs(self) -> int:
-        """B."""
-        return len(self.probability_BR)
-
-    def facts(self, threshold: float = 0.5, top: int | None = None) -> list[Fact]:
-        """Return the facts of at least this probability, most probable first, at most `top` of them."""
-        flat = self.probability_BR.ravel()
-        found = np.flatnonzero(flat >= threshold)
-        order = found[np.argsort(-flat[found], kind="stable")][:top]
-        return [self._fact(*divmod(index, len(self.relations))) for index in order.tolist()]
-
-    def _fact(self, bag: int, relation: int) -> Fact:
-        taken = self.taken
-        head, tail = int(taken.head_B[bag]), int(taken.tail_B[bag])
-        return Fact(
-            head=taken.entity_ids[head],
-            head_name=taken.names[head],
-            tail=taken.entity_ids[tail],
-            tail_name=taken.names[tail],
-            relation=self.relations[relation],
-            probability=float(self.probability_BR[bag, relation]),
-            num_sentences=int(taken.part.table.size_B[bag]),
-        )
 
 
 class Model:
@@ -110,7 +64,9 @@ class Model:
 
         A bag without sentences, or a sentence that cannot be read, is a `ValueError`.
         """
-        return self._probabilities(self._take_bags(bags, types or {}))
+        taken = self._take_bags(bags, types or {})
+        self._warn(taken.entities)
+        return self._probabilities(taken)
 
     def predict(
         self, bags: Sequence[Bag], threshold: float = 0.5, types: TypesById | None = None
@@ -155,23 +111,47 @@ class Model:
         `ValueError`.
         """
         taken = self._take_bags([bag], types or {})
-        self._warn(taken)
-        kinds = [self.parts.lexicon.types[int(kind)] for kind in taken.recognised.type_L]
+        self._warn(taken.entities)
+        seen = taken.entities
+        kinds = [self.parts.lexicon.types[int(kind)] for kind in seen.recognised.type_L]
         head, tail = (
-            Entity(entity_id=taken.entity_ids[number], name=taken.names[number], type=kinds[number])
+            Entity(entity_id=seen.ids[number], name=seen.names[number], type=kinds[number])
             for number in (int(taken.head_B[0]), int(taken.tail_B[0]))
         )
         labels = bag.relations or None
         asked = AskedBag(part=taken.part, sentences=bag.sentences, head=head, tail=tail, labels=labels)
         return explain_bag(self.parts, asked, (relation,) if relation else (), methods, threshold)[0]
 
-    def predict_corpus(self, sentences: Iterable[Sentence], types: TypesById | None = None) -> CorpusScores:
-        """Return what the model says about all pairs of a corpus, every sentence of a pair counted once."""
+    def predict_corpus(
+        self,
+        sentences: Iterable[Sentence],
+        threshold: float = 0.5,
+        top: int | None = None,
+        types: TypesById | None = None,
+    ) -> CorpusFacts:
+        """Return the facts of at least this probability that a corpus holds, every sentence of a pair counted once.
+
+        The corpus may be larger than memory; of it only the entities and the facts that are found are held.
+        """
         intake = Intake(self.parts.lexicon)
-        for sentence in sentences:
-            intake.add(sentence)
-        taken = intake.finish(len(self.parts.relations), types or {})
-        return CorpusScores(taken=taken, probability_BR=self._probabilities(taken), relations=self.relations)
+        intake.add_stream(sentences)
+        entities = intake.recognise(types or {})
+        self._warn(entities)
+        finder, num_repeated = FactFinder(threshold, top), 0
+        for taken in intake.portions(len(self.parts.relations), entities):
+            size_B = taken.part.table.size_B
+            finder.add(JudgedBags(self._probabilities(taken), taken.head_B, taken.tail_B, taken.line_B, size_B))
+            num_repeated += taken.num_repeated
+        return CorpusFacts(
+            found_F=finder.sorted(),
+            relations=self.relations,
+            entity_ids=entities.ids,
+            names=entities.names,
+            num_pairs=finder.num_pairs,
+            num_repeated=num_repeated,
+            num_too_far_apart=intake.num_too_far_apart,
+            highest=finder.highest,
+        )
 
     def _take_bags(self, bags: Sequence[Bag], types: TypesById) -> Taken:
         intake = Intake(self.parts.lexicon)
@@ -189,13 +169,12 @@ class Model:
         return intake.finish(len(self.parts.relations), types, bag_N)
 
     def _probabilities(self, taken: Taken) -> np.ndarray:
-        self._warn(taken)
         logit_BR = torch.from_numpy(predict_logits(self.parts.extractor, taken.part))
         return logit_BR.sigmoid().numpy()
 
-    def _warn(self, taken: Taken) -> None:
+    def _warn(self, entities: Entities) -> None:
         """Say how many entities are unknown, where the model looks at more than their words."""
-        seen, uses_types = taken.recognised, self.parts.lexicon.mentions != "words"
+        seen, uses_types = entities.recognised, self.parts.lexicon.mentions != "words"
         if not seen.num_unknown or not (uses_types or self.parts.extractor.config.use_entities):
             return
         untyped = (
@@ -204,7 +183,7 @@ class Model:
         _log.warning(
             "%s of %s entities are unknown to the model%s",
             f"{seen.num_unknown:,}",
-            f"{len(taken.entity_ids):,}",
+            f"{len(entities.ids):,}",
             untyped if uses_types and seen.num_untyped else "",
         )
 

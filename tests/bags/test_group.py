@@ -70,16 +70,6 @@ def test_a_fact_with_another_readable_sentence_is_not_unread() -> None:
     assert builder.finish().num_facts_unread == 0
 
 
-def test_given_bags_stay_as_they_are() -> None:
-    builder = BagBuilder(Vocabulary())
-    for sentence in [make_sentence("h of t")] * 3 + [make_sentence("a of b", "a", "b")]:
-        builder.add(sentence)
-    grouped = builder.finish(np.array([0, 0, 1, 2]))
-    assert grouped.table.size_B.tolist() == [2, 1, 1]
-    assert grouped.table.head_B.tolist() == [0, 0, 2]
-    assert grouped.num_repeated == 0
-
-
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.integers(0, 3), st.integers(0, 2)), max_size=30

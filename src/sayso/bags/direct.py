@@ -70,42 +70,70 @@ def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> 
 
 
 def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Return the sentence written as the corpus writes.
+    """Return the sentence written as the corpus writes; joined names are the names of its mentions too.
 
     Where the known words are given, what is one of them only as it stands is left so: a word with a stray capital, a
     name that joined would be none of them, or that the corpus has already joined in part.
     """
-    tokens = [_lowered(token, words) for token in sentence.tokens] if form.is_lower else list(sentence.tokens)
+    written = rewrite(sentence, form, words)
     if not form.is_joined:
-        return sentence._replace(tokens=tuple(tokens))
-    spans = sorted((*sentence.head.spans, *sentence.tail.spans))
+        return written
+    return written._replace(head=_named(written.head, written.tokens), tail=_named(written.tail, written.tokens))
+
+
+def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
+    """Return the sentence as `in_form` does, its mentions named as before."""
+    tokens = _lowered(sentence.tokens, words) if form.is_lower else sentence.tokens
+    spans = (*sentence.head.spans, *sentence.tail.spans)
+    if form.is_joined and any(stop - start > 1 for start, stop in spans):
+        return _with_names_joined(sentence, tokens, words)
+    return sentence if tokens is sentence.tokens else sentence._replace(tokens=tokens)
+
+
+def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Container[str] | None) -> Sentence:
+    """Return the sentence with these tokens for its own, those of each mention joined and their spans moved."""
     joined: list[str] = []
     moved: dict[Span, Span] = {}
     position = 0
-    for span in spans:
-        joined.extend(tokens[position : span.start])
-        name = _joined(tokens[span.start : span.stop], words)
+    for span in sorted((*sentence.head.spans, *sentence.tail.spans)):
+        start, stop = span
+        joined += tokens[position:start]
+        name = _joined(tokens[start:stop], words)
         moved[span] = Span(len(joined), len(joined) + len(name))
-        joined.extend(name)
-        position = span.stop
-    joined.extend(tokens[position:])
-
-    def move(mention: Mention) -> Mention:
-        kept = tuple(moved[span] for span in mention.spans)
-        return mention._replace(name="_".join(joined[kept[0].start : kept[0].stop]), spans=kept)
-
-    return sentence._replace(tokens=tuple(joined), head=move(sentence.head), tail=move(sentence.tail))
-
-
-def _lowered(token: str, words: Container[str] | None) -> str:
-    lower = token.lower()
-    return token if words is not None and lower not in words and token in words else lower
+        joined += name
+        position = stop
+    joined += tokens[position:]
+    head, tail = (
+        Mention(entity_id, name, tuple([moved[span] for span in spans]))
+        for entity_id, name, spans in (sentence.head, sentence.tail)
+    )
+    return Sentence(tuple(joined), head, tail, *sentence[3:])
 
 
-def _joined(tokens: list[str], words: Container[str] | None) -> list[str]:
+def _named(mention: Mention, tokens: tuple[str, ...]) -> Mention:
+    start, stop = mention.spans[0]
+    return mention._replace(name="_".join(tokens[start:stop]))
+
+
+def _lowered(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:
+    # One comparison of the whole text: a corpus in lower case is not looked at token by token.
+    text = " ".join(tokens)
+    if text.lower() == text:
+        return tokens
+    if words is None:
+        return tuple(map(str.lower, tokens))
+    return tuple(
+        [
+            token if low not in words and token in words else low
+            for token, low in zip(tokens, map(str.lower, tokens), strict=True)
+        ]
+    )
+
+
+def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:
     name = "_".join(tokens)
     is_left = words is not None and (name not in words or any("_" in token for token in tokens))
-    return tokens if is_left else [name]
+    return tokens if is_left else (name,)
 
 
 def argument_types(relation: str) -> tuple[str, str]:

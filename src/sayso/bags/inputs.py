@@ -1,12 +1,12 @@
 """The files a store is made from, and how it is made from them."""
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from sayso.bags.window import DEFAULT_MAX_TOKENS
+from sayso.corpus.files import sha256_of, size_of
 from sayso.corpus.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.errors import BadInputError
 from sayso.records import Sentence
@@ -65,7 +65,7 @@ class SentenceFiles:
 
     def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
         tally = self.tallies[name] = Tally(path)
-        size = path.stat().st_size if path.is_file() else 0
+        size = size_of(path)
 
         def on_bytes(done: int) -> None:
             self.on_progress(f"reading {name}", done, size)
@@ -78,7 +78,7 @@ class SentenceFiles:
         """Return for each file its hash and, where it holds sentences, how reading it went."""
         entries: dict[str, dict[str, Any]] = {}
         for name, path in self.inputs.files():
-            entries[name] = {"file": str(path), "sha256": _sha256(path)}
+            entries[name] = {"file": str(path), "sha256": sha256_of(path)}
             if tally := self.tallies.get(name):
                 entries[name] |= {
                     "form": tally.form,
@@ -94,10 +94,3 @@ def refuse_missing(inputs: Inputs) -> None:
     for _, path in inputs.files():
         if str(path) != "-" and not path.exists():
             raise BadInputError(f"{path}: no such file or directory")
-
-
-def _sha256(path: Path) -> str:
-    if not path.is_file():
-        return "not a plain file"
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

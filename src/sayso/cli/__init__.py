@@ -9,14 +9,20 @@ from collections.abc import Callable
 import typer
 
 from sayso import __version__
+from sayso.cli.annotations import app as annotations
+from sayso.cli.build import build
 from sayso.cli.check import check
+from sayso.cli.decisions import app as decisions
 from sayso.cli.entities import app as entities
 from sayso.cli.evaluate import evaluate
 from sayso.cli.explain import explain
 from sayso.cli.export import export
+from sayso.cli.extract import extract
 from sayso.cli.invent import invent
 from sayso.cli.predict import predict
 from sayso.cli.prepare import prepare
+from sayso.cli.reproduce import reproduce
+from sayso.cli.serve import serve
 from sayso.cli.train import train
 from sayso.cli.vectors import app as vectors
 from sayso.errors import UserError
@@ -33,17 +39,21 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "invent": invent,
+    "build": build,
     "check": check,
     "prepare": prepare,
     "train": train,
     "predict": predict,
+    "extract": extract,
     "evaluate": evaluate,
     "explain": explain,
     "export": export,
+    "serve": serve,
+    "reproduce": reproduce,
 }
 """The stages, in the order of the work."""
 
-GROUPS = {"vectors": vectors, "entities": entities}
+GROUPS = {"vectors": vectors, "entities": entities, "annotations": annotations, "decisions": decisions}
 
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -35,7 +35,9 @@ _LABELS = {
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Sentences, plain or gzip; - is stdin.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Sentences, plain or gzip, or a folder of shards; - is stdin.")
+    ],
     form: Annotated[str, typer.Option(help="Form of the files; auto looks at the first lines.")] = "auto",
     relations: Annotated[Path | None, typer.Option(help="Relation inventory; others are bad lines.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, to count entities without one.")] = None,
@@ -71,11 +73,12 @@ def check(
 
 
 def _read(path: Path, form: str, known: set[str] | None) -> "tuple[Surveyor, Tally]":
+    from sayso.corpus.files import size_of
     from sayso.corpus.read import Tally, read_sentences
     from sayso.corpus.survey import Surveyor
 
     surveyor, tally = Surveyor(), Tally(path, form)
-    size = path.stat().st_size if path.is_file() else 0
+    size = size_of(path)
     with stages() as show:
         for sentence in read_sentences(path, tally, known, lambda done: show(f"reading {path}", done, size)):
             surveyor.add(sentence)

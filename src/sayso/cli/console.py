@@ -60,21 +60,25 @@ class Stages:
         self._bar = bar
         self._tasks: dict[str, TaskID] = {}
         self._last = time.monotonic()
+        self._began: dict[str, float] = {}
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Show that `done` of `total` is behind; a total of 0 is not known."""
+    def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
+        """Show that `done` of `total` is behind; a total of 0 is not known. A note may say how fast it goes."""
         if self._bar is None:
-            self._print(what, done, total)
+            self._print(what, done, total, note)
             return
         if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=total or None)
-        self._bar.update(self._tasks[what], completed=done, total=total or None)
+            self._tasks[what] = self._bar.add_task(what, total=total or None, note=note)
+        self._bar.update(self._tasks[what], completed=done, total=total or None, note=note)
 
-    def _print(self, what: str, done: int, total: int) -> None:
+    def _print(self, what: str, done: int, total: int, note: str) -> None:
         now = time.monotonic()
+        seconds = now - self._began.setdefault(what, now)
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
-            remark(f"{what}: {done / total:.0%}" if total else what)
+            share = f"{what}: {done / total:.0%}" if total else what
+            left = f"about {seconds * (total - done) / done:.0f} s left" if total and done and seconds else ""
+            remark(", ".join(part for part in (share, note, left) if part))
 
 
 @contextmanager
@@ -89,6 +93,7 @@ def stages() -> Iterator[Stages]:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
         yield Stages(bar)

@@ -46,16 +46,25 @@ def invent(
     shared: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of NA sentences that also serve a related pair.")
     ] = 0.05,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Instead: documents, names and a KB with facts withheld, for `sayso build`.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an invented corpus that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Make up a corpus whose every sentence has a known truth: training, test, rationales, types, graph, documents.
 
+    With --raw the same world is written as people have theirs: news articles, a knowledge base that lacks the facts of
+    the test pairs, names and types; and the truth, to score against.
+
     Example: `sayso invent demo/corpus --size toy --name-shortcut 1`
     """
     from sayso.corpus.invent import InventSettings
     from sayso.corpus.invent import invent as make_corpus
+    from sayso.corpus.invent.raw import DOCUMENTS
 
+    if raw and documents is None:
+        documents = DOCUMENTS[size.value]
     given = {
         "train_sentences": train_sentences,
         "test_sentences": test_sentences,
@@ -73,6 +82,9 @@ def invent(
         shared_share=shared,
         **{name: number for name, number in given.items() if number is not None},
     )
+    if raw:
+        _write_raw(out, settings, overwrite, as_json)
+        return
     with stages() as show:
         summary = make_corpus(out, settings, overwrite=overwrite, on_progress=show)
     if as_json:
@@ -80,6 +92,19 @@ def invent(
     else:
         _print(summary)
     say_next(str(out), f"sayso check {out}/train.jsonl --relations {out}/relations.tsv")
+
+
+def _write_raw(out: Path, settings: "InventSettings", overwrite: bool, as_json: bool) -> None:
+    from sayso.corpus.invent import invent_raw
+
+    counts = invent_raw(out, settings, overwrite=overwrite)._asdict()
+    if as_json:
+        print_json({**counts, "folder": str(out), "seed": settings.seed})
+    else:
+        rows = [[name.replace("_", " "), number] for name, number in counts.items() if name != "folder"]
+        print_table("invented", ["", "number"], rows)
+    tables = f"--kb {out}/kb.tsv --names {out}/names.tsv --types {out}/types.json --relations {out}/relations.tsv"
+    say_next(str(out), f"sayso build --documents {out}/documents.jsonl {tables} --out CORPUS")
 
 
 def _record(summary: "Summary", settings: "InventSettings") -> dict[str, Any]:

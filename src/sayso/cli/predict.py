@@ -12,8 +12,9 @@ import typer
 from sayso.cli.console import print_table, remark, stages
 
 if TYPE_CHECKING:
+    from sayso.bags.fact import CorpusFacts, Fact
     from sayso.corpus.read import Tally
-    from sayso.library import CorpusScores, Fact, Model
+    from sayso.library import Model
 
 
 def predict(
@@ -42,9 +43,8 @@ def predict(
     model = load(run, str(choose_device(device)))
     tally = Tally(file, form)
     with _warnings_as_remarks():
-        scores = _score(model, tally, typed, max_bad)
-    facts = scores.facts(threshold, top)
-    _remark_on(scores, tally, facts, threshold)
+        facts = _find(model, tally, typed, max_bad, threshold, top)
+    _remark_on(facts, tally, threshold)
     if out is not None:
         _write(out, facts)
         remark(f"wrote {out}: {len(facts):,} facts; next: less {out}")
@@ -57,7 +57,14 @@ def predict(
         print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)
 
 
-def _score(model: "Model", tally: "Tally", types: dict[str, tuple[str, ...]], max_bad: float) -> "CorpusScores":
+def _find(
+    model: "Model",
+    tally: "Tally",
+    types: dict[str, tuple[str, ...]],
+    max_bad: float,
+    threshold: float,
+    top: int | None,
+) -> "CorpusFacts":
     from sayso.corpus.read import read_sentences
     from sayso.records import Sentence
 
@@ -70,22 +77,20 @@ def _score(model: "Model", tally: "Tally", types: dict[str, tuple[str, ...]], ma
             tally.refuse_too_many_bad(max_bad)
             show("predicting", 0, 0)
 
-        return model.predict_corpus(sentences(), types)
+        return model.predict_corpus(sentences(), threshold, top, types)
 
 
-def _remark_on(scores: "CorpusScores", tally: "Tally", facts: "list[Fact]", threshold: float) -> None:
-    taken = scores.taken
-    remark(f"{tally.num_good:,} sentences of {scores.num_pairs:,} pairs, {taken.num_repeated:,} repeated ones left out")
-    if taken.num_too_far_apart:
-        remark(f"{taken.num_too_far_apart:,} sentences left out: their mentions are too far apart")
+def _remark_on(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
+    remark(f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs, {facts.num_repeated:,} repeated ones left out")
+    if facts.num_too_far_apart:
+        remark(f"{facts.num_too_far_apart:,} sentences left out: their mentions are too far apart")
     if tally.num_bad:
         remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
-    if not facts and scores.num_pairs:
-        best = float(scores.probability_BR.max())
-        remark(f"no fact reaches {threshold:g}; the most probable has {best:.3f}: try a lower --threshold")
+    if not len(facts) and facts.num_pairs:
+        remark(f"no fact reaches {threshold:g}; the most probable has {facts.highest:.3f}: try a lower --threshold")
 
 
-def _write(path: Path, facts: "list[Fact]") -> None:
+def _write(path: Path, facts: "CorpusFacts") -> None:
     from sayso.atomic import atomic_file
 
     with atomic_file(path) as file:

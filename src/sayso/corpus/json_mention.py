@@ -12,6 +12,9 @@ from sayso.records import Mention, Span
 
 def named(entity: dict[str, Any], role: str, words: str = "") -> tuple[str, str]:
     """Return id and name of the entity; the name stands in for a missing id, `words` for a missing name."""
+    entity_id, name = entity.get("id"), entity.get("name")
+    if type(entity_id) is str and type(name) is str and name and entity_id and not entity_id.isspace():
+        return entity_id, name  # as nearly every line has them
     name = string(entity, "name", "") or words
     entity_id = string(entity, "id", "") or name
     if not entity_id.strip():

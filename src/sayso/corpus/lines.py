@@ -36,6 +36,19 @@ def read_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> Ite
         raise BadInputError(f"{path}: the file is empty")
 
 
+def read_lines_between(path: Path, start: int, stop: int) -> Iterator[Line]:
+    """Yield the lines of a plain file that begin from byte `start` up to `stop`, numbered from 1, as `read_lines` does."""
+    raw = _open_raw(path)
+    try:
+        raw.seek(start)
+        stream, number = io.BufferedReader(raw, _BUFFER_BYTES), 0
+        while stream.tell() < stop and (line := stream.readline(MAX_LINE_BYTES)):
+            number += 1
+            yield number, _decoded(line, stream)
+    finally:
+        raw.close()
+
+
 @contextmanager
 def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, BinaryIO]]:
     """Give (the file itself, what to read from: the same, or unpacked where it is gzip)."""

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Item, Line
+from sayso.corpus.files import files_of
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
 from sayso.records import Sentence
@@ -28,13 +30,13 @@ class Tally:
     shown: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
-    def count_bad(self, number: int, reason: str) -> None:
-        """Count a bad line; the first few are kept for showing."""
+    def count_bad(self, file: Path, number: int, reason: str) -> None:
+        """Count a bad line of one of the corpus's files; the first few are kept for showing."""
         self.num_bad += 1
         # What stands in quotes differs from line to line; the rest is the kind of fault.
         self.reasons["".join(reason.split("'")[::2]) if "'" in reason else reason] += 1
         if len(self.shown) < _NUM_SHOWN:
-            self.shown.append(f"{self.path}:{number}: {reason}")
+            self.shown.append(f"{file}:{number}: {reason}")
 
     def num_bad_with(self, words: str) -> int:
         """Return how many bad lines have these words in their reason."""
@@ -59,27 +61,34 @@ def read_sentences(
     relations: Collection[str] | None = None,
     on_bytes: Callable[[int], None] | None = None,
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a file in the tally's form (`auto`: the form its first lines show).
+    """Yield the sentences of a file, or of a folder of shards, in the tally's form (`auto`: what its first lines show).
 
     A sentence with a relation outside `relations` is a bad line, where an inventory is given.
     """
-    lines = read_lines(path, on_bytes)
-    for number, item in _items(lines, tally):
-        if isinstance(item, BadLine):
-            tally.count_bad(number, item.reason)
-        elif relations is not None and any(relation not in relations for relation in item.relations):
-            unknown = next(relation for relation in item.relations if relation not in relations)
-            tally.count_bad(number, f"relation '{unknown}' is not in the inventory")
-        else:
-            tally.num_good += 1
-            yield item
+    num_before = 0
+    for file in files_of(path):
+        on_file = partial(_add, on_bytes, num_before) if on_bytes else None
+        for number, item in _items(read_lines(file, on_file), tally, file):
+            if isinstance(item, BadLine):
+                tally.count_bad(file, number, item.reason)
+            elif relations is not None and any(relation not in relations for relation in item.relations):
+                unknown = next(relation for relation in item.relations if relation not in relations)
+                tally.count_bad(file, number, f"relation '{unknown}' is not in the inventory")
+            else:
+                tally.num_good += 1
+                yield item
+        num_before += file.stat().st_size if file.is_file() else 0
 
 
-def _items(lines: Iterator[Line], tally: Tally) -> Iterator[Item]:
+def _add(on_bytes: Callable[[int], None], num_before: int, num: int) -> None:
+    on_bytes(num_before + num)
+
+
+def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Item]:
     looked_at: list[Line] = []
     if tally.form == "auto":
         looked_at = list(islice(lines, _NUM_LINES_LOOKED_AT))
-        tally.form = _detect(looked_at, tally.path)
+        tally.form = _detect(looked_at, file)
     return READERS[tally.form].read(chain(looked_at, lines))
 
 

@@ -1,12 +1,13 @@
-"""What is in a corpus: counts from one pass, in 32 bytes a sentence."""
+"""What is in a corpus: counts from one pass, in memory that does not grow with the number of sentences."""
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from sayso.corpus.hashed import HashedRows, num_distinct, portions
 from sayso.records import Sentence, sentence_key
 
 
@@ -41,24 +42,21 @@ class Surveyor:
     """Collects what a `Survey` is made from, sentence by sentence."""
 
     def __init__(self) -> None:
-        self.pair = array("q")
-        self.line = array("q")
-        self.key = array("q")
-        self.fact_pair = array("q")
-        self.fact_relation = array("q")
+        self.lines, self.keys, self.facts = HashedRows(2), HashedRows(1), HashedRows(2)
         self.lengths: Counter[int] = Counter()
         self.relations: Counter[str] = Counter()
         self.entities: set[str] = set()
+        self.num_sentences = 0
         self.num_na = 0
         self.num_repeated = 0
 
     def add(self, sentence: Sentence) -> None:
         """Count one sentence."""
         tokens, head, tail, relations = sentence[:4]
+        self.num_sentences += 1
         pair = hash((head.entity_id, tail.entity_id))
-        self.pair.append(pair)
-        self.line.append(hash((pair, tokens)))
-        self.key.append(hash(sentence_key(" ".join(tokens))))
+        self.lines.add((pair, hash((pair, tokens))))
+        self.keys.add((hash(sentence_key(" ".join(tokens))),))
         self.lengths[len(tokens)] += 1
         self.entities.add(head.entity_id)
         self.entities.add(tail.entity_id)
@@ -66,8 +64,7 @@ class Surveyor:
         self.num_na += not relations
         for relation in relations:
             self.relations[relation] += 1
-            self.fact_pair.append(pair)
-            self.fact_relation.append(hash((pair, relation)))
+            self.facts.add((pair, hash((pair, relation))))
 
 
 def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None) -> Survey:
@@ -75,37 +72,53 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
 
     `typed` are the ids of entities that have a type; None where no types are given.
     """
-    pair, line = (_joined(surveyors, name) for name in ("pair", "line"))
     entities = set().union(*(surveyor.entities for surveyor in surveyors))
     lengths: Counter[int] = sum((surveyor.lengths for surveyor in surveyors), Counter())
-    distinct_line, first = np.unique(line, return_index=True)
-    bag_sizes = np.unique(pair[first], return_counts=True)[1]
+    num_sentences = sum(surveyor.num_sentences for surveyor in surveyors)
+    bags = _count_bags([surveyor.lines for surveyor in surveyors])
+    facts = [surveyor.facts for surveyor in surveyors]
     return Survey(
-        sentences=len(line),
-        distinct_sentences=_num_distinct(surveyors, "key"),
-        duplicate_sentences=len(line) - len(distinct_line),
+        sentences=num_sentences,
+        distinct_sentences=num_distinct([surveyor.keys for surveyor in surveyors], 0),
+        duplicate_sentences=num_sentences - bags.num_sentences,
         na_sentences=sum(surveyor.num_na for surveyor in surveyors),
-        pairs=len(bag_sizes),
-        positive_pairs=_num_distinct(surveyors, "fact_pair"),
-        facts=_num_distinct(surveyors, "fact_relation"),
+        pairs=bags.num,
+        positive_pairs=num_distinct(facts, 0),
+        facts=num_distinct(facts, 1),
         relations=len({relation for surveyor in surveyors for relation in surveyor.relations}),
         entities=len(entities),
         untyped_entities=None if typed is None else len(entities.difference(typed)),
         mentions_repeated=sum(surveyor.num_repeated for surveyor in surveyors),
         length_median=_median(lengths),
         length_max=max(lengths, default=0),
-        bag_size_mean=float(bag_sizes.mean()) if len(bag_sizes) else 0.0,
-        bag_size_max=int(bag_sizes.max(initial=0)),
-        bags_of_one=int((bag_sizes == 1).sum()),
+        bag_size_mean=bags.num_sentences / bags.num if bags.num else 0.0,
+        bag_size_max=bags.largest,
+        bags_of_one=bags.num_of_one,
     )
 
 
-def _joined(surveyors: Sequence[Surveyor], name: str) -> np.ndarray:
-    return np.concatenate([np.frombuffer(getattr(surveyor, name), np.int64) for surveyor in surveyors])
+class _Bags(NamedTuple):
+    """How many bags there are, with how many distinct sentences."""
+
+    num: int
+    num_sentences: int
+    num_of_one: int
+    largest: int
 
 
-def _num_distinct(surveyors: Sequence[Surveyor], name: str) -> int:
-    return len(np.unique(_joined(surveyors, name)))
+def _count_bags(lines: Sequence[HashedRows]) -> _Bags:
+    """Return the counts of rows (pair, sentence of the pair)."""
+    counts = _Bags(0, 0, 0, 0)
+    for row_N2 in portions(lines):
+        _, first = np.unique(row_N2[:, 1], return_index=True)
+        sizes = np.unique(row_N2[first, 0], return_counts=True)[1]
+        counts = _Bags(
+            counts.num + len(sizes),
+            counts.num_sentences + len(first),
+            counts.num_of_one + int((sizes == 1).sum()),
+            max(counts.largest, int(sizes.max(initial=0))),
+        )
+    return counts
 
 
 def _median(counts: Counter[int]) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sayso.bags.direct import CorpusForm, in_form
+from sayso.bags.direct import CorpusForm, rewrite
 from sayso.bags.vocabulary import ClosedNumbering
 from sayso.features.present import Appearance
 from sayso.records import Sentence, sentence_key
@@ -50,11 +50,11 @@ class Lexicon:
         return ClosedNumbering(self.words)
 
     def rewrite(self, sentence: Sentence) -> Sentence:
-        """Return the sentence as the model's corpus writes; a name that joined would be unknown stays apart."""
-        written = in_form(sentence, self.form, self.numbering)
-        # The entities keep the names by which they were given, which people read and entities are known by.
-        head, tail = written.head._replace(name=sentence.head.name), written.tail._replace(name=sentence.tail.name)
-        return written._replace(head=head, tail=tail)
+        """Return the sentence as the model's corpus writes; a name that joined would be unknown stays apart.
+
+        The entities keep the names by which they were given, which people read and entities are known by.
+        """
+        return rewrite(sentence, self.form, self.numbering)
 
     def recognise(self, entity_ids: Sequence[str], names: Sequence[str], types: TypesById) -> Recognised:
         """Return how the model sees entities: known by id, else by name (of several the first), else unknown.

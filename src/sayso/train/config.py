@@ -56,7 +56,7 @@ class TrainConfig:
     batch_bags: int = 128
     learning_rate: float = 1e-3
     gradient_clip: float = 5.0
-    precision: Literal["float32", "tf32"] = "float32"
+    precision: Literal["float32", "tf32", "bf16"] = "float32"
 
 
 _LEAST = (

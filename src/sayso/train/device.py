@@ -29,9 +29,12 @@ def choose_device(name: str) -> torch.device:
 
 
 def use_precision(precision: str, device: torch.device) -> None:
-    """Let the GPU compute matrix products in this precision; a CPU computes in float32 whatever is asked."""
+    """Let the GPU compute matrix products in this precision; a CPU computes in float32 whatever is asked.
+
+    `bf16` is the precision of the products with words alone, which are nearly all; the others are then tf32.
+    """
     if device.type == "cuda":
-        torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+        torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
 
 
 @contextmanager

@@ -26,6 +26,14 @@ class Shard(NamedTuple):
     num: int = 1
 
 
+class DrawnDistractors(NamedTuple):
+    """For each bag its distractors' numbers, and each distractor's relation and sentence."""
+
+    of_bag: Rows
+    relation_M: np.ndarray
+    presented: Presented
+
+
 class Step(NamedTuple):
     """A batch, and the sizes of the whole batch of which it may be a shard.
 
@@ -45,15 +53,15 @@ def num_steps(data: RunData) -> int:
 
 def steps_of_epoch(data: RunData, epoch: int, shard: Shard = Shard()) -> Iterator[Step]:
     """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` of each, distractors drawn anew."""
-    plan = _Plan(data, epoch)
+    plan = EpochPlan(data, epoch)
     size = data.config.train.batch_bags
     for number, first in enumerate(range(0, len(plan.order), size)):
         bags = plan.order[first : first + size]
         yield Step(plan.batch(bags, number, shard), len(bags), plan.num_targets(bags, number))
 
 
-class _Plan:
-    """What was drawn for an epoch."""
+class EpochPlan:
+    """What was drawn for an epoch: the order of the bags, the sentences each keeps, distractors, direct sentences."""
 
     def __init__(self, data: RunData, epoch: int) -> None:
         self.data, self.epoch = data, epoch
@@ -79,8 +87,7 @@ class _Plan:
         """Return the epoch's random numbers for one consumer."""
         return np.random.default_rng(sub_seed(self.data.config.seed, f"{name}/{self.epoch}"))
 
-    def _draw_distractors(self) -> tuple[Rows, np.ndarray, Presented]:
-        """Return for each bag its distractors' numbers, and each distractor's relation and sentence."""
+    def _draw_distractors(self) -> DrawnDistractors:
         pool, table, data = self.data.distractors, self.data.train.table, self.data
         assert pool is not None
         bag_M, relation_M = facts_of(table)
@@ -89,7 +96,7 @@ class _Plan:
         presented = present(dressed, data.config.data.mentions, len(data.word_VW), data.type_E)
         # Facts come bag by bag, so the distractors of a bag stand together.
         of_bag = Rows(np.arange(len(chosen.bag_M)), starts(np.bincount(chosen.bag_M, minlength=table.num_bags)))
-        return of_bag, chosen.relation_M, presented
+        return DrawnDistractors(of_bag, chosen.relation_M, presented)
 
     def _distractors_of(self, bags: np.ndarray) -> Distractors | None:
         if self.distractors is None:

@@ -55,8 +55,8 @@ def train_epoch(
     extractor: Extractor,
     optimizer: torch.optim.Optimizer,
     data: RunData,
-    epoch: int,
     shard: Shard,
+    epoch: int,
     on_step: OnStep,
 ) -> Epoch:
     """Take one step for each batch of the epoch."""

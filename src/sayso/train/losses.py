@@ -1,6 +1,7 @@
 """The loss terms of an epoch, summed over processes, and the alarm when one of them is not a number."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -42,6 +43,12 @@ class LossTally:
         if len(self._waiting) >= _STEPS_BETWEEN_LOOKS:
             self._look()
 
+    def add_all(self, names: Sequence[str], row_UX: Tensor, num_bags: Sequence[int]) -> None:
+        """Take the terms and the size of the gradient of many batches at once, a row each."""
+        self._names = [*names, _GRADIENT]
+        self._num_bags += num_bags
+        self._take(row_UX)
+
     def means(self) -> dict[str, float]:
         """Return each term's mean over the batches, of all shards together, each batch weighed by its bags."""
         self._look()
@@ -50,10 +57,12 @@ class LossTally:
         return {name: float(np.average(column, weights=self._num_bags)) for name, column in columns.items()}
 
     def _look(self) -> None:
-        if not self._waiting:
-            return
-        rows: list[list[float]] = sum_over_shards(torch.stack(self._waiting), self.shard).tolist()
-        self._waiting.clear()
+        if self._waiting:
+            self._take(torch.stack(self._waiting))
+            self._waiting.clear()
+
+    def _take(self, row_UX: Tensor) -> None:
+        rows: list[list[float]] = sum_over_shards(row_UX, self.shard).tolist()
         for number, row in enumerate(rows, len(self._rows) + 1):
             self._refuse_divergence(number, row)
         self._rows += rows

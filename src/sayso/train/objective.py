@@ -42,16 +42,26 @@ class Objective(nn.Module):
     def _distractor_term(self, vector_SD: Tensor, batch: BagBatch, num_bags: int) -> Tensor:
         """Return Σ max(0, γ + GI(s′) − max GI of the bag's own sentences) + |GI(s′)| over augmented bags."""
         place_G, group_G = augmented_bags(batch)
-        bag_M, relation_M = batch.distractor_bag_M, batch.distractor_relation_M
+        itself_M = (place_G >= batch.bags.num_sentences).nonzero()[:, 0]
+        bag_M = batch.distractor_bag_M
         bags = BagIndex(bag_N=group_G, head_B=batch.bags.head_B[bag_M], tail_B=batch.bags.tail_B[bag_M])
-        measure = saliency if self.config.distractor_measure == "saliency" else gradient_x_input
-        score_GR = measure(self.extractor, vector_SD[place_G], bags)
-        score_G = score_GR.gather(1, relation_M[group_G, None])[:, 0]
-        if self.config.distractor_measure == "positive_part":
-            score_G = score_G.relu()
-        is_distractor_G = place_G >= batch.bags.num_sentences
-        own_M = bag_max(score_G.masked_fill(is_distractor_G, -torch.inf), group_G, bags.num_bags)
-        return distractor_term(score_G[is_distractor_G], own_M, self.config.margin) / num_bags
+        distractor_M, own_M = augmented_scores(
+            self.extractor, self.config, vector_SD[place_G], bags, batch.distractor_relation_M, itself_M
+        )
+        return distractor_term(distractor_M, own_M, self.config.margin).sum() / num_bags
+
+
+def augmented_scores(
+    extractor: Extractor, config: LossConfig, vector_GD: Tensor, bags: BagIndex, relation_M: Tensor, itself_M: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return for each augmented bag the score of the distractor, which is sentence `itself_M`, and its own best."""
+    measure = saliency if config.distractor_measure == "saliency" else gradient_x_input
+    score_GR = measure(extractor, vector_GD, bags)
+    score_G = score_GR.gather(1, relation_M[bags.bag_N, None])[:, 0]
+    if config.distractor_measure == "positive_part":
+        score_G = score_G.relu()
+    own_M = bag_max(score_G.index_fill(0, itself_M, -torch.inf), bags.bag_N, bags.num_bags)
+    return score_G[itself_M], own_M
 
 
 def bag_term(logit_BR: Tensor, label_BR: Tensor, num_bags: int) -> Tensor:
@@ -69,8 +79,8 @@ def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor
 
 
 def distractor_term(distractor_M: Tensor, own_M: Tensor, margin: float) -> Tensor:
-    """Return Σ max(0, γ + GI(s′) − max GI) + |GI(s′)| (paper, eq. 7)."""
-    return ((margin + distractor_M - own_M).relu() + distractor_M.abs()).sum()
+    """Return max(0, γ + GI(s′) − max GI) + |GI(s′)| for each augmented bag (paper, eq. 7)."""
+    return (margin + distractor_M - own_M).relu() + distractor_M.abs()
 
 
 def augmented_bags(batch: BagBatch) -> tuple[Tensor, Tensor]:

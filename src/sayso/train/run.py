@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sayso.bags.store import Store
 from sayso.model.checkpoint import save_model
 from sayso.model.extractor import Extractor
 from sayso.seeding import drawn_seed, sub_seed
+from sayso.train.captured import CapturedEpochs, why_not_captured
 from sayso.train.config import RunConfig, load_config
 from sayso.train.data import RunData
 from sayso.train.device import (
@@ -35,6 +37,7 @@ from sayso.train.state import Standing, load_parameters, load_state, parameters_
 
 OnBegin = Callable[[dict[str, Any]], None]
 OnEpoch = Callable[[dict[str, Any]], None]
+TrainOne = Callable[[int, OnStep], Epoch]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +56,20 @@ def train(
     device: str = "auto",
     resume: bool = False,
     watchers: Watchers = Watchers(),
+    data: RunData | None = None,
 ) -> Standing:
     """Train the config's model on the store and leave it in `out`; return how it went.
 
     After every epoch the state is on disk, so that a killed run goes on with `resume` and ends with the same weights.
+    `data` is the store as another run has read it, which spares reading it again.
     """
     target = choose_device(device)
     with process_group(target) as shard:
         folder = RunFolder(out, is_writer=shard.rank == 0)
         folder.refuse_other_run(resume)
         config = _with_seed(config, folder, shard, target)
-        return _Run(config, RunData(Store(store), config), folder, target, shard, watchers).go()
+        read = data.read_by(config) if data is not None else RunData(Store(store), config)
+        return _Run(config, read, folder, target, shard, watchers).go()
 
 
 def identity_of(config: RunConfig, store: Store) -> dict[str, Any]:
@@ -105,9 +111,9 @@ class _Run:
         if self.folder.state.exists():
             self.standing, self.best = load_state(self.folder.state, self.extractor, self.optimizer, self.identity)
         self._begin()
-        objective = share_gradients(Objective(self.extractor, self.config.loss), self.shard)
+        train_one = self._how_to_train()
         while not self._is_done():
-            self._one_epoch(objective)
+            self._one_epoch(train_one)
         self._finish()
         return self.standing
 
@@ -118,6 +124,8 @@ class _Run:
             {"the store": int(fingerprint[:12], 16), "the state of the run": epoch}, self.shard, self.device
         )
         remarks = remarks_on(self.data, self.device.type)
+        if reason := why_not_captured(self.extractor, self.device, self.shard):
+            remarks.append(f"steps are taken one by one, which is several times slower: {reason}")
         description = description_of(self.config, fingerprint, self.device, self.shard.num, remarks)
         self.folder.begin(self.config, description, epoch)
         self.watchers.on_begin(description | self._outlook())
@@ -143,11 +151,16 @@ class _Run:
             or standing.epoch - standing.best_epoch >= settings.patience
         )
 
-    def _one_epoch(self, objective: torch.nn.Module) -> None:
+    def _how_to_train(self) -> TrainOne:
+        """Return what trains one epoch: captured steps where they can be had."""
+        if self.device.type == "cuda" and why_not_captured(self.extractor, self.device, self.shard) is None:
+            return CapturedEpochs(self.extractor, self.optimizer, self.data).train_epoch
+        objective = share_gradients(Objective(self.extractor, self.config.loss), self.shard)
+        return partial(train_epoch, objective, self.extractor, self.optimizer, self.data, self.shard)
+
+    def _one_epoch(self, train_one: TrainOne) -> None:
         number, began = self.standing.epoch + 1, time.monotonic()
-        epoch = train_epoch(
-            objective, self.extractor, self.optimizer, self.data, number, self.shard, self.watchers.on_step
-        )
+        epoch = train_one(number, self.watchers.on_step)
         validation = self._validate()
         if not all(map(math.isfinite, validation)):
             raise diverged(number, "validation: the logits are not finite")

@@ -31,12 +31,15 @@ class Sampler:
 
     def lines(self, part: Part) -> Iterator[list[MadeSentence]]:
         """Yield the sentences of each bag; a bag's guest, which shares a sentence, comes as a bag of its own."""
-        for bag in part.bags:
-            wordings = self._bag_wordings(bag, part.irrelevant_rest)
-            drafts = self._drafts(bag, wordings)
+        for bag, drafts in self.drafts(part):
             yield [MadeSentence(self._sentence(draft, bag.pair, bag.guest), draft.wording) for draft in drafts]
             if bag.guest:
                 yield [self._guest_line(drafts[0], bag.pair, bag.guest)]
+
+    def drafts(self, part: Part) -> Iterator[tuple[BagPlan, list[Draft]]]:
+        """Yield each bag with its sentences, not yet named; a guest is the third entity of the first of them."""
+        for bag in part.bags:
+            yield bag, self._drafts(bag, self._bag_wordings(bag, part.irrelevant_rest))
 
     def neutral(self, head: int, tail: int) -> Wording:
         """Return a wording that names the two and states nothing."""

@@ -1,0 +1,41 @@
+"""Peak memory of `check` and `predict` at thirty times the sentences: whole commands, each a process of its own."""
+
+import tempfile
+from pathlib import Path
+
+from drawn import draw_table, make_extractor, save_drawn_model, write_lines
+from figure import Figure, amount, at_most, ratio, record
+from measure import SAYSO, run
+
+FEW, MANY = 10_000, 300_000
+THRESHOLD = 0.0125
+"""Some of the drawn model's facts reach it, most do not."""
+FLAT = 1.3
+
+
+def measure(name: str, few: tuple[float, float], many: tuple[float, float]) -> list[Figure]:
+    """Return the figures of a command, given seconds and megabytes of both runs."""
+    note = f"{MANY:,} over {FEW:,} sentences"
+    return [
+        ratio(f"peak memory of {name}, {note}", [many[1]], [few[1]], "MB", at_most(FLAT), "one run each"),
+        amount(f"sayso {name}, {MANY:,} sentences, start-up included", [MANY / many[0]], "sentences/s", None),
+    ]
+
+
+def main() -> None:
+    """Draw both files and run both commands on them."""
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
+        save_drawn_model(folder / "model", make_extractor("attention"))
+        found: dict[str, list[tuple[float, float]]] = {"check": [], "predict": []}
+        for num in (FEW, MANY):
+            lines = folder / f"{num}.jsonl"
+            write_lines(lines, draw_table(num))
+            found["check"].append(run(SAYSO, "check", lines))
+            options = ("--threshold", THRESHOLD, "--out", folder / "facts.jsonl")
+            found["predict"].append(run(SAYSO, "predict", folder / "model", lines, *options))
+        record([figure for name, runs in found.items() for figure in measure(name, *runs)])
+
+
+if __name__ == "__main__":
+    main()

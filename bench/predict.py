@@ -1,0 +1,75 @@
+"""Whole bag prediction on CPU (encode, aggregate, score), in sentences a second, over both plain references."""
+
+import statistics
+from functools import partial
+
+import numpy as np
+import torch
+
+from drawn import draw_table, make_extractor, make_part
+from figure import Figure, at_least, ratio, record
+from measure import side_by_side, threads
+from reference.no_padding import UnpaddedModel
+from reference.padded import PaddedModel
+from reference.plain import PlainModel
+from sayso.features.collate import Part, collate
+from sayso.model.extractor import Extractor
+from sayso.model.predict import predict_logits
+
+NUM_OURS, NUM_PADDED, NUM_UNPADDED = 20_000, 600, 2_000
+"""Sentences; what is slower gets fewer, and figures are sentences a second."""
+BATCH_BAGS = 160
+REPEATS = 4
+TOLERANCE = 1e-4
+SYSTEMS = {"attention": "CNNs+ATT", "direct": "DirectSup"}
+
+
+@torch.no_grad()
+def predict_plainly(model: PlainModel, part: Part) -> np.ndarray:
+    """Return logit_BR of the bags, batch after batch."""
+    batches = np.split(np.arange(part.table.num_bags), range(BATCH_BAGS, part.table.num_bags, BATCH_BAGS))
+    return torch.cat([model(collate(part, bags)) for bags in batches]).numpy()
+
+
+def refuse_difference(extractor: Extractor, models: list[PlainModel], part: Part) -> float:
+    """Return the largest difference of a logit; stop where it is more than rounding can explain."""
+    ours = predict_logits(extractor, part)
+    difference = max(float(np.abs(predict_plainly(model, part) - ours).max()) for model in models)
+    print(f"largest difference of a logit: {difference:.1e}", flush=True)
+    assert difference <= TOLERANCE, "ours and the references disagree"
+    return difference
+
+
+def measure(kind: str) -> list[Figure]:
+    """Return the two ratios of one system."""
+    extractor = make_extractor(kind)
+    padded, unpadded = PaddedModel(extractor), UnpaddedModel(extractor)
+    parts = {num: make_part(draw_table(num)) for num in (NUM_OURS, NUM_PADDED, NUM_UNPADDED)}
+    difference = refuse_difference(extractor, [padded, unpadded], parts[NUM_PADDED])
+    seconds = side_by_side(
+        {
+            "ours": partial(predict_logits, extractor, parts[NUM_OURS]),
+            "padded": partial(predict_plainly, padded, parts[NUM_PADDED]),
+            "no padding": partial(predict_plainly, unpadded, parts[NUM_UNPADDED]),
+        },
+        REPEATS,
+    )
+    speed = {
+        name: [num / each for each in seconds[name]]
+        for name, num in (("ours", NUM_OURS), ("padded", NUM_PADDED), ("no padding", NUM_UNPADDED))
+    }
+    # Each token meets 2 + 3 + 4 + 5 rows of 100 filters, each row as wide as a word and two positions.
+    summed = statistics.median(speed["ours"]) * 39 * 1400
+    computed = statistics.median(speed["no padding"]) * 39 * 1400 * 2 * 310
+    note = (
+        f"{threads()}; logits agree to {difference:.0e}; ours sums {summed / 1e9:.1f} billion"
+        f" table values a second, the dense convolution without padding computes {computed / 1e9:.0f} GFLOP/s"
+    )
+    return [
+        ratio(f"predict, {SYSTEMS[kind]} over {name}", speed["ours"], speed[name], "sentences/s", target, note)
+        for name, target in (("padded", at_least(100)), ("no padding", at_least(30)))
+    ]
+
+
+if __name__ == "__main__":
+    record([figure for kind in SYSTEMS for figure in measure(kind)])

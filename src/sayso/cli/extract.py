@@ -1,0 +1,199 @@
+"""`sayso extract`: the facts of a whole corpus, each with the sentences that say so."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.console import print_json, print_table, remark, say_next, stages
+from sayso.cli.engine import Address, EngineName, EngineOption, WorkerGpus, Workers, opened
+from sayso.errors import UserError
+
+if TYPE_CHECKING:
+    from sayso.extract.extraction import Extraction
+    from sayso.extract.folder import Mode
+    from sayso.extract.settings import ExtractInputs
+    from sayso.extract.threshold import ChosenThreshold
+    from sayso.provenance.found import FoundFact
+
+_NUM_SHOWN, _WIDTH = 10, 70
+
+
+class FactForm(StrEnum):
+    """Forms of files."""
+
+    jsonl = "jsonl"
+    parquet = "parquet"
+    tsv = "tsv"
+    jsonld = "jsonld"
+    quickstatements = "quickstatements"
+
+
+class Wanted(StrEnum):
+    """What the knowledge base says of a fact."""
+
+    new = "new"
+    known = "known"
+    contradicts = "contradicts"
+
+
+def extract(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    corpus: Annotated[
+        Path, typer.Argument(metavar="CORPUS", help="Sentences: a file, a folder of shards, or what `build` made.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the facts; must not hold anything yet.")],
+    kb: Annotated[
+        Path | None, typer.Option(help="Facts that are known, as triples; those of a built corpus if not named.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Probability from which a fact counts; 0.5 if not given.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(min=0.01, max=1.0, help="Choose the threshold for this precision on validation.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The run's store, for --precision.")] = None,
+    form: Annotated[
+        list[FactForm] | None, typer.Option("--format", help="Form of the result, several for several; jsonl.")
+    ] = None,
+    only: Annotated[
+        list[Wanted] | None, typer.Option(help="Write only facts that are new, known or contradicting; repeatable.")
+    ] = None,
+    wikidata: Annotated[
+        Path | None, typer.Option(help="Your ids and Wikidata's, with a tab between, for quickstatements.")
+    ] = None,
+    types: Annotated[Path | None, typer.Option(help="Entity types; those of a built corpus if not named.")] = None,
+    method: Annotated[str, typer.Option(help="Mechanism that ranks the evidence.")] = "shapley",
+    evidence: Annotated[int, typer.Option(min=1, help="Sentences kept with a fact, the first in rank.")] = 5,
+    since: Annotated[
+        Path | None, typer.Option(help="An earlier extraction to go on from; only what is new is predicted.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on after an interruption, or with what the corpus has got since.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Remove the facts that are there, start over.")
+    ] = False,
+    shards: Annotated[int, typer.Option(min=0, help="Shards of pairs; 0 decides by the size.")] = 0,
+    sentence_form: Annotated[str, typer.Option("--form", help="Form of the sentences; auto looks at them.")] = "auto",
+    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is predicted.")] = 0.001,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    engine: EngineOption = EngineName.local,
+    address: Address = "",
+    workers: Workers = 0,
+    gpus: WorkerGpus = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
+) -> None:
+    """Extract facts from a corpus of any size: predicted pair by pair, with ranked evidence, verdict and provenance.
+
+    With a knowledge base, each fact is marked as known, new, or contradicting it (relations that the inventory declares
+    functional). Memory stays flat; a killed run goes on with --resume.
+
+    Example: `sayso extract runs/demo corpora/mine --out facts --precision 0.9 --data stores/mine --format parquet`
+    """
+    from sayso.extract.forms import FORMS
+    from sayso.extract.run import Output
+    from sayso.extract.run import extract as extract_facts
+    from sayso.extract.settings import ExtractSettings
+    from sayso.provenance.quick_statements import read_ids
+    from sayso.train.device import choose_device
+
+    mode = _mode(resume, overwrite, since)
+    chosen_device = str(choose_device(device))
+    cut, chosen = _threshold(run, data, threshold, precision, chosen_device)
+    settings = ExtractSettings(
+        threshold=cut,
+        method=method,
+        max_evidence=evidence,
+        num_shards=shards,
+        form=sentence_form,
+        max_bad_share=max_bad,
+        device=chosen_device,
+    )
+    output = Output(
+        forms=[each.value for each in form or (FactForm.jsonl,)],
+        only=[each.value for each in only or ()],
+        ids=read_ids(wikidata) if wikidata else {},
+    )
+    inputs = _inputs(run, corpus, kb, types)
+    if only and inputs.kb is None:
+        raise UserError("--only needs a knowledge base to compare with: name one with --kb")
+    with opened(engine, address, workers, gpus) as chosen_engine, stages() as show:
+        found = extract_facts(inputs, settings, out, mode, since, output, chosen_engine, show)
+    _report(found, as_json, chosen)
+    written = ", ".join(str(out / FORMS[name].file_name) for name in output.forms)
+    say_next(written, f"less {out / FORMS[output.forms[0]].file_name}; with more documents: the same with --resume")
+
+
+def _mode(resume: bool, overwrite: bool, since: Path | None) -> "Mode":
+    if resume + overwrite + (since is not None) > 1:
+        raise UserError("--resume, --overwrite and --since exclude each other: go on, start over, or go on elsewhere")
+    return "resume" if resume else "overwrite" if overwrite else "new"
+
+
+def _threshold(
+    run: Path, data: Path | None, threshold: float | None, precision: float | None, device: str
+) -> "tuple[float, ChosenThreshold | None]":
+    """Return the threshold, and how it was chosen where a precision is wanted."""
+    if precision is None:
+        return 0.5 if threshold is None else threshold, None
+    if threshold is not None:
+        raise UserError("give either --threshold or --precision")
+    if data is None:
+        raise UserError("--precision needs the store that the run was made from: name it with --data")
+    from sayso.extract.threshold import choose_on_validation
+
+    chosen = choose_on_validation(run, data, precision, device)
+    remark(chosen.text)
+    return chosen.threshold, chosen
+
+
+def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
+    """Return the inputs; a corpus that was built brings its facts and types with it."""
+    from sayso.extract.settings import ExtractInputs
+    from sayso.text.folder import FACTS, TYPES, read_manifest
+
+    if read_manifest(corpus):
+        kb, types = kb or corpus / FACTS, types or corpus / TYPES
+    return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types)
+
+
+def _report(found: "Extraction", as_json: bool, chosen: "ChosenThreshold | None") -> None:
+    from itertools import islice
+
+    manifest = found.manifest
+    if as_json:
+        print_json({**manifest, "threshold_chosen": chosen and chosen._asdict()})
+    else:
+        rows = [
+            [fact.head_name, fact.relation, fact.tail_name, f"{fact.probability:.3f}", fact.status or "–", _quote(fact)]
+            for fact in islice(found, _NUM_SHOWN)
+        ]
+        title = f"the first of {manifest['num_written']:,} facts"
+        print_table(title, ["head", "relation", "tail", "probability", "status", "first evidence"], rows, num_text=6)
+    for line in _remarks(manifest):
+        remark(line)
+
+
+def _quote(fact: "FoundFact") -> str:
+    sentence = fact.quotes[0].sentence
+    return sentence if len(sentence) <= _WIDTH else f"{sentence[: _WIDTH - 1]}…"
+
+
+def _remarks(manifest: dict[str, Any]) -> list[str]:
+    """Return a line for what was seen, left out, and found."""
+    lines = [
+        f"{manifest['num_sentences']:,} sentences of {manifest['num_pairs']:,} pairs;"
+        f" {manifest['num_judged']:,} pairs predicted now, {manifest['num_repeated']:,} repeated sentences left out"
+    ]
+    if manifest["num_too_far_apart"]:
+        lines.append(f"{manifest['num_too_far_apart']:,} sentences left out: their mentions are too far apart")
+    if manifest["num_bad"]:
+        lines.append(f"{manifest['num_bad']:,} bad lines left out, the first is {manifest['first_bad'][0]}")
+    if manifest["status"]:
+        lines.append("facts: " + ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items()))
+    for name, number in manifest["num_left_out"].items():
+        if number:
+            lines.append(f"{name}: {number:,} facts have no place in this form (other ids are needed) and are left out")
+    return lines

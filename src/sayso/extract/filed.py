@@ -1,0 +1,69 @@
+"""A sentence as a line of a shard: its pair first, so that sorting the lines brings the sentences of a pair together.
+
+The lines are ours alone and are read back by us, so nothing in them is checked again.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from sayso.records import Mention, Sentence, Source, Span
+
+_PAIR = re.compile(r'\["(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*"')
+
+
+def line_of(sentence: Sentence) -> str:
+    """Return the sentence's line, without line end; what its corpus claims about the pair is left out.
+
+    After the pair comes the place in the documents: sorted lines have the same order whatever file they came from.
+    """
+    head, tail, source = sentence.head, sentence.tail, sentence.source
+    place = (source.document_id, source.start, source.stop) if source else None
+    names = (head.name, _flat(head), tail.name, _flat(tail))
+    record = (head.entity_id, tail.entity_id, place, " ".join(sentence.tokens), *names)
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def sentence_of(line: str) -> Sentence:
+    """Return the sentence of a line."""
+    head_id, tail_id, place, text, head_name, head_spans, tail_name, tail_spans = json.loads(line)
+    return Sentence(
+        tuple(text.split(" ")),
+        Mention(head_id, head_name, _spans(head_spans)),
+        Mention(tail_id, tail_name, _spans(tail_spans)),
+        source=Source(*place) if place else None,
+    )
+
+
+def by_pair(lines: Iterable[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """Yield (head id, tail id) with their lines, of lines that are sorted."""
+    for key, group in groupby(lines, _pair_text):
+        head_id, tail_id = json.loads(f"{key}]")
+        yield (head_id, tail_id), list(group)
+
+
+def pairs_of(lines: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the distinct (head id, tail id) of lines in any order."""
+    return {(head_id, tail_id) for head_id, tail_id in (json.loads(f"{key}]") for key in set(map(_pair_text, lines)))}
+
+
+def _pair_text(line: str) -> str:
+    """Return the beginning of the line, with which all lines of the pair begin and no others."""
+    found = _PAIR.match(line)
+    assert found, "not a line of a shard"
+    return found[0]
+
+
+def shard_of(head_id: str, tail_id: str, num_shards: int) -> int:
+    """Return the shard of a pair: always the same, on any machine."""
+    return zlib.crc32(f"{head_id}\t{tail_id}".encode()) % num_shards
+
+
+def _flat(mention: Mention) -> list[int]:
+    return [place for span in mention.spans for place in span]
+
+
+def _spans(flat: list[int]) -> tuple[Span, ...]:
+    return tuple(Span(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))

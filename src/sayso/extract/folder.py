@@ -1,0 +1,111 @@
+"""The folder of an extraction: what must fit when it goes on, the types it used, and what killed runs left in it."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+from sayso.atomic import atomic_file
+from sayso.corpus.entity_type import EntityTypes
+from sayso.errors import UserError
+from sayso.extract.forms import FORMS
+from sayso.extract.gather import GATHERED, remove_from
+from sayso.extract.shard import SHARDS, TYPES, read_types, types_file
+from sayso.workfolder import MANIFEST, Workfolder
+
+Mode = Literal["new", "resume", "overwrite"]
+
+_LEAST_SHARDS, _MOST_SHARDS = 16, 4_096
+_BYTES_A_SHARD = 32 * 2**20
+_FOLDERS = (TYPES, GATHERED, SHARDS)
+"""In the order in which they are copied: facts are worth something only where their sentences are."""
+
+
+def work_folder(path: Path) -> Workfolder:
+    """Return the folder of an extraction."""
+    return Workfolder(path=path, made_by="sayso extract", go_on="--resume")
+
+
+def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: int, num_bytes: int) -> dict[str, Any]:
+    """Make the folder ready, and return the manifest to go on with: what is asked, and how pairs are divided.
+
+    `num_shards` is what was asked for; 0 leaves it as it is, or decides by the size of the corpus.
+    """
+    before = {} if mode == "overwrite" else place.read()
+    if mode == "new":
+        place.refuse_occupied()
+    if mode == "overwrite":
+        _clear(place.path)
+    if before:
+        _refuse_other(place.path, before, identity)
+        if num_shards not in (0, before["num_shards"]):
+            raise UserError(f"{place.path}: divided into {before['num_shards']:,} shards, which stays so; start over")
+    for name in _FOLDERS:
+        (place.path / name).mkdir(exist_ok=True)
+    divided = before.get("num_shards") or num_shards or num_shards_for(num_bytes)
+    manifest = {**identity, "num_shards": divided, "is_finished": False}
+    place.write(manifest)
+    return manifest
+
+
+def copy_extraction(earlier: Workfolder, place: Workfolder) -> None:
+    """Make the folder one that goes on where an earlier extraction ended, which itself stays as it is."""
+    manifest = earlier.read()
+    if not manifest:
+        raise UserError(f"{earlier.path}: --since needs the folder of an earlier `sayso extract`")
+    place.refuse_occupied()
+    place.path.mkdir(parents=True, exist_ok=True)
+    place.write({**manifest, "is_finished": False})
+    for name in _FOLDERS:
+        shutil.copytree(earlier.path / name, place.path / name, copy_function=_link, dirs_exist_ok=True)
+
+
+def num_shards_for(num_bytes: int) -> int:
+    """Return into how many shards the pairs of a corpus of this size are divided."""
+    return min(max(_LEAST_SHARDS, num_bytes // _BYTES_A_SHARD), _MOST_SHARDS)
+
+
+def keep_types(folder: Path, types: EntityTypes | None) -> int:
+    """Write the types where they are not those of the last version, and return the version that has them."""
+    if types is None:
+        return 0
+    last = max((int(path.stem) for path in (folder / TYPES).glob("[0-9]*.json")), default=0)
+    if last and read_types(folder, last) == types:
+        return last
+    with atomic_file(types_file(folder, last + 1)) as file:
+        file.write(json.dumps(types, ensure_ascii=False))
+    return last + 1
+
+
+def remove_stale(folder: Path, num_pieces: int) -> None:
+    """Remove what no longer holds once new sentences come in: results, and pieces that a killed run left behind."""
+    for form in FORMS.values():
+        (folder / form.file_name).unlink(missing_ok=True)
+    remove_from(folder, num_pieces)
+
+
+def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Refuse to mix facts that were found by another model or in another way."""
+    for name, value in identity.items():
+        if before.get(name) != value:
+            raise UserError(
+                f"{path}: extracted with {name} {before.get(name)}, not {value}: use the same, or start over with"
+                " --overwrite"
+            )
+
+
+def _clear(path: Path) -> None:
+    for name in _FOLDERS:
+        shutil.rmtree(path / name, ignore_errors=True)
+    for form in FORMS.values():
+        (path / form.file_name).unlink(missing_ok=True)
+    (path / MANIFEST).unlink(missing_ok=True)  # last: as long as it is there the folder is known to be ours
+
+
+def _link(source: str, target: str) -> None:
+    """Share a file that is only ever replaced, never changed; copy it where it cannot be shared."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -1,0 +1,191 @@
+"""A corpus to a folder of facts: the whole way, stage by stage."""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from sayso.corpus.entity_type import read_entity_types
+from sayso.corpus.read import refuse_unknown_form
+from sayso.corpus.triple import read_triples
+from sayso.engine.base import Engine
+from sayso.engine.local import map_locally
+from sayso.errors import BadInputError
+from sayso.evaluate.subject import model_fingerprint
+from sayso.extract.compare import known_facts
+from sayso.extract.extraction import Extraction
+from sayso.extract.folder import Mode, begin, copy_extraction, keep_types, remove_stale, work_folder
+from sayso.extract.forms import FORMS, Writing
+from sayso.extract.gather import Gatherer, read_records
+from sayso.extract.judge import Origin
+from sayso.extract.piece import PIECE_BYTES, PieceRecord, corpus_files, first_bad_lines, new_pieces
+from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
+from sayso.extract.shard import ShardJudge, read_record, shard_file
+from sayso.model.checkpoint import load_model
+from sayso.provenance.found import Status
+
+_NUM_BAD_SHOWN = 20
+
+
+class OnProgress(Protocol):
+    """Hears what is being done, how much of how much is behind (0: not known), and how fast it goes."""
+
+    def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
+        """Take it."""
+
+
+def _quietly(what: str, done: int, total: int, note: str = "") -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What is written: forms by name, the statuses that are wanted (empty: all), and Wikidata's ids for one's own."""
+
+    forms: Sequence[str] = ("jsonl",)
+    only: Collection[Status] = ()
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+def extract(
+    inputs: ExtractInputs,
+    settings: ExtractSettings,
+    out: Path,
+    mode: Mode = "new",
+    since: Path | None = None,
+    output: Output = Output(),
+    engine: Engine = map_locally,
+    on_progress: OnProgress = _quietly,
+) -> Extraction:
+    """Write the facts of the corpus into the folder, and return them.
+
+    What is done stays done: `resume` goes on after an interruption, and takes what was added to the corpus since; only
+    pairs with new sentences are predicted again. `since` does that in a new folder, from an earlier one.
+    """
+    refuse_unknown_form(settings.form)
+    files, model = corpus_files(inputs.corpus), load_model(inputs.run)
+    known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
+    data = str(model.training.get("data_fingerprint", ""))
+    origin = Origin(inputs.run.resolve().name, model_fingerprint(inputs.run), data)
+    place = work_folder(out)
+    if since is not None:
+        copy_extraction(work_folder(since), place)
+    place.refuse_foreign()
+    with place.claimed():
+        identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
+        num_bytes = sum(file.stat().st_size for file in files)
+        manifest = begin(place, "resume" if since else mode, identity, settings.num_shards, num_bytes)
+        work = _Work(inputs, settings, place.path, manifest["num_shards"], engine, on_progress)
+        records = work.gather(files)
+        report = work.judge(records, origin)
+        manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
+        extraction = Extraction(folder=out, manifest=manifest, known=known)
+        on_progress("writing", 0, 0)
+        manifest |= write_results(extraction, output)
+        place.write(manifest | {"is_finished": True})
+    return replace(extraction, manifest=manifest | {"is_finished": True}, only=output.only)
+
+
+def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
+    """Write the facts in the forms that are wanted, and return what there is of each status, and what was left out."""
+    status = Counter(fact.status for fact in extraction)
+    wanted = replace(extraction, only=output.only)
+    total = sum(number for name, number in status.items() if not output.only or name in output.only)
+    about = Writing(total, f"{extraction.manifest['model']} {extraction.manifest['corpus_digest']}", output.ids)
+    left_out = {
+        name: FORMS[name].write(extraction.folder / FORMS[name].file_name, wanted, about) for name in output.forms
+    }
+    return {
+        "status": {name: number for name, number in status.items() if name},
+        "num_written": total,
+        "num_left_out": left_out,
+    }
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The stages, and what they share."""
+
+    inputs: ExtractInputs
+    settings: ExtractSettings
+    folder: Path
+    num_shards: int
+    engine: Engine
+    on_progress: OnProgress
+
+    def gather(self, files: Sequence[Path]) -> list[PieceRecord]:
+        """Bring the sentences of all files to the shards of their pairs; return the records of all pieces."""
+        records = read_records(self.folder)
+        remove_stale(self.folder, len(records))
+        pieces = new_pieces(files, records, self.settings.form, PIECE_BYTES)
+        size = sum(file.stat().st_size for file in files)
+        done, rate = sum(record.piece.size for record in records), _Rate()
+        for record in self.engine(Gatherer(self.folder, self.num_shards), pieces):
+            done += record.piece.size
+            self.on_progress("gathering", done, size, rate.note(record.num_good))
+        records = read_records(self.folder)
+        _refuse_too_many_bad(self.inputs.corpus, records, self.settings.max_bad_share)
+        return records
+
+    def judge(self, records: Sequence[PieceRecord], origin: Origin) -> dict[str, Any]:
+        """Predict what is new in all shards, and return what is in them now."""
+        types = keep_types(self.folder, read_entity_types(self.inputs.types) if self.inputs.types else None)
+        judge = ShardJudge(
+            folder=self.folder.resolve(),
+            run=self.inputs.run.resolve(),
+            origin=origin,
+            settings=self.settings,
+            num_pieces=len(records),
+            types=types,
+        )
+        shards = range(self.num_shards)
+        now = {number: read_record(shard_file(self.folder, number)) for number in shards}
+        waiting = [number for number in shards if not judge.is_done(now[number])]
+        rate, total = _Rate(), Counter[str]()
+        for done, record in enumerate(self.engine(judge, waiting), self.num_shards - len(waiting) + 1):
+            now[record.number] = record
+            self.on_progress("extracting", done, self.num_shards, rate.note(record.num_sentences))
+            total.update(num_judged=record.num_judged, num_repeated=record.num_repeated)
+            total.update(num_too_far_apart=record.num_too_far_apart)
+        for each in now.values():
+            assert each, "every shard is done"
+            total.update(num_pairs=each.num_pairs, num_facts=each.num_facts)
+        return {"num_judged": 0, "num_repeated": 0, "num_too_far_apart": 0, **total}
+
+
+class _Rate:
+    """How fast sentences go by."""
+
+    def __init__(self) -> None:
+        self._began, self._num = time.monotonic(), 0
+
+    def note(self, num: int) -> str:
+        """Return what to show once this many more are done."""
+        self._num += num
+        rate = self._num / max(time.monotonic() - self._began, 1e-9)
+        return f"{self._num:,} sentences, {rate:,.0f} a second"
+
+
+def _about_lines(records: Sequence[PieceRecord]) -> dict[str, Any]:
+    digest = hashlib.sha256("".join(sorted(record.sha256 for record in records)).encode())
+    return {
+        "corpus_digest": digest.hexdigest()[:16],
+        "num_pieces": len(records),
+        "num_sentences": sum(record.num_good for record in records),
+        "num_bad": sum(record.num_bad for record in records),
+        "first_bad": list(islice(first_bad_lines(records), _NUM_BAD_SHOWN)),
+    }
+
+
+def _refuse_too_many_bad(corpus: Path, records: Sequence[PieceRecord], max_share: float) -> None:
+    num_bad = sum(record.num_bad for record in records)
+    num = num_bad + sum(record.num_good for record in records)
+    if num_bad > max_share * num:
+        raise BadInputError(
+            f"{next(first_bad_lines(records))} ({num_bad:,} of {num:,} lines are bad, more than {max_share:.2%}: repair"
+            f" them and start over, or allow more with --max-bad and go on with --resume; see `sayso check {corpus}`)"
+        )

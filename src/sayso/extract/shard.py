@@ -1,0 +1,159 @@
+"""The facts of one shard of pairs: predicted, or kept from an earlier run where nothing has changed."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from sayso.atomic import atomic_file
+from sayso.corpus.entity_type import EntityTypes, read_entity_types
+from sayso.extract.filed import by_pair, pairs_of, sentence_of
+from sayso.extract.gather import gathered_lines
+from sayso.extract.judge import Judge, Judged, Origin
+from sayso.extract.settings import ExtractSettings
+from sayso.model.checkpoint import load_model
+from sayso.provenance.found import FoundFact
+from sayso.records import Bag
+
+SHARDS, TYPES = "shards", "types"
+SENTENCES_AT_A_TIME = 20_000
+
+
+class ShardRecord(NamedTuple):
+    """The first line of a shard's file: how much of the corpus it has seen, and what the run that wrote it did.
+
+    `num_pieces` pieces are in it, and the types of version `types`. That run predicted `num_judged` of the pairs; the
+    repeated sentences and those whose mentions are too far apart are counted of those alone.
+    """
+
+    number: int
+    num_pieces: int
+    types: int
+    num_pairs: int
+    num_sentences: int
+    num_facts: int
+    num_judged: int
+    num_repeated: int
+    num_too_far_apart: int
+
+
+class _Change(NamedTuple):
+    """Pairs with new sentences, and entities whose types are others than before."""
+
+    pairs: set[tuple[str, str]]
+    entity_ids: frozenset[str]
+
+    def touches(self, head_id: str, tail_id: str) -> bool:
+        return (head_id, tail_id) in self.pairs or head_id in self.entity_ids or tail_id in self.entity_ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardJudge:
+    """Judges shards of a folder; the model is loaded when it is first needed and then stays, in each worker its own."""
+
+    folder: Path
+    run: Path
+    origin: Origin
+    settings: ExtractSettings
+    num_pieces: int
+    types: int
+
+    def __call__(self, number: int) -> ShardRecord:
+        """Write the shard's file and return its first line; pairs in which nothing has changed keep their facts."""
+        path = shard_file(self.folder, number)
+        before = read_record(path)
+        num_done = before.num_pieces if before else 0
+        new = gathered_lines(self.folder, range(num_done, self.num_pieces), number)
+        lines = sorted([*gathered_lines(self.folder, range(num_done), number), *new])
+        change = _Change(pairs_of(new), self._retyped(before.types) if before else frozenset())
+        facts = [fact for fact in read_facts(path) if not change.touches(fact.head_id, fact.tail_id)] if before else []
+        pairs = list(by_pair(lines))
+        touched = [found for pair, found in pairs if change.touches(*pair)]
+        judged = Judged(facts)
+        for bags in _portions(touched):
+            judged.add(self._judge.judge(bags))
+        record = ShardRecord(
+            number=number,
+            num_pieces=self.num_pieces,
+            types=self.types,
+            num_pairs=len(pairs),
+            num_sentences=len(lines),
+            num_facts=len(judged.facts),
+            num_judged=len(touched),
+            num_repeated=judged.num_repeated,
+            num_too_far_apart=judged.num_too_far_apart,
+        )
+        write_facts(path, record, sorted(judged.facts, key=lambda fact: fact.sort_key))
+        return record
+
+    def is_done(self, record: ShardRecord | None) -> bool:
+        """Say whether a shard with this first line has all that there is."""
+        return record is not None and (record.num_pieces, record.types) == (self.num_pieces, self.types)
+
+    @cached_property
+    def _judge(self) -> Judge:
+        parts = load_model(self.run)
+        parts.extractor.to(self.settings.device)
+        types = read_types(self.folder, self.types)
+        return Judge(model=parts, settings=self.settings, origin=self.origin, types=types)
+
+    def _retyped(self, before: int) -> frozenset[str]:
+        """Return the entities whose types are not those of the earlier version."""
+        if before == self.types or self._judge.model.lexicon.mentions == "words":
+            return frozenset()
+        then, now = read_types(self.folder, before), self._judge.types
+        return frozenset(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
+
+
+def shard_file(folder: Path, number: int) -> Path:
+    """Return where a shard has its facts."""
+    return folder / SHARDS / f"{number:06d}.jsonl"
+
+
+def read_record(path: Path) -> ShardRecord | None:
+    """Return the first line of a shard's file, None where there is no file yet."""
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8") as file:
+        return ShardRecord(**json.loads(file.readline()))
+
+
+def read_facts(path: Path) -> Iterator[FoundFact]:
+    """Yield the facts of a shard's file, the most probable first."""
+    with path.open(encoding="utf-8", newline="\n") as file:
+        next(file)
+        yield from map(FoundFact.from_json, file)
+
+
+def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[FoundFact]) -> None:
+    """Write facts behind a first line, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(json.dumps(record and record._asdict()) + "\n")
+        file.writelines(f"{fact.to_json()}\n" for fact in facts)
+
+
+def types_file(folder: Path, version: int) -> Path:
+    """Return where the folder keeps the types of a version; version 0 is no types."""
+    return folder / TYPES / f"{version:03d}.json"
+
+
+def read_types(folder: Path, version: int) -> EntityTypes:
+    """Return the types of a version."""
+    return read_entity_types(types_file(folder, version)) if version else {}
+
+
+def _portions(touched: Sequence[Sequence[str]]) -> Iterator[list[Bag]]:
+    """Yield the bags of the pairs' lines, as many at a time as should be in memory, at least one."""
+    bags: list[Bag] = []
+    num_sentences = 0
+    for lines in touched:
+        sentences = tuple(map(sentence_of, lines))
+        bags.append(Bag(*sentences[0].pair, sentences))
+        num_sentences += len(sentences)
+        if num_sentences >= SENTENCES_AT_A_TIME:
+            yield bags
+            bags, num_sentences = [], 0
+    if bags:
+        yield bags

@@ -1,0 +1,111 @@
+"""The threshold for a wanted precision, chosen on the validation part of the run's store, and what to expect of it.
+
+The precision at a threshold that was chosen on the same facts is too good. So besides it there is an honest one: pairs
+are drawn with replacement, the threshold is chosen on those drawn, and the precision is taken on those not drawn.
+Labels are the knowledge base's: a true fact that it lacks counts as wrong.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sayso.bags.store import Store
+from sayso.errors import UserError
+from sayso.evaluate.subject import open_subjects
+from sayso.evaluate.sufficient import sigmoid
+from sayso.metrics.interval import Interval, percentile_interval, resampled_weights
+from sayso.metrics.precision_recall import precision_recall_curve
+from sayso.model.predict import predict_logits
+
+NUM_RESAMPLES = 500
+
+
+class ChosenThreshold(NamedTuple):
+    """A threshold, and the facts of the validation part at or above it.
+
+    `expected_precision` and its interval are those of pairs that the threshold was not chosen on; None where the part
+    is too small to say.
+    """
+
+    threshold: float
+    wanted_precision: float
+    precision: float
+    recall: float
+    num_facts: int
+    num_pairs: int
+    expected_precision: float | None
+    interval: Interval | None
+
+    @property
+    def text(self) -> str:
+        """The choice in a sentence or two."""
+        chosen = (
+            f"threshold {self.threshold:.3f}: on validation {self.num_facts:,} facts, precision {self.precision:.2f},"
+            f" recall {self.recall:.2f}"
+        )
+        if self.expected_precision is None or self.interval is None:
+            return f"{chosen}; too few pairs ({self.num_pairs:,}) to say what to expect elsewhere"
+        low, high = self.interval
+        expected = f"{self.expected_precision:.2f} (95 %: {low:.2f} to {high:.2f})"
+        return f"{chosen}; expect {expected} on pairs that it was not chosen on"
+
+
+def choose_on_validation(run: Path, data: Path, wanted: float, device: str = "cpu") -> ChosenThreshold:
+    """Return the threshold for this precision on the validation part of the store that the run was made from."""
+    (subject,) = open_subjects([run], Store(data), "validation", device)
+    probability_BR = sigmoid(predict_logits(subject.model.extractor, subject.part))
+    try:
+        return choose_threshold(probability_BR, subject.label_BR, wanted)
+    except ValueError as error:
+        raise UserError(f"{run}: {error}") from None
+
+
+def choose_threshold(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: float, seed: int = 0) -> ChosenThreshold:
+    """Return the lowest threshold with at least this precision; a `ValueError` where none has it."""
+    curve = precision_recall_curve(probability_BR, label_BR)
+    reached = np.flatnonzero(curve.precision >= wanted)
+    if not len(reached) or not curve.num_positives:
+        best = f"; the best is {curve.precision.max():.2f}" if curve.num_positives else "; it has no facts"
+        raise ValueError(f"no threshold has a precision of {wanted:g} on the validation part{best}")
+    last = int(reached[-1])
+    value_K = _held_out_precision(probability_BR, label_BR, wanted, seed)
+    known_K = value_K[~np.isnan(value_K)]
+    return ChosenThreshold(
+        threshold=float(curve.threshold[last]),
+        wanted_precision=wanted,
+        precision=float(curve.precision[last]),
+        recall=float(curve.recall[last]),
+        num_facts=int(curve.num_retrieved[last]),
+        num_pairs=len(probability_BR),
+        expected_precision=float(known_K.mean()) if known_K.size else None,
+        interval=percentile_interval(value_K),
+    )
+
+
+def _held_out_precision(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: float, seed: int) -> np.ndarray:
+    """Return, for each resample of the pairs, the precision on the pairs left out at the threshold chosen on the rest.
+
+    Not a number where nothing is chosen, or nothing left out reaches the threshold.
+    """
+    num_bags = len(label_BR)
+    if num_bags < 2:
+        return np.full(NUM_RESAMPLES, np.nan)
+    # One sort serves all resamples: a resample is a weight for each (bag, relation), that of its bag. What lies where
+    # the precision of all has fallen to half of what is wanted is not reached by any.
+    flat, is_label = probability_BR.ravel(), label_BR.ravel() != 0
+    order = np.argsort(-flat, kind="stable")
+    far = np.flatnonzero(np.cumsum(is_label[order]) >= 0.5 * wanted * np.arange(1, len(order) + 1))
+    order = order[: int(far[-1]) + 1] if len(far) else order[:0]
+    bag, is_label, score = order // probability_BR.shape[1], is_label[order], flat[order]
+    is_end = np.append(score[1:] != score[:-1], True)[: len(score)]
+    values = np.full(NUM_RESAMPLES, np.nan)
+    for index, weight_B in enumerate(resampled_weights(num_bags, NUM_RESAMPLES, seed)):
+        weight = weight_B[bag]
+        num = np.cumsum(weight)
+        precision = np.cumsum(weight * is_label) / np.maximum(num, 1)
+        reached = np.flatnonzero((precision >= wanted) & is_end & (num > 0))
+        if len(reached):
+            left_out = weight[: reached[-1] + 1] == 0
+            values[index] = is_label[: reached[-1] + 1][left_out].mean() if left_out.any() else np.nan
+    return values

@@ -1,0 +1,153 @@
+"""Documents: a folder of texts, JSON lines, or one text, each plain or gzip; one at a time, in a fixed order."""
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.json_line import json_object, string
+from sayso.corpus.lines import open_bytes, read_lines
+from sayso.errors import BadInputError
+from sayso.text.decode import UnreadableError, decode, without_nul
+from sayso.text.name_table import checked_id
+from sayso.text.settings import BuildSettings
+
+_ENDINGS = (".txt", ".text", ".html", ".htm")
+_MB = 2**20
+
+OnBytes = Callable[[int], None]
+
+
+class GivenMention(NamedTuple):
+    """A mention that the document comes with, in characters."""
+
+    start: int
+    stop: int
+    entity_id: str
+
+
+class Document(NamedTuple):
+    """A text with an id; `mentions` where it comes with them, None where names are to be found."""
+
+    id: str
+    text: str
+    mentions: tuple[GivenMention, ...] | None = None
+    is_not_utf8: bool = False
+    has_nul: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same text and mentions."""
+        content = self.text if self.mentions is None else f"{self.text}\0{self.mentions}"
+        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class LeftOut(NamedTuple):
+    """A document that could not be used: where it stands, and why."""
+
+    where: str
+    reason: str
+
+
+def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
+    """Yield the documents of a folder (in order of their paths), of JSON lines, or the one that a file is.
+
+    `on_bytes` hears how many bytes are behind.
+    """
+    if path.is_dir():
+        yield from _of_folder(path, settings, on_bytes)
+    elif str(path) == "-" or _is_json_lines(path):
+        yield from _of_lines(path, on_bytes)
+    else:
+        yield _of_file(path, path.name, settings)
+        on_bytes(size_of(path))
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of all files that would be read; 0 where that is not known."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in _files(path))
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _files(folder: Path) -> list[Path]:
+    found = []
+    for place, _, names in os.walk(folder):
+        found += [Path(place) / name for name in names if name.lower().removesuffix(".gz").endswith(_ENDINGS)]
+    return sorted(found, key=lambda file: file.relative_to(folder).parts)
+
+
+def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
+    files, done = _files(folder), 0
+    if not files:
+        raise BadInputError(f"{folder}: there is no document in it; documents end in {', '.join(_ENDINGS)} (or .gz)")
+    for file in files:
+        # A name that is not UTF-8 must still be an id that can be written.
+        document_id = os.fsencode(file.relative_to(folder).as_posix()).decode("utf-8", "replace")
+        yield _of_file(file, document_id, settings)
+        done += file.stat().st_size
+        on_bytes(done)
+
+
+def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
+    most = settings.max_document_mb * _MB
+    with open_bytes(path) as (_, stream):
+        try:
+            data = stream.read(most + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            return LeftOut(str(path), "the gzip file is cut short or damaged")
+    if len(data) > most:
+        return LeftOut(str(path), f"larger than {settings.max_document_mb} MB")
+    try:
+        text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
+    except UnreadableError as error:
+        return LeftOut(str(path), str(error))
+    return _if_any(str(path), Document(document_id, text, None, is_not_utf8, has_nul))
+
+
+def _if_any(where: str, document: Document) -> Document | LeftOut:
+    return document if document.text.strip() else LeftOut(where, "empty")
+
+
+def _is_json_lines(path: Path) -> bool:
+    with open_bytes(path) as (_, stream):
+        return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+
+
+def _of_lines(path: Path, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
+    for number, line in read_lines(path, on_bytes):
+        where = f"{path}:{number}"
+        if isinstance(line, BadLine):
+            yield LeftOut(where, line.reason)
+        elif line.strip():
+            try:
+                yield _if_any(where, _document(line.removeprefix("\ufeff")))
+            except (BadLineError, UnreadableError) as error:
+                yield LeftOut(where, str(error))
+
+
+def _document(line: str) -> Document:
+    record = json_object(line)
+    text, _, has_nul = without_nul(string(record, "text", ""))
+    given = record.get("id")
+    document_id = str(given) if type(given) is int else string(record, "id")
+    mentions = _mentions(record["mentions"], len(text)) if record.get("mentions") is not None else None
+    return Document(document_id, text, mentions, has_nul=has_nul)
+
+
+def _mentions(given: Any, length: int) -> tuple[GivenMention, ...]:
+    if not isinstance(given, list) or not all(isinstance(mention, dict) for mention in given):
+        raise BadLineError("'mentions' is not a list of objects {…}")
+    mentions = []
+    for mention in given:
+        start, stop = mention.get("start"), mention.get("end", mention.get("stop"))
+        if type(start) is not int or type(stop) is not int:
+            raise BadLineError("a mention's 'start' and 'end' are not whole numbers")
+        if not 0 <= start < stop <= length:
+            raise BadLineError(f"mention [{start}, {stop}] lies outside the {length} characters of the text")
+        mentions.append(GivenMention(start, stop, checked_id(string(mention, "id"))))
+    return tuple(sorted(mentions))

@@ -1,0 +1,33 @@
+"""A sentence's pairs as lines of our own form: what they share is turned into JSON once."""
+
+import json
+from collections.abc import Sequence
+
+from sayso.text.align import AlignedPair
+from sayso.text.mentioned import MentionedEntity, MentioningSentence
+
+
+def lines_of(sentence: MentioningSentence, pairs: Sequence[AlignedPair]) -> list[str]:
+    """Return a line for each pair, as `corpus.jsonl` reads them.
+
+    `places`, which only we write, is where the mentions stand in the document, in characters.
+    """
+    tokens = _json(sentence.tokens)
+    document_id, start, stop = sentence.source
+    document = f'{{"id": {_json(document_id)}, "start": {start}, "stop": {stop}}}'
+    entities = {entity.mention.entity_id: _entity(entity) for entity in sentence.entities}
+    return [
+        f'{{"tokens": {tokens}, "head": {entities[pair.head.mention.entity_id]}, '
+        f'"tail": {entities[pair.tail.mention.entity_id]}, '
+        f'"relations": {_json(pair.relations)}, "document": {document}}}'
+        for pair in pairs
+    ]
+
+
+def _entity(entity: MentionedEntity) -> str:
+    (entity_id, name, spans), places = entity
+    return _json({"id": entity_id, "name": name, "spans": spans, "places": places})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

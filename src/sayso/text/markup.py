@@ -1,0 +1,83 @@
+"""HTML left in documents: the text without it, and the way back to where every character stood."""
+
+import html
+import re
+from array import array
+from bisect import bisect_left
+from typing import NamedTuple
+
+_KNOWN = (
+    "a|abbr|article|b|blockquote|body|br|caption|center|code|dd|div|dl|dt|em|figure|font|footer|h[1-6]|head|header|hr|html"
+    "|i|img|input|label|li|link|main|meta|nav|ol|option|p|pre|s|section|select|small|span|strong|sub|sup|table|tbody|td"
+    "|tfoot|th|thead|title|tr|u|ul"
+)
+_BLOCK = re.compile(
+    r"</?(?:article|blockquote|body|br|caption|center|dd|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|li|main|nav|ol"
+    r"|option|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(
+    rf"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<!doctype[^<>]*>|</?(?:{_KNOWN})(?:\s[^<>]*)?/?>"
+    r"|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,12}[0-9]{0,2});",
+    re.IGNORECASE | re.DOTALL,
+)
+_PARAGRAPH_END = "\n\n"
+
+
+class PlainText(NamedTuple):
+    """A document's text without markup; `start_C` and `stop_C` are where each character stood, None for "where it is".
+
+    Shapes: C characters.
+    """
+
+    text: str
+    start_C: "array[int] | None" = None
+    stop_C: "array[int] | None" = None
+
+    def original(self, start: int, stop: int) -> tuple[int, int]:
+        """Return where a stretch that is not empty stood in the document."""
+        if self.start_C is None or self.stop_C is None:
+            return start, stop
+        return self.start_C[start], self.stop_C[stop - 1]
+
+    def plain(self, start: int, stop: int) -> tuple[int, int]:
+        """Return where a stretch of the document is now; empty where nothing but markup was."""
+        if self.start_C is None:
+            return start, stop
+        return bisect_left(self.start_C, start), bisect_left(self.start_C, stop)
+
+
+def without_markup(text: str) -> PlainText:
+    """Return the text without tags, comments and scripts, references such as `&amp;` as the characters they mean.
+
+    A tag that ends a block (`<p>`, `<br>`, `<td>`) becomes an empty line, so that sentences end there. Only tags that
+    HTML has count: `a < b` and `<unknown>` stay.
+
+    >>> without_markup("<p>AT&amp;T<br>Oslo").text
+    '\\n\\nAT&T\\n\\nOslo'
+    """
+    if "<" not in text and "&" not in text:
+        return PlainText(text)
+    found = list(_MARKUP.finditer(text))
+    if not found:
+        return PlainText(text)
+    pieces, starts, stops, last = [], array("q"), array("q"), 0
+    for match in found:
+        pieces.append(text[last : match.start()])
+        starts.extend(range(last, match.start()))
+        stops.extend(range(last + 1, match.start() + 1))
+        pieces.append(_meant(match[0]))
+        starts.extend([match.start()] * len(pieces[-1]))
+        stops.extend([match.end()] * len(pieces[-1]))
+        last = match.end()
+    pieces.append(text[last:])
+    starts.extend(range(last, len(text)))
+    stops.extend(range(last + 1, len(text) + 1))
+    return PlainText("".join(pieces), starts, stops)
+
+
+def _meant(markup: str) -> str:
+    """Return what stands in the text for a piece of markup."""
+    if markup.startswith("&"):
+        return html.unescape(markup).replace("\0", " ")
+    return _PARAGRAPH_END if _BLOCK.match(markup) else ""

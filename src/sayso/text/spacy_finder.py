@@ -1,0 +1,43 @@
+"""Names as spaCy finds them: an entity ruler with all names and, with a model, its named entities. Extra `spacy`."""
+
+from typing import Any
+
+from sayso.errors import MissingExtraError, UserError
+from sayso.text.gazetteer import Found, Gazetteer
+from sayso.text.name_table import Names
+
+
+class SpacyFinder:
+    """Lets spaCy say which stretches are names; the gazetteer says whose."""
+
+    def __init__(self, gazetteer: Gazetteer, names: Names, model: str = "") -> None:
+        """Take a model's name or folder; without one, an empty English pipeline with the ruler does."""
+        self._gazetteer = gazetteer
+        self._nlp = _pipeline(model)
+        # After the model's recogniser, which has read the sentence: the Oslo of "Oslo Times" is not a city to it.
+        ruler = self._nlp.add_pipe("entity_ruler", last=True)
+        patterns = {name for found in names.values() for name in found if gazetteer.entity_ids_of(name)}
+        ruler.add_patterns([{"label": "NAME", "pattern": name} for name in sorted(patterns)])
+
+    def find(self, text: str) -> list[Found]:
+        """Return spaCy's names that are names of entities, in order."""
+        found = []
+        for entity in self._nlp(text).ents:
+            entity_ids = self._gazetteer.entity_ids_of(entity.text)
+            if entity_ids:
+                found.append(Found(entity.start_char, entity.end_char, entity_ids))
+        return found
+
+
+def _pipeline(model: str) -> Any:
+    try:
+        import spacy  # here, because it loads torch where there is one
+    except ImportError as error:
+        raise MissingExtraError("--finder spacy", "spacy") from error
+    try:
+        return spacy.load(model) if model else spacy.blank("en")
+    except OSError as error:
+        raise UserError(
+            f"--spacy-model {model}: spaCy has no such model: install it (python -m spacy download {model}), name a"
+            " folder that holds one, or leave the option out for the knowledge base's names alone"
+        ) from error

@@ -1,0 +1,55 @@
+"""Tokens with their places in characters: those of `naming.tokenise`, cut at the edges of mentions."""
+
+from collections.abc import Iterable, Sequence
+
+from sayso.naming import Span, tokenise
+
+Stretch = tuple[int, int]
+
+
+def tokens_with_places(text: str) -> tuple[list[str], list[int]]:
+    """Return the tokens of one sentence and where each begins; a token is as long as the text it stands for.
+
+    >>> tokens_with_places("Rome's  mayor.")
+    (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])
+    """
+    tokens, starts, position = tokenise(text), [], 0
+    for token in tokens:
+        while text[position].isspace():
+            position += 1
+        starts.append(position)
+        position += len(token)
+    return tokens, starts
+
+
+def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -> tuple[list[str], list[int]]:
+    """Return the tokens, those with an edge inside cut in two, and where each begins.
+
+    >>> cut_at(["Boston-based", "Acme"], [0, 13], [6])
+    (['Boston', '-based', 'Acme'], [0, 6, 13])
+    """
+    inside = sorted(set(edges), reverse=True)
+    cut_tokens, cut_starts = [], []
+    for token, start in zip(tokens, starts, strict=True):
+        while inside and inside[-1] <= start:
+            inside.pop()
+        while inside and inside[-1] < start + len(token):
+            edge = inside.pop()
+            cut_tokens.append(token[: edge - start])
+            cut_starts.append(start)
+            token, start = token[edge - start :], edge
+        cut_tokens.append(token)
+        cut_starts.append(start)
+    return cut_tokens, cut_starts
+
+
+def spans_of(stretches: Iterable[Stretch], starts: Sequence[int]) -> list[Span]:
+    """Return stretches of characters, whose edges are edges of tokens, as stretches of tokens."""
+    number_at = {start: number for number, start in enumerate(starts)}
+    spans = []
+    for start, stop in stretches:
+        first = last = number_at[start]
+        while last < len(starts) and starts[last] < stop:
+            last += 1
+        spans.append(Span(first, last))
+    return spans

@@ -1,0 +1,124 @@
+"""`sayso build` as users call it: in a process of its own, killed, interrupted, on files that are odd."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command import sayso
+
+WORDS = ("kb", "names", "types")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[object]:
+    """The options that name a small world's tables."""
+    (tmp_path / "kb").write_text("ana\t/born\trome\nana\t/born\tana\nana\t/born\tnobody\n")
+    (tmp_path / "names").write_text("ana\tAna Diaz\tAna\trome\tA\nrome\tRome\nbo\tBo\tRome\n")
+    (tmp_path / "types").write_text("ana\t/person\nrome\t/city\n")
+    return [word for name in WORDS for word in (f"--{name}", tmp_path / name)]
+
+
+def articles(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "a.txt").write_text("Ana Diaz met Bo. Ana left Bo.")
+    (folder / "b.html").write_bytes("<p>Ana &amp; Bo in Zürich.</p>".encode("cp1252"))
+    (folder / "empty.txt").write_text("")
+    return folder
+
+
+def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Path, tables: list[object]) -> None:
+    out = tmp_path / "out"
+    result = sayso("build", "--documents", articles(tmp_path / "docs"), *tables, "--out", out, "--na", 1)
+    assert result.returncode == 0, result.stderr
+    assert "sentences with pairs" in result.stdout
+    for line in (
+        "documents: 2 new, 0 there already",
+        "documents left out: 1: empty",
+        "names passed over: 1 (single letters)",
+        "facts of an entity with itself, left out: 1, the first is ana /born ana",
+        "facts with an entity that has no name: 1, the first is ana /born nobody",
+    ):
+        assert line in result.stderr
+    assert f"next: sayso check {out}/train --relations {out}/relations.jsonl --types {out}/types.json" in result.stderr
+    words = (out / "train", "--relations", out / "relations.jsonl", "--types", out / "types.json")
+    checked = sayso("check", *words, "--json")
+    assert (checked.returncode, json.loads(checked.stdout)["sentences"]) == (0, 6)
+    store = tmp_path / "store"
+    assert sayso("prepare", "--train", *words, "--out", store, "--validation", 0).returncode == 0
+    assert json.loads((store / "manifest.json").read_text())["inputs"]["train"]["sha256"] != "not a plain file"
+
+
+def test_json_is_the_manifest(tmp_path: Path, tables: list[object]) -> None:
+    result = sayso("build", "--documents", articles(tmp_path / "docs"), *tables, "--out", tmp_path / "out", "--json")
+    written = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert {"made_by": "sayso build", **json.loads(result.stdout)} == written
+    assert written["counts"]["documents not in UTF-8"] == written["counts"]["documents with HTML"] == 1
+
+
+def test_what_the_user_can_repair_is_one_line_and_exit_code_2(tmp_path: Path, tables: list[object]) -> None:
+    docs, out = articles(tmp_path / "docs"), tmp_path / "out"
+    for words, message in (
+        ((*tables, "--documents", tmp_path / "none"), "none: no such file or directory"),
+        ((*tables, "--documents", docs, "--append"), "there is no built corpus to append to"),
+        ((*tables, "--documents", docs, "--append", "--overwrite"), "--append and --overwrite exclude each other"),
+        ((*tables, "--documents", docs, "--only-utf8", "--max-bad", 0.1), "1 of 2 documents cannot be used"),
+    ):
+        result = sayso("build", *words, "--out", out)
+        assert result.returncode == 2, result.stderr
+        assert message in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+    assert sayso("build", "--documents", docs, *tables, "--out", out, "--append", "--only-utf8").returncode == 2
+    (tmp_path / "kb").write_text("ana\tborn\tin\trome\n")
+    result = sayso("build", "--documents", docs, *tables, "--out", tmp_path / "other")
+    assert f"{tmp_path / 'kb'}:1: 4 columns where head, relation and tail are expected" in result.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def many(path: Path, number: int) -> Path:
+    """So many articles, each with a pair of its own, in shards of two thousand."""
+    with path.open("w") as file:
+        for index in range(number):
+            file.write(
+                json.dumps({"id": str(index), "text": f"Ana Diaz met Bo on day {index} in May. It rained."}) + "\n"
+            )
+    return path
+
+
+def contents(out: Path) -> dict[str, str]:
+    return {str(path.relative_to(out)): path.read_text() for path in sorted(out.glob("*/*")) if path.is_file()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
+    tmp_path: Path, tables: list[object], sent: signal.Signals
+) -> None:
+    words = ["build", "--documents", many(tmp_path / "docs.jsonl", 20_000), *tables]
+    assert sayso(*words, "--out", tmp_path / "straight").returncode == 0
+    program = [sys.executable, "-m", "sayso", *map(str, words), "--out", str(tmp_path / "stopped")]
+    process = subprocess.Popen(
+        program,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1"},
+        # Tests that run in the background of a script inherit that Ctrl-C is ignored; a user's terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while not (tmp_path / "stopped" / "shards" / "000001.json").exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
+    assert sent == signal.SIGKILL or "the same command with --append goes on" in err
+    assert len(list((tmp_path / "stopped" / "shards").glob("0*"))) < 10
+    assert sayso(*words, "--out", tmp_path / "stopped").returncode == 2
+    result = sayso(*words, "--out", tmp_path / "stopped", "--append")
+    assert result.returncode == 0, result.stderr
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "straight")

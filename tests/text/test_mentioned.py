@@ -1,0 +1,74 @@
+from sayso.records import Span
+from sayso.text.document import Document, GivenMention
+from sayso.text.gazetteer import Gazetteer
+from sayso.text.link import Linker
+from sayso.text.mentioned import DocumentReader, MentioningSentence
+
+NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": ("Holt",), "y": ("Holt",)}
+
+
+def reader(max_tokens: int = 50) -> DocumentReader:
+    return DocumentReader(Gazetteer(NAMES).find, Linker("skip"), NAMES, max_tokens)
+
+
+def read(text: str, *mentions: GivenMention) -> list[MentioningSentence]:
+    return list(reader().sentences(Document("d", text, mentions or None)))
+
+
+def test_only_sentences_with_two_entities_come_with_their_place() -> None:
+    text = "Ana Diaz sings. Ana left Rome for Oslo. Rome is old."
+    (sentence,) = read(text)
+    assert text[sentence.source.start : sentence.source.stop] == "Ana left Rome for Oslo."
+    assert [entity.mention.entity_id for entity in sentence.entities] == ["ana", "rome", "oslo"]
+
+
+def test_two_names_of_one_entity_are_one_mention_with_two_spans() -> None:
+    text = "Ana Diaz, called Ana, left Rome."
+    (sentence,) = read(text)
+    ana = sentence.entities[0]
+    assert ana.mention.name == "Ana Diaz"
+    assert [" ".join(sentence.tokens[a:b]) for a, b in ana.mention.spans] == ["Ana Diaz", "Ana"]
+    assert [text[a:b] for a, b in ana.places] == ["Ana Diaz", "Ana"]
+
+
+def test_a_sentence_whose_only_other_name_is_ambiguous_gives_nothing_and_is_counted() -> None:
+    one = reader()
+    assert not list(one.sentences(Document("d", "Holt left Rome.")))
+    assert (one.counts["ambiguous names"], one.counts["ambiguous names resolved"]) == (1, 0)
+    assert one.ambiguous == {"Holt": 1}
+
+
+def test_places_count_characters_of_the_document_with_its_markup() -> None:
+    text = "<p>Ana <b>Diaz</b> left R&#111;me.</p>"
+    (sentence,) = read(text)
+    assert sentence.tokens == ("Ana", "Diaz", "left", "Rome", ".")
+    assert [text[slice(*entity.places[0])] for entity in sentence.entities] == ["Ana <b>Diaz", "R&#111;me"]
+    assert text[sentence.source.start : sentence.source.stop] == "Ana <b>Diaz</b> left R&#111;me."
+
+
+def test_mentions_that_come_with_the_document_are_taken_instead_of_names() -> None:
+    text = "She left Rome, he stayed in Oslo."
+    (sentence,) = read(text, GivenMention(0, 3, "ana"), GivenMention(8, 13, "rome"))
+    assert [(entity.mention.entity_id, entity.mention.name) for entity in sentence.entities] == [
+        ("ana", "Ana Diaz"),
+        ("rome", "Rome"),
+    ]
+    assert sentence.entities[1].mention.spans == (Span(2, 3),)
+
+
+def test_a_name_beside_a_hyphen_is_a_token_of_its_own() -> None:
+    (sentence,) = read("The Rome-based Ana sings.")
+    assert sentence.tokens == ("The", "Rome", "-based", "Ana", "sings", ".")
+
+
+def test_a_sentence_that_is_too_long_is_left_out_and_counted() -> None:
+    one = reader(max_tokens=10)
+    assert not list(one.sentences(Document("d", "Ana and Rome " + "and so on " * 9)))
+    assert one.counts["sentences too long"] == 1
+
+
+def test_a_long_document_gives_what_its_parts_give() -> None:
+    text = "\n\n".join(f"Ana left Rome in year {number}." for number in range(9_000))
+    found = read(text)
+    assert len(text) > 200_000
+    assert [text[s.source.start : s.source.stop] for s in found] == text.split("\n\n")
