@@ -43,6 +43,7 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/make_cli_page.py
 	$(BIN)/python docs/make_results.py
+	$(BIN)/python docs/make_speed.py
 	$(BIN)/python docs/walkthrough.py --write
 
 clean:

@@ -35,6 +35,8 @@ def main() -> None:
     busy = os.getloadavg()[0]
     if busy > BUSY:
         print(f"the machine is busy (load {busy:.1f}): ratios will be uncertain, and speeds too low", flush=True)
+    # As `import sayso` has it; the programs load torch first, and the references shall have the same.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     failed = []
     for name in sys.argv[1:] or PROGRAMS:
         print(f"== {name}", flush=True)

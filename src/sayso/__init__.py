@@ -7,6 +7,7 @@ for prediction in model.predict([bag])[0]:
     print(prediction.relation, prediction.probability)
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["Bag", "Mention", "Model", "Prediction", "Sentence", "__version__", "load"]
+
+# torch's threads wait for work by spinning, which takes the cores from compiled kernels between its own operations: on
+# two busy cores training was six times slower. They read this when torch is first loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Loaded when first asked for: `import sayso` must not load torch.
 _HOMES = dict.fromkeys(("Bag", "Mention", "Prediction", "Sentence"), "sayso.records")

@@ -13,6 +13,7 @@ from sayso.features.batch import BagBatch, SentenceBatch
 from sayso.features.collate import Part, collate, sentence_batch
 from sayso.features.present import Presented
 from sayso.model.extractor import Extractor
+from sayso.model.kernels.threads import compiled_only
 
 TOKENS_AT_A_TIME = 32_768
 _SENTENCES_AT_A_TIME = 8_192
@@ -33,8 +34,10 @@ def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatc
     try:
         for bags in slices_of_bags(part):
             batch = collate(part, bags).to(device)
-            vector_ND = _encode_in_pieces(extractor, batch.sentences)
-            yield batch, vector_ND, extractor.classify(vector_ND, batch.bags)
+            with compiled_only():
+                vector_ND = _encode_in_pieces(extractor, batch.sentences)
+                logit_BR = extractor.classify(vector_ND, batch.bags)
+            yield batch, vector_ND, logit_BR
     finally:
         extractor.train(was_training)
 

@@ -1,14 +1,49 @@
 """Compiled functions that release the interpreter, run in as many threads as torch uses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any, TypeVar
 
 import torch
 
 Result = TypeVar("Result")
+
+
+class _Sparing:
+    """How many blocks of `compiled_only` are entered now, and how many threads torch had before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.num_blocks = 0
+        self.num_threads = 0
+
+
+_SPARING = _Sparing()
+
+
+@contextmanager
+def compiled_only() -> Iterator[None]:
+    """Within the block torch works in one thread, and compiled functions in as many as torch had before.
+
+    Where compiled functions do nearly all the work, torch's own threads would only wait for theirs, and they wait by
+    running in a circle on the same cores. Several threads may be in such blocks at a time.
+    """
+    with _SPARING.lock:
+        if not _SPARING.num_blocks:
+            _SPARING.num_threads = torch.get_num_threads()
+            torch.set_num_threads(1)
+        _SPARING.num_blocks += 1
+    try:
+        yield
+    finally:
+        with _SPARING.lock:
+            _SPARING.num_blocks -= 1
+            if not _SPARING.num_blocks:
+                torch.set_num_threads(_SPARING.num_threads)
 
 
 def shares(num: int) -> list[tuple[int, int]]:
@@ -18,7 +53,7 @@ def shares(num: int) -> list[tuple[int, int]]:
     >>> shares(5)
     [(0, 2), (2, 5)]
     """
-    parts = torch.get_num_threads()
+    parts = _SPARING.num_threads if _SPARING.num_blocks else torch.get_num_threads()
     edges = [num * part // parts for part in range(parts + 1)]
     return [(start, stop) for start, stop in pairwise(edges) if start < stop]
 
