@@ -11,7 +11,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from drawn import NUM_RELATIONS, NUM_WORDS, WORD_WIDTH, draw_table, make_extractor, make_part
+from figure import Figure, amount, at_most, ratio, record
 from reference.gpu_dense import DenseModel, captured_step, dense_batch
 from sayso.features.collate import Part
 from sayso.train.captured import CapturedEpochs
@@ -33,7 +34,6 @@ from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
 NUM_SENTENCES, BATCH_BAGS, REFERENCE_TOKENS = 473_000, 160, 48
-BUDGET_SECONDS = 0.3
 DEVICE = torch.device("cuda")
 PRECISIONS = ("bf16", "tf32", "float32")
 
@@ -78,16 +78,16 @@ class Trainee:
         return time.monotonic() - began
 
 
-def measure_captured(part: Part, precision: str) -> dict[str, float]:
+def measure_captured(part: Part, precision: str) -> dict[str, Any]:
     """Return what an epoch and a step take."""
     trainee = Trainee(part, precision)
     first, *others = trainee.train(1, 6)
-    num_steps = len(trainee.epochs.loss_UX)
+    num_steps = len(trainee.epochs.norm_U)
     steps = [trainee.seconds_of_steps() for _ in range(3)]
     return {
         "first_epoch_seconds": first,
+        "epochs_seconds": others,
         "epoch_seconds": statistics.median(others),
-        "steps_seconds": statistics.median(steps),
         "step_microseconds": statistics.median(steps) / num_steps * 1e6,
         "sentences_per_second": NUM_SENTENCES / statistics.median(others),
         "num_steps": num_steps,
@@ -185,6 +185,55 @@ def ceilings() -> dict[str, float]:
     return {"copy_TB_per_s": copy, "bf16_TFLOP_per_s": 2 * 8192**3 / microseconds(lambda: left @ right, 10) / 1e6}
 
 
+def work_of_a_step(part: Part, num_words: float, num_steps: int) -> dict[str, float]:
+    """Return what a step must compute and move at least, and what the kernels fetch from the cache.
+
+    Words are multiplied once each, a filter's gradient has one row a sentence and tap, each input is read once and each
+    output written once. What is fetched: the words' table and two of distances for each token, rows for the winners.
+    """
+    num_sentences, columns, filters, width, relations = NUM_SENTENCES / num_steps, 1400, 400, 100, NUM_RELATIONS
+    num_tokens = float(part.presented.tokens.start[-1]) / num_steps
+    num_parameters = columns * (WORD_WIDTH + 10) + filters * width + 2 * relations * width
+    products = 2 * num_words * WORD_WIDTH * columns + 2 * num_sentences * columns * WORD_WIDTH
+    layers = 3 * 2 * num_sentences * width * (filters + 2 * relations)
+    table, rows = 2 * num_words * columns, 2 * num_sentences * columns * WORD_WIDTH
+    return {
+        "GFLOP": (products + layers + 3 * num_tokens * columns) / 1e9,
+        "least_MB": (4 * num_words * WORD_WIDTH + 12 * num_tokens + 6 * 4 * num_parameters) / 1e6,
+        "fetched_MB": (2 * table + num_tokens * columns * (2 + 4 + 4) + rows) / 1e6,
+    }
+
+
+def rates(found: dict[str, Any], part: Part) -> dict[str, Any]:
+    """Return the two times below which no step can be, and the rates reached."""
+    ours, ceiling = found["captured"]["bf16"], found["ceilings"]
+    work = work_of_a_step(part, ours["distinct_words"], int(ours["num_steps"]))
+    return work | {
+        "arithmetic_floor_microseconds": work["GFLOP"] / ceiling["bf16_TFLOP_per_s"] * 1e3,
+        "memory_floor_microseconds": work["least_MB"] / ceiling["copy_TB_per_s"],
+        "TFLOP_per_s": work["GFLOP"] / ours["step_microseconds"] * 1e3,
+        "fetched_TB_per_s": work["fetched_MB"] / ours["step_microseconds"],
+    }
+
+
+def figures_of(found: dict[str, Any]) -> list[Figure]:
+    """Return the rows for the table of all figures."""
+    ours, reference, together = found["captured"]["bf16"], found["dense"], found["side_by_side"]
+    best = max(together, key=lambda num: together[num])
+    note = (
+        f"bf16; tf32 {found['captured']['tf32']['epoch_seconds']:.2f} s, float32"
+        f" {found['captured']['float32']['epoch_seconds']:.2f} s; the reference pads to {REFERENCE_TOKENS} tokens, and"
+        f" with the same weights the losses agree to {reference['loss_difference']:.0e}"
+    )
+    step = ([ours["step_microseconds"]], [reference["step_microseconds"]])
+    figures = [
+        amount("train on one GPU, an epoch of 473,000 sentences", ours["epochs_seconds"], "s", at_most(0.3), note),
+        ratio("train on one GPU, a step over compiled dense torch", *step, "µs", at_most(0.2), note),
+        amount(f"train on one GPU, {best} models side by side", [together[best]], "sentences/s", None, note),
+    ]
+    return [replace(figure, machine=found["machine"]) for figure in figures]
+
+
 def main() -> None:
     """Measure, print a table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -206,6 +255,11 @@ def main() -> None:
         found[name] = measures[name]()
         print(name, json.dumps(found[name], indent=1), flush=True)
         arguments.out.write_text(json.dumps(found, indent=2) + "\n")
+    if {"captured", "dense", "side_by_side"} <= found.keys():
+        found["rates"] = rates(found, part)
+        found["rows"] = [asdict(figure) for figure in figures_of(found)]
+        arguments.out.write_text(json.dumps(found, indent=2) + "\n")
+        record(figures_of(found))
 
 
 if __name__ == "__main__":

@@ -4,23 +4,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from gpu import needs_gpu
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
 from sayso.train.captured import CapturedEpochs, why_not_captured
-from sayso.train.config import RunConfig
+from sayso.train.config import RunConfig, config_of
 from sayso.train.epoch import Shard
 from sayso.train.loop import train_epoch
 from sayso.train.losses import TrainingError
 from sayso.train.objective import Objective
-from sayso.train.run import train
+from sayso.train.run import Watchers, train
 from sayso.train.side_by_side import Job, train_side_by_side
 from sayso.train.state import Standing
 from train.toy_run import run_data, toy_config
 
-needs_gpu = pytest.mark.skipif(
-    not (torch.cuda.is_available() and compiler.IS_THERE),
-    reason="captured steps need a GPU that torch and triton can use",
-)
 VARIANTS = [
     ("attention", "words", 0.0, False),
     ("attention", "type", 1.0, False),
@@ -70,8 +67,6 @@ def test_captured_epochs_learn_what_plain_ones_learn(store, aggregator, mentions
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(store, tmp_path) -> None:
     table = toy_config("direct", max_epochs=4, patience=4).to_table()
     table["model"]["encoder"]["cnn"]["dropout"] = 0.3
-    from sayso.train.config import config_of
-
     whole, half = config_of(table), tmp_path / "half"
     expected = train(whole, store, tmp_path / "whole", "cuda")
     with pytest.raises(InterruptedError):
@@ -83,8 +78,6 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(store, tmp_path) -> 
 
 
 def stop_after(epoch: int):
-    from sayso.train.run import Watchers
-
     def stop(row) -> None:
         if row["epoch"] == epoch:
             raise InterruptedError
@@ -96,8 +89,6 @@ def stop_after(epoch: int):
 def test_dropout_repeats_its_draws(store) -> None:
     table = toy_config("attention", "type", 0.0).to_table()
     table["model"]["encoder"]["cnn"]["dropout"] = 0.5
-    from sayso.train.config import config_of
-
     config = config_of(table)
     terms = [Trainee(store, config).train(True, 1)[0]["bag"] for _ in range(2)]
     other = Trainee(store, replace(config, seed=99))

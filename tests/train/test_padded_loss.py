@@ -8,7 +8,7 @@ from sayso.model.extractor import Extractor
 from sayso.model.kernels.base import Codes
 from sayso.model.kernels.dropped_rows import Draws
 from sayso.model.prepared import distance_rows
-from sayso.train.config import RunConfig
+from sayso.train.config import RunConfig, config_of
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, steps_of_epoch
 from sayso.train.objective import Objective
@@ -66,8 +66,8 @@ def assert_same_steps(config: RunConfig, store, epoch: int = 1) -> None:
         fields = packed.cut(torch.tensor([number]))
         loss = PaddedLoss(extractor, config.loss, torch.float32)
         found = loss.terms(fields, codes_of_step(steps, fields, extractor), NOTHING_DROPPED)
-        assert {name: float(value) for name, value in found.items()} == pytest.approx(
-            {name: float(value) for name, value in expected.items()}, rel=2e-5
+        assert {name: value.item() for name, value in found.items()} == pytest.approx(
+            {name: value.item() for name, value in expected.items()}, rel=2e-5
         )
         torch.testing.assert_close(gradients(found, extractor), gradients(expected, extractor), rtol=2e-4, atol=2e-6)
 
@@ -81,8 +81,6 @@ def test_the_piecewise_encoder_is_padded_as_well(store) -> None:
     config = toy_config()
     table = config.to_table()
     table["model"]["encoder"] = {"kind": "pcnn", "pcnn": {"num_filters": 5, "output_width": 6, "dropout": 0.0}}
-    from sayso.train.config import config_of
-
     assert_same_steps(config_of(table), store)
 
 
@@ -100,6 +98,4 @@ def test_sentences_of_one_token_are_read(store) -> None:
     config = toy_config()
     table = config.to_table()
     table["model"]["encoder"]["cnn"]["widths"] = [60, 90]
-    from sayso.train.config import config_of
-
     assert_same_steps(config_of(table), store)

@@ -99,7 +99,7 @@ class CapturedEpochs:
         self.key_1 = torch.zeros_like(self.number_1)
         self.capacity, self.names = Capacity(), list[str]()
         self.buffers: _Buffers | None = None
-        self.loss_UX = self.adam.value_X.new_empty(0)
+        self.term_UX, self.norm_U = self.adam.value_X.new_empty(0, 0), self.adam.value_X.new_empty(0)
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self._thread = ThreadPoolExecutor(1)
         self._side = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
@@ -115,9 +115,9 @@ class CapturedEpochs:
             self._ahead = (epoch + 1, self._thread.submit(self._lay_out, epoch + 1))
             self._replay(epoch, padded, began, on_step)
             losses = LossTally(epoch, Shard())
-            losses.add_all(self.names, self.loss_UX, padded.num_bags_U)
+            losses.add_all(self.names, torch.cat([self.term_UX, self.norm_U[:, None]], 1), padded.num_bags_U)
             terms = losses.means()
-        self.adam.note_steps(len(padded.num_bags_U))
+            self.adam.note_steps(len(padded.num_bags_U))
         seconds = time.monotonic() - began
         return Epoch(terms, seconds, padded.num_sentences / seconds)
 
@@ -142,6 +142,8 @@ class CapturedEpochs:
             self._capture(len(padded.num_bags_U))
         self.buffers.fill(padded, packed, self.convolution.position)
         self.number_1.zero_()
+        # What was copied belongs to the other stream, which may use its memory again from now on.
+        self.stream.synchronize()
         return padded
 
     def _replay(self, epoch: int, padded: PaddedEpoch, began: float, on_step: OnStep) -> None:
@@ -165,12 +167,11 @@ class CapturedEpochs:
 
     def _step(self) -> None:
         """One step of training, as it is captured."""
-        terms = list(self._terms().values())
-        total = terms[0] if len(terms) == 1 else torch.stack(terms).sum()
-        found = torch.autograd.grad(total, self.parameters, allow_unused=True)
-        self.adam.step([_or_zeros(gradient, p) for gradient, p in zip(found, self.parameters, strict=True)])
-        row_X = torch.cat([*(term.detach().view(1) for term in terms), self.adam.norm_1])
-        self.loss_UX.index_copy_(0, self.number_1, row_X[None])
+        term_X = torch.stack(list(self._terms().values()))
+        found = torch.autograd.grad(term_X, self.parameters, torch.ones_like(term_X), allow_unused=True)
+        gradients = [_or_zeros(gradient, p) for gradient, p in zip(found, self.parameters, strict=True)]
+        self.adam.step(gradients, self.number_1, self.norm_U)
+        self.term_UX.index_copy_(0, self.number_1, term_X.detach()[None])
         self.number_1 += 1
 
     def _capture(self, num_steps: int) -> None:
@@ -179,7 +180,8 @@ class CapturedEpochs:
         with _ONE_AT_A_TIME:
             self.number_1.zero_()
             self.names = list(self._terms())
-            self.loss_UX = self.adam.value_X.new_zeros(num_steps, len(self.names) + 1)
+            self.term_UX = self.adam.value_X.new_zeros(num_steps, len(self.names))
+            self.norm_U = self.adam.value_X.new_zeros(num_steps)
             for _ in range(2):
                 self.number_1.zero_()
                 self._step()
@@ -192,7 +194,7 @@ class CapturedEpochs:
             values.copy_(before)
 
     def _learned(self) -> Sequence[Tensor]:
-        return (self.adam.value_X, self.adam.mean_X, self.adam.square_X, self.adam.count_1)
+        return (self.adam.value_X, self.adam.mean_X, self.adam.square_X)
 
 
 def _own_stream(device: torch.device) -> torch.cuda.Stream:

@@ -20,9 +20,9 @@ _BLOCK = 1024
 
 
 class FlatAdam:
-    """Takes the steps of an Adam optimizer with default betas; parameters and moments become views of flat memory.
+    """Takes the steps of an Adam optimizer; parameters and moments become views of flat memory.
 
-    `norm_1` is the size of the last gradient, before it was clipped.
+    A step is told by its number within the epoch, which is on the device; `count_1` steps were taken before the epoch.
     """
 
     def __init__(self, optimizer: torch.optim.Adam, parameters: Sequence[nn.Parameter], clip: float) -> None:
@@ -38,19 +38,19 @@ class FlatAdam:
             _end_to_end([state.get(name, zero) for state, zero in zip(moments, zeros, strict=True)])
             for name in ("exp_avg", "exp_avg_sq")
         )
-        self.norm_1 = self.value_X.new_zeros(1)
         for parameter, value in zip(self.parameters, self._views(self.value_X), strict=True):
             parameter.data = value
         self.note_steps(0)
 
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        """Clip the gradients of the parameters, in their order, and take one step."""
+    def step(self, gradients: Sequence[Tensor], number_1: Tensor, norm_U: Tensor) -> None:
+        """Clip the gradients of the parameters, in their order, and take one step; note the gradient's size by number.
+
+        The size is that before clipping.
+        """
         grad_X = torch.cat([gradient.reshape(-1) for gradient in gradients])
         num_blocks = triton.cdiv(grad_X.shape[0], _BLOCK)
         square_C = grad_X.new_empty(num_blocks)
         _squares[(num_blocks,)](grad_X, square_C, grad_X.shape[0], BLOCK=_BLOCK)
-        # One for all programs, before any of them reads it.
-        self.count_1 += 1
         _adam[(num_blocks,)](
             self.value_X,
             grad_X,
@@ -58,7 +58,8 @@ class FlatAdam:
             self.square_X,
             square_C,
             self.count_1,
-            self.norm_1,
+            number_1,
+            norm_U,
             grad_X.shape[0],
             num_blocks,
             self.clip,
@@ -69,8 +70,9 @@ class FlatAdam:
         )
 
     def note_steps(self, num: int) -> None:
-        """Let the optimizer know that so many more steps were taken."""
+        """Count so many more steps as taken, and let the optimizer know."""
         self.num_taken += num
+        self.count_1.fill_(self.num_taken)
         views = zip(self.parameters, self._views(self.mean_X), self._views(self.square_X), strict=True)
         for parameter, mean, square in views:
             step = torch.tensor(float(self.num_taken))
@@ -107,7 +109,8 @@ def _adam(  # type: ignore[no-untyped-def]
     square_X,
     square_C,
     count_1,
-    norm_1,
+    number_1,
+    norm_U,
     num,
     num_blocks,
     clip,
@@ -123,12 +126,12 @@ def _adam(  # type: ignore[no-untyped-def]
     block_C = tl.arange(0, BLOCK_C)
     norm = tl.sqrt(tl.sum(tl.load(square_C + block_C, mask=block_C < num_blocks, other=0.0), 0))
     if tl.program_id(0) == 0:
-        tl.store(norm_1, norm)
+        tl.store(norm_U + tl.load(number_1), norm)
     # As torch's clip_grad_norm_ does it; a norm that is not a number makes all parameters so, and is noticed.
     scale = clip / (norm + 1e-6)
     scale = tl.where(scale > 1.0, 1.0, scale)
     # In float64: 1 − β₂ᵗ of the first steps would lose half its digits.
-    count = tl.load(count_1).to(tl.float64)
+    count = (tl.load(count_1) + tl.load(number_1) + 1).to(tl.float64)
     correction1 = (1.0 - tl.exp(count * LOG1)).to(tl.float32)
     correction2 = (1.0 - tl.exp(count * LOG2)).to(tl.float32)
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

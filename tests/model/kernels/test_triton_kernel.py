@@ -2,12 +2,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from sayso.model.kernels import compiler, torch_kernel, triton_kernel
+from gpu import DEVICE, distance, needs_gpu
+from sayso.model.kernels import torch_kernel, triton_kernel
 from sayso.model.kernels.base import Codes, Rows, Tables, Windows
-
-needs_gpu = pytest.mark.skipif(
-    not (torch.cuda.is_available() and compiler.IS_THERE), reason="the kernel needs a GPU that torch and triton can use"
-)
 
 OVER_TIME = Windows(widths=(2, 3, 4, 5), num_filters=100)
 NARROW = Windows(widths=(1, 2, 7), num_filters=6)
@@ -45,15 +42,11 @@ def make_case(windows: Windows, lengths: list[int]) -> tuple[Codes, Tables]:
 
 
 def on_gpu(codes: Codes) -> Codes:
-    return Codes(**{name: value.cuda() for name, value in vars(codes).items()})
+    return Codes(**{name: value.to(DEVICE) for name, value in vars(codes).items()})
 
 
 def rounded(tables: Tables, dtype: torch.dtype) -> Tables:
     return Tables(**{name: value.to(dtype) for name, value in vars(tables).items()})
-
-
-def distance(found: Tensor, expected: Tensor) -> float:
-    return float((found.cpu().double() - expected).norm() / expected.norm().clamp(min=1e-30))
 
 
 @needs_gpu
@@ -64,7 +57,7 @@ def test_peaks_are_those_of_the_plain_kernel_in_float64(windows: Windows, length
     codes, tables = make_case(windows, lengths)
     tables = rounded(tables, dtype)
     expected, token_GF = torch_kernel.peaks(rounded(tables, torch.float64), codes, windows)
-    on_device = Tables(**{name: value.cuda() for name, value in vars(tables).items()})
+    on_device = Tables(**{name: value.to(DEVICE) for name, value in vars(tables).items()})
     found, found_token_GF = (value.cpu() for value in triton_kernel.peaks(on_device, on_gpu(codes), windows))
     is_there = expected > -torch.inf
     assert torch.equal(found > -torch.inf, is_there)
@@ -84,8 +77,8 @@ def test_gradients_are_those_of_the_plain_kernel_in_float64(windows: Windows, le
     row_YW = torch.randn(NUM_DISTINCT, 24, dtype=torch.float64)
     rows = Rows(row_YW=row_YW, num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
     expected = torch_kernel.gradients(grad_GF, token_GF, rows, codes, windows)
-    rows = Rows(row_YW=row_YW.float().cuda(), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
+    rows = Rows(row_YW=row_YW.float().to(DEVICE), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
     torch.set_float32_matmul_precision("highest")
-    found = triton_kernel.gradients(grad_GF.float().cuda(), token_GF.cuda(), rows, on_gpu(codes), windows)
+    found = triton_kernel.gradients(grad_GF.float().to(DEVICE), token_GF.to(DEVICE), rows, on_gpu(codes), windows)
     for name, value in vars(expected).items():
         assert distance(getattr(found, name), value) < 1e-5, name

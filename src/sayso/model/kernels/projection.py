@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sayso.model.kernels.compiler import dot_block, dot_precision, jit, tl, triton
 
-_BLOCK_S, _BLOCK_D, _BLOCK_F, _BLOCK_SUM = 16, 32, 64, 128
+_BLOCK_S, _BLOCK_D, _BLOCK_F = 16, 32, 64
 
 
 def projected(peak_SF: Tensor, bias_F: Tensor, weight_DF: Tensor, bias_D: Tensor) -> Tensor:
@@ -33,7 +33,7 @@ class _Projected(torch.autograd.Function):
             PRECISION=dot_precision(),
             BLOCK_S=_BLOCK_S,
             BLOCK_D=_BLOCK_D,
-            BLOCK_F=_BLOCK_SUM,
+            BLOCK_F=_BLOCK_F,
         )
         ctx.save_for_backward(active_SF, weight_DF, vector_SD)
         return vector_SD

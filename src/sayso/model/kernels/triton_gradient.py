@@ -18,19 +18,14 @@ from torch import Tensor
 from sayso.model.kernels.base import Codes, Gradients, Rows, Windows
 from sayso.model.kernels.compiler import jit, tl, triton
 
-_GROUPS_AT_ONCE, _WINNERS_AT_ONCE, _COLUMNS_AT_ONCE = 256, 16, 64
+_GROUPS_AT_ONCE, _WINNERS_AT_ONCE, _COLUMNS_AT_ONCE = 256, 32, 64
 
 
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients in float32, as `base` promises."""
     grad_GF = grad_GF.contiguous()
-    # Neither of the two fills a GPU, so they run beside each other. Streams of high priority are nobody else's.
-    here, beside = torch.cuda.current_stream(grad_GF.device), torch.cuda.Stream(grad_GF.device, priority=-1)  # type: ignore[no-untyped-call]
-    beside.wait_stream(here)
-    with torch.cuda.stream(beside):
-        learned_UA, head_QA, tail_QA = _learned_gradient(grad_GF, token_GF, rows, codes, windows)
+    learned_UA, head_QA, tail_QA = _learned_gradient(grad_GF, token_GF, rows, codes, windows)
     weight_AW = _weight_gradient(grad_GF, token_GF, rows.row_YW, codes, windows)
-    here.wait_stream(beside)
     return Gradients(weight_AW=weight_AW, learned_UA=learned_UA, head_QA=head_QA, tail_QA=tail_QA)
 
 
