@@ -72,6 +72,14 @@ def demo(folder: Path) -> None:
         print(f"\n$ {' '.join(step.command.split())}", flush=True)
         run(step.command, folder)
     print(f"\nmake demo took {time.monotonic() - began:.0f} s", flush=True)
+    print(f"next, in the browser: {command_to_serve()}", flush=True)
+
+
+def command_to_serve() -> str:
+    """Return the page's command that opens the workbench."""
+    found = re.search(r"^    (sayso serve .*)$", README.read_text(), re.MULTILINE)
+    assert found, "the page names no sayso serve"
+    return found[1]
 
 
 def _trimmed(output: str) -> str:
