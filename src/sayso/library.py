@@ -45,6 +45,10 @@ class Model:
         """Write the model as a folder, whole or not at all."""
         save_model(Path(folder), self.parts, overwrite)
 
+    def limit_table_memory(self, mebibytes: int) -> None:
+        """Let prediction on CPU keep at most so much of the tables by which known words are encoded without products."""
+        self.parts.extractor.limit_products(mebibytes * 2**20)
+
     @property
     def relations(self) -> tuple[str, ...]:
         """The names of the relations, in the order of the columns of `predict_proba`."""

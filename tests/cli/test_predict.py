@@ -56,6 +56,12 @@ def test_the_facts_are_those_of_the_library(run: Path, file: Path, tmp_path: Pat
     assert (result.stdout, f"wrote {out}: 3 facts" in result.stderr) == ("", True)
 
 
+def test_memory_for_tables_changes_no_fact(run: Path, file: Path) -> None:
+    lines = [predict(run, file, "--threshold", 0, "--json", "--table-memory", mib).stdout for mib in (0, 512)]
+    found = [[json.loads(line)["probability"] for line in each.splitlines()] for each in lines]
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+
+
 def test_people_get_a_table(run: Path, file: Path) -> None:
     result = predict(run, file, "--threshold", 0, "--top", 1)
     title, columns, fact = result.stdout.splitlines()

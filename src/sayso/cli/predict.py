@@ -27,6 +27,9 @@ def predict(
     form: Annotated[str, typer.Option(help="Form of the file; auto looks at the first lines.")] = "auto",
     max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is predicted.")] = 0.001,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    table_memory: Annotated[
+        int, typer.Option(min=0, metavar="MIB", help="Memory for tables that make prediction on CPU fast.")
+    ] = 512,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON lines.")] = False,
 ) -> None:
     """Find facts in a file: sentences are grouped by pair, and each pair is judged by all of its sentences.
@@ -41,6 +44,7 @@ def predict(
     refuse_unknown_form(form)
     typed = read_entity_types(types) if types else {}
     model = load(run, str(choose_device(device)))
+    model.limit_table_memory(table_memory)
     tally = Tally(file, form)
     with _warnings_as_remarks():
         facts = _find(model, tally, typed, max_bad, threshold, top)
