@@ -11,7 +11,7 @@ from sayso.evaluate.drawing import COLOURS, Series
 from sayso.reproduce.block import Figure, to_markdown
 from sayso.reproduce.document import FIGURES, document_of
 from sayso.reproduce.figure import figure_svg
-from sayso.reproduce.paper import AREAS, MECHANISMS
+from sayso.reproduce.paper import MECHANISMS
 from sayso.reproduce.variant import VARIANTS
 
 ROOT = Path(__file__).parent.parent
@@ -68,35 +68,36 @@ def variants_in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=VARIANTS.index)
 
 
-def variant_table(rows: list[Row]) -> list[str]:
-    """Return a table of all variants: test AP and AUC@0.4, validation AP, and the floor and the paper beside them."""
+def dropout_table(rows: list[Row], now: Path = RESULTS / "fbnyt.json") -> list[str]:
+    """Return validation AP of runs that drew dropout for each token, and of those now; test AP beside the floor."""
     lines = [
-        "| variant | seeds | test AP | floor | test AUC@0.4 | paper's AUC@0.4 (other data) | P@100 | validation AP |",
-        "|---|---|---|---|---|---|---|---|",
+        "| variant | seeds | validation AP, each token | each distinct token | test AP now | floor |",
+        "|---|---|---|---|---|---|",
     ]
     groups = by(rows, lambda row: row["variant"])
+    found = {row["variant"]: row for row in json.loads(now.read_text())["extraction"]}
+    gains = []
     for name in variants_in_order(groups):
-        runs = groups[name]
+        before, after = groups[name], found[name]
+        mean = 100 * statistics.mean(row["validation"]["average_precision"] for row in before)
+        now_mean, test = 100 * after["validation"]["average_precision"], after["average_precision"]
+        gains.append(now_mean - mean)
         lines.append(
-            f"| {name} | {len(runs)} | {spread(row['test']['average_precision'] for row in runs)}"
-            f" | {FLOOR.get(name, '–')} | {spread(row['test']['area_up_to_recall_0_4'] for row in runs)}"
-            f" | {AREAS[name] or '–'} | {spread(row['test']['precision_at_100'] for row in runs)}"
-            f" | {spread(row['validation']['average_precision'] for row in runs)} |"
+            f"| {name} | {len(before)} | {mean:.1f} | {now_mean:.1f}"
+            f" | {100 * test['mean']:.1f} ± {100 * test['sd']:.1f} | {FLOOR[name]} |"
         )
-    return lines
+    error = statistics.stdev(gains) / len(gains) ** 0.5
+    lines += ["", f"Mean difference over the variants: {statistics.mean(gains):+.2f} ± {error:.2f} (standard error)."]
+    return [*lines, "", *floor_lines(found)]
 
 
-def floor_lines(rows: list[Row]) -> list[str]:
+def floor_lines(found: dict[str, Row]) -> list[str]:
     """Return a line for each variant whose mean lies more than two standard deviations below the floor."""
     lines = []
-    for name, runs in by(rows, lambda row: row["variant"]).items():
-        values = [100 * row["test"]["average_precision"] for row in runs]
-        if name in FLOOR and len(values) > 1:
-            mean, sd = statistics.mean(values), statistics.stdev(values)
-            if mean < FLOOR[name] - 2 * sd:
-                lines.append(
-                    f"- {name}: {mean:.1f} lies more than two standard deviations ({sd:.1f}) below {FLOOR[name]}."
-                )
+    for name, row in found.items():
+        mean, sd = (100 * row["average_precision"][kind] for kind in ("mean", "sd"))
+        if mean < FLOOR[name] - 2 * sd:
+            lines.append(f"- {name}: {mean:.1f} lies more than two standard deviations ({sd:.1f}) below {FLOOR[name]}.")
     return lines or ["- No variant's mean lies more than two standard deviations below the floor."]
 
 
@@ -200,17 +201,33 @@ def shortcut_charts(rows: list[Row]) -> dict[str, tuple[str, str]]:
     return found
 
 
+def names_table(rows: list[Row]) -> list[str]:
+    """Return test AP by how many of a pair's entities training has, and areas with NA pairs counted several times."""
+    groups = by(rows, lambda row: row["variant"])
+    kinds, times = list(rows[0]["by_names"]), list(rows[0]["area_with_na_times"])
+    sizes = [f"{kind} ({rows[0]['by_names'][kind]['num_facts']:,} facts)" for kind in kinds]
+    columns = [*(f"AP, {size}" for size in sizes), *(f"AUC@0.4, NA × {number}" for number in times)]
+    lines = [f"| variant | seeds | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
+    for name in variants_in_order(groups):
+        runs = groups[name]
+        cells = [spread(row["by_names"][kind]["average_precision"] for row in runs) for kind in kinds]
+        cells += [spread(row["area_with_na_times"][number] for row in runs) for number in times]
+        lines.append(f"| {name} | {len(runs)} | {' | '.join(cells)} |")
+    return lines
+
+
 def section(path: Path) -> list[str]:
     """Return the part of the page for one file of results, as its first line asks."""
     head, *every = read_rows(path)
     rows = [row for row in every if "diverged" not in row]
     lines = [f"## {head['title']}", "", *head["text"], ""]
     tables = {
-        "variants": variant_table,
+        "dropout": dropout_table,
         "validation": validation_table,
         "direct": direct_table,
         "tau": tau_table,
         "shortcut": shortcut_table,
+        "names": names_table,
     }
     lines += tables[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
@@ -229,8 +246,6 @@ def section(path: Path) -> list[str]:
         for row in every
         if "diverged" in row
     ]
-    if head["table"] == "variants" and head.get("has_floor"):
-        lines += [*floor_lines(rows), ""]
     return lines
 
 

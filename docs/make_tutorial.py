@@ -1,0 +1,55 @@
+"""Runs docs/tutorial.md block by block in a folder of its own, and writes what the blocks print into the page.
+
+    python docs/make_tutorial.py
+
+A console block is a sayso command and what it prints on stdout; a python block is a program of its own, and the text
+block behind it is what it prints.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import walkthrough
+
+PAGE = Path(__file__).with_name("tutorial.md")
+_BLOCK = re.compile(
+    r"```console(?P<varies> varies)?\n\$ (?P<command>.*?[^\\])\n(?P<output>.*?)```"
+    r"|```python\n(?P<code>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?",
+    re.DOTALL,
+)
+
+Compare = Callable[[str, str, bool], None]
+"""Hears what the page shows, what was printed now, and whether only the first line is the same everywhere."""
+
+
+def run(folder: Path, compare: Compare = lambda *_: None) -> str:
+    """Run the page's blocks in the folder, one after the other, and return the page with what they print."""
+    walkthrough.with_configs(folder)
+
+    def renewed(block: re.Match[str]) -> str:
+        if block["command"]:
+            printed = walkthrough.run(block["command"].replace("\\\n", " "), folder, subprocess.PIPE)
+            compare(block["output"], printed, bool(block["varies"]))
+            return f"```console{block['varies'] or ''}\n$ {block['command']}\n{_trimmed(printed)}```"
+        printed = subprocess.run(
+            [sys.executable, "-c", block["code"]], cwd=folder, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+        compare(block["printed"] or "", printed, False)
+        shown = f"\n\n```text\n{_trimmed(printed)}```" if block["printed"] is not None else ""
+        return f"```python\n{block['code']}```{shown}"
+
+    return _BLOCK.sub(renewed, PAGE.read_text())
+
+
+def _trimmed(output: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in output.strip("\n").splitlines())
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        PAGE.write_text(run(Path(name)))
