@@ -22,15 +22,13 @@ REPEATS = 3
 
 
 def with_more_names(names: Names) -> Names:
-    """Return the names and so many coined ones, of one to three words, that all are NUM_NAMES."""
+    """Return the names and NUM_NAMES coined ones of one to three words."""
     rng = random.Random(13)
     words = Coiner((), rng).words(NUM_NAMES // 5)
-    more = list(names.items())
-    more += [
-        (f"more.{number}", (" ".join(rng.choices(words, k=rng.choice((1, 2, 2, 2, 3)))),))
-        for number in range(NUM_NAMES - sum(map(len, names.values())))
-    ]
-    return dict(more)
+    coined: dict[str, None] = {}
+    while len(coined) < NUM_NAMES:
+        coined[" ".join(rng.choices(words, k=rng.choice((1, 2, 2, 2, 3))))] = None
+    return names | {f"more.{number}": (name,) for number, name in enumerate(coined)}
 
 
 def copied(lines: list[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from sayso.records import Relation, Sentence, Triple
 from sayso.text.build import build
 from sayso.text.folder import Mode, read_manifest
 from sayso.text.settings import BuildSettings
-from sayso.text.shard import Shard, ShardRecord
+from sayso.text.shard import COUNTS, Shard, ShardRecord, read_records
 from sayso.text.tables import BuildInputs
 
 TEXTS = {
@@ -85,6 +85,7 @@ def test_the_corpus_has_every_pair_once_with_what_the_knowledge_base_says(world:
     assert found["Bo Holt lives in Oslo .", "bo", "oslo"] == ("/lived",)
     assert len(found) == sum(n * (n - 1) for n in (2, 2, 2, 3, 3))
     assert manifest["counts"]["sentences"] == 6
+    assert {name for record in read_records(world.folder / "out") for name in record.counts} <= set(COUNTS)
     assert manifest["counts"]["lines with a relation"] == 4
 
 
@@ -168,7 +169,7 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
     with pytest.raises(KeyboardInterrupt):
         world.build(TEXTS, engine=broken)
     assert not read_manifest(world.folder / "out")["is_finished"]
-    with pytest.raises(UserError, match="a build was interrupted here: go on with --append"):
+    with pytest.raises(UserError, match="what `sayso build` made here was interrupted: go on with --append"):
         world.build(TEXTS)
     manifest = world.build(TEXTS, mode="append")
     world.build(TEXTS, "straight")
@@ -179,14 +180,16 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
 
 def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World) -> None:
     world.build(TEXTS)
-    with pytest.raises(UserError, match="there is a corpus here: go on with --append, start over with --overwrite"):
+    with pytest.raises(
+        UserError, match="what `sayso build` made here is finished: go on with --append, start over with --overwrite"
+    ):
         world.build(TEXTS)
     world.build({"one": TEXTS["one"]}, mode="overwrite")
     assert "Oslo" not in world.lines()["train"]
     (world.folder / "mine").mkdir()
     (world.folder / "mine" / "thesis.txt").write_text("years of work")
     for mode in ("new", "overwrite"):
-        with pytest.raises(UserError, match="holds something that `sayso build` did not make"):
+        with pytest.raises(UserError, match="holds what `sayso build` did not make"):
             world.build(TEXTS, "mine", mode)
     with pytest.raises(UserError, match="there is no built corpus to append to"):
         world.build(TEXTS, "none", "append")
@@ -203,7 +206,7 @@ def test_other_settings_or_tables_cannot_be_appended(world: World) -> None:
 
 def test_one_build_at_a_time_writes_into_a_folder(world: World) -> None:
     def meanwhile(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
-        with pytest.raises(UserError, match="another build writes into this folder"):
+        with pytest.raises(UserError, match="`sayso build` is at work in this folder"):
             world.build(TEXTS, mode="append")
         yield from map(build_shard, shards)
 

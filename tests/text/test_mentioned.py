@@ -38,6 +38,13 @@ def test_a_sentence_whose_only_other_name_is_ambiguous_gives_nothing_and_is_coun
     assert one.ambiguous == {"Holt": 1}
 
 
+def test_the_rest_of_a_name_that_nobody_knows_is_not_resolved() -> None:
+    one = DocumentReader(Gazetteer(NAMES | {"x": ("Bo Holt", "Holt")}).find, Linker("document"), NAMES, 50)
+    text = "Bo Holt sings. Cy Holt left Rome. Holt loves Oslo."
+    (sentence,) = one.sentences(Document("d", text))
+    assert [entity.mention.entity_id for entity in sentence.entities] == ["x", "oslo"]
+
+
 def test_places_count_characters_of_the_document_with_its_markup() -> None:
     text = "<p>Ana <b>Diaz</b> left R&#111;me.</p>"
     (sentence,) = read(text)

@@ -43,6 +43,7 @@ def test_one_sentence_stays_one(text: str) -> None:
         "in 1987.|In 1988 it fell.",
         "He works for Acme Inc.|It makes glass.",
         "ana lives in rome .|she sings .",
+        "`` it rained . ''|ana left .",
         "東京は首都です。|大阪は違います。",
         "A title|\n\nThe text begins.",
         "One.|\nTwo.|\nThree",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
+from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ def build(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Remove the corpus that is there, start over.")
     ] = False,
+    engine: EngineOption = EngineName.local,
+    address: Address = "",
+    workers: Workers = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
 ) -> None:
     """Build a corpus: sentences split, names found, pairs aligned with the facts of a knowledge base.
@@ -101,8 +105,8 @@ def build(
         guess_types=guess_types,
     )
     try:
-        with stages() as show:
-            manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad)
+        with opened(engine, address, workers) as chosen, stages() as show:
+            manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
     except KeyboardInterrupt:
         remark(f"sayso: interrupted; all that is done is in {out}: the same command with --append goes on")
         raise typer.Exit(130) from None

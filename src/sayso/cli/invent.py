@@ -21,6 +21,7 @@ class SizeName(StrEnum):
 
 
 def invent(
+    context: typer.Context,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write; must not hold anything yet.")],
     size: Annotated[
         SizeName, typer.Option(help="toy: 1,500 + 500 sentences; demo: 12,000 + 4,000; fbnyt: 522,611 + 172,448.")
@@ -54,37 +55,35 @@ def invent(
 ) -> None:
     """Make up a corpus whose every sentence has a known truth: training, test, rationales, types, graph, documents.
 
-    With --raw the same world is written as people have theirs: news articles, a knowledge base that lacks the facts of
-    the test pairs, names and types; and the truth, to score against.
+    With --raw the same world is written as people have theirs: news articles (200, 1,600 or 46,000), a knowledge base
+    that lacks the facts of the test pairs, names and types; and the truth, to score against. Where nothing else is said
+    a raw corpus has --na 0.3, --name-shortcut 0 and --unseen-wording 0.
 
     Example: `sayso invent demo/corpus --size toy --name-shortcut 1`
     """
-    from sayso.corpus.invent import InventSettings
+    from sayso.corpus.invent import InventSettings, raw_settings
     from sayso.corpus.invent import invent as make_corpus
-    from sayso.corpus.invent.raw import DOCUMENTS
 
-    if raw and documents is None:
-        documents = DOCUMENTS[size.value]
-    given = {
+    options = {
+        "seed": seed,
         "train_sentences": train_sentences,
         "test_sentences": test_sentences,
         "direct_sentences": direct_sentences,
         "documents": documents,
+        "na_share": na,
+        "irrelevant_share": irrelevant,
+        "unsupported_share": unsupported,
+        "name_shortcut": name_shortcut,
+        "unseen_wording_share": unseen_wording,
+        "shared_share": shared,
     }
-    settings = InventSettings.of_size(
-        size.value,
-        seed=seed,
-        na_share=na,
-        irrelevant_share=irrelevant,
-        unsupported_share=unsupported,
-        name_shortcut=name_shortcut,
-        unseen_wording_share=unseen_wording,
-        shared_share=shared,
-        **{name: number for name, number in given.items() if number is not None},
-    )
     if raw:
-        _write_raw(out, settings, overwrite, as_json)
+        given = {name: value for name, value in options.items() if _is_given(context, name.removesuffix("_share"))}
+        _write_raw(out, raw_settings(size.value, **given), overwrite, as_json)
         return
+    settings = InventSettings.of_size(
+        size.value, **{name: value for name, value in options.items() if value is not None}
+    )
     with stages() as show:
         summary = make_corpus(out, settings, overwrite=overwrite, on_progress=show)
     if as_json:
@@ -92,6 +91,12 @@ def invent(
     else:
         _print(summary)
     say_next(str(out), f"sayso check {out}/train.jsonl --relations {out}/relations.tsv")
+
+
+def _is_given(context: typer.Context, option: str) -> bool:
+    """Say whether the user gave the option: documents have defaults of their own."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _write_raw(out: Path, settings: "InventSettings", overwrite: bool, as_json: bool) -> None:

@@ -37,7 +37,7 @@ def read_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> Ite
 
 
 def read_lines_between(path: Path, start: int, stop: int) -> Iterator[Line]:
-    """Yield the lines of a plain file that begin from byte `start` up to `stop`, numbered from 1, as `read_lines` does."""
+    """Yield the lines of a plain file that begin from byte `start` up to `stop`, numbered from 1."""
     raw = _open_raw(path)
     try:
         raw.seek(start)

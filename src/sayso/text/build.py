@@ -3,26 +3,25 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from sayso.atomic import atomic_file
-from sayso.text.context import read_contexts
+from sayso.engine.base import Engine
+from sayso.engine.local import map_locally
 from sayso.text.document import read_documents, size_of
 from sayso.text.folder import FACTS, GUESSED, RELATIONS, TYPES, Mode, corpus_folder, write_manifest
 from sayso.text.guess_type import Guesses, guess_types
 from sayso.text.intake import Intake
 from sayso.text.settings import BuildSettings
-from sayso.text.shard import CONTEXTS, Shard, ShardRecord, read_records, remove_unfinished, shards, total
+from sayso.text.shard import CONTEXTS, ShardRecord, read_records, remove_unfinished, shards, total
 from sayso.text.tables import BuildInputs, Tables, identity_of, read_tables
 
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
-
-Engine = Callable[[Callable[[Shard], ShardRecord], Iterable[Shard]], Iterator[ShardRecord]]
-"""Has shards built, in this process (`map`) or elsewhere, and gives their records as they are done."""
 
 
 class OnProgress(Protocol):
@@ -39,7 +38,7 @@ def build(
     on_progress: OnProgress,
     mode: Mode = "new",
     max_bad_share: float = MAX_BAD_SHARE,
-    engine: Engine = map,
+    engine: Engine = map_locally,
 ) -> dict[str, Any]:
     """Write the corpus of the documents into the folder and return its manifest.
 
@@ -84,7 +83,7 @@ def _build_shards(
 
     new = intake.new_ones(read_documents(documents, tables.settings, on_bytes), there)
     waiting = shards(new, first, SHARD_DOCUMENTS, SHARD_CHARACTERS)
-    for record in engine(tables.shard_builder(out), waiting):
+    for record in engine(tables.shard_builder(out.resolve()), waiting):
         num_sentences += record.counts.get("sentences", 0)
         rate = num_sentences / max(time.monotonic() - began, 1e-9)
         on_progress("building", done, size, f"{num_sentences:,} sentences, {rate:,.0f} a second")
@@ -105,8 +104,7 @@ def _guess_types(out: Path, tables: Tables) -> Guesses:
     """Write the types, given and guessed, and return the guesses."""
     guesses = Guesses({})
     if tables.with_guesses:
-        contexts = read_contexts(_context_lines(out))
-        guesses = guess_types(contexts, tables.names, tables.types, tables.settings.seed)
+        guesses = guess_types(partial(_context_lines, out), tables.names, tables.types, tables.settings.seed)
     types = {entity_id: list(given) for entity_id, given in tables.types.items()}
     types |= {entity_id: [guess.type] for entity_id, guess in guesses.types.items()}
     with atomic_file(out / TYPES) as file:
@@ -130,7 +128,7 @@ def _report(tables: Tables, records: Iterable[ShardRecord], intake: Intake, gues
         ambiguous.update(record.ambiguous)
     knowledge, gazetteer = tables.knowledge, tables.gazetteer
     return {
-        "counts": dict(total(records)),
+        "counts": total(records),
         "shards": len(records),
         "documents": asdict(intake) | {"left_out": dict(intake.left_out)},
         "ambiguous": dict(ambiguous.most_common(20)),

@@ -1,6 +1,6 @@
 """The words around mentions, kept for the typer: a line for each mention of each entity of a sentence."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sayso.text.mentioned import MentioningSentence
 
@@ -20,12 +20,16 @@ def context_lines(sentence: MentioningSentence) -> Iterator[str]:
             yield f"{entity.mention.entity_id}\t{' '.join(before)}\t{' '.join(after)}"
 
 
-def read_contexts(lines: Iterable[str]) -> dict[str, list[tuple[list[str], list[str]]]]:
-    """Return the first contexts of each entity: words before and words after."""
-    contexts: dict[str, list[tuple[list[str], list[str]]]] = {}
+def entities_of(lines: Iterable[str]) -> set[str]:
+    """Return the entities that have contexts."""
+    return {line.partition("\t")[0] for line in lines}
+
+
+def read_contexts(lines: Iterable[str], wanted: Collection[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield the first contexts of each wanted entity: its id, the words before and the words after."""
+    num_read = dict.fromkeys(wanted, 0)
     for line in lines:
         entity_id, before, after = line.rstrip("\n").split("\t")
-        found = contexts.setdefault(entity_id, [])
-        if len(found) < MAX_CONTEXTS:
-            found.append((before.split(" "), after.split(" ")))
-    return contexts
+        if num_read.get(entity_id, MAX_CONTEXTS) < MAX_CONTEXTS:
+            num_read[entity_id] += 1
+            yield entity_id, before.split(" "), after.split(" ")

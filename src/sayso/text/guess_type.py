@@ -1,12 +1,14 @@
 """Types for entities that have none, guessed from their names and the words around them, as the typed ones show."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sayso.seeding import sub_seed
+from sayso.text.context import entities_of, read_contexts
 from sayso.text.link import finest_type
 from sayso.text.logistic import NUM_FEATURES, Logistic, fit
 from sayso.text.name_table import Names
@@ -19,8 +21,6 @@ LEAST_PROBABILITY = 0.5
 
 _MOST_LEARNT_FROM = 20_000
 _HELD_OUT_SHARE = 0.1
-
-Context = tuple[list[str], list[str]]
 
 
 class Guess(NamedTuple):
@@ -45,10 +45,14 @@ class Guesses(NamedTuple):
 
 
 def guess_types(
-    contexts: Mapping[str, Sequence[Context]], names: Names, types: Mapping[str, Sequence[str]], seed: int
+    read_lines: Callable[[], Iterable[str]], names: Names, types: Mapping[str, Sequence[str]], seed: int
 ) -> Guesses:
-    """Return a type for entities of the corpus (those with contexts) that have none."""
-    finest = {entity_id: finest_type(types.get(entity_id, ())) for entity_id in contexts}
+    """Return a type for entities of the corpus that have none; `read_lines` gives its contexts, each time anew.
+
+    Memory holds the entities without a type and at most 20,000 of the others.
+    """
+    there = entities_of(read_lines())
+    finest = {entity_id: finest_type(types.get(entity_id, ())) for entity_id in there}
     typed = sorted(entity_id for entity_id, found in finest.items() if found)
     untyped = sorted(entity_id for entity_id, found in finest.items() if not found)
     labels = sorted({finest[entity_id] for entity_id in typed})
@@ -57,9 +61,8 @@ def guess_types(
     order = np.random.default_rng(sub_seed(seed, "held out types")).permutation(len(typed))[:_MOST_LEARNT_FROM]
     num_held_out = max(1, round(_HELD_OUT_SHARE * len(order)))
     held_out, learnt = ([typed[number] for number in part] for part in (order[:num_held_out], order[num_held_out:]))
-    rows = {entity_id: _features(names.get(entity_id, ()), contexts[entity_id]) for entity_id in contexts}
-    number_of = {label: number for number, label in enumerate(labels)}
-    classes = np.array([number_of[finest[entity_id]] for entity_id in learnt])
+    rows = _rows(read_lines(), names, (*held_out, *learnt, *untyped))
+    classes = np.array([labels.index(finest[entity_id]) for entity_id in learnt])
     model = fit([rows[entity_id] for entity_id in learnt], classes, len(labels), sub_seed(seed, "types"))
     checked = _guessed(model, held_out, rows, labels)
     num_right = sum(guess.type == finest[entity_id] for entity_id, guess in checked.items())
@@ -70,6 +73,15 @@ def guess_types(
         accuracy=num_right / len(checked) if checked else None,
         share_guessed=len(checked) / num_held_out,
     )
+
+
+def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[str, np.ndarray]:
+    """Return the numbers of each wanted entity's features, each once."""
+    rows = {entity_id: array("i", _hashed(_about_name(names.get(entity_id, ())))) for entity_id in wanted}
+    for entity_id, before, after in read_contexts(lines, wanted):
+        rows[entity_id].extend(_hashed(_around("before", reversed(before))))
+        rows[entity_id].extend(_hashed(_around("after", after)))
+    return {entity_id: np.unique(np.frombuffer(row, np.int32)) for entity_id, row in rows.items()}
 
 
 def _guessed(
@@ -85,22 +97,25 @@ def _guessed(
     return guesses
 
 
-def _features(names: Sequence[str], contexts: Sequence[Context]) -> np.ndarray:
-    """Return the numbers of an entity's features: hashed words, endings and shapes of its names, words around it."""
-    found: set[str] = set()
+def _about_name(names: Sequence[str]) -> Iterator[str]:
+    """Yield the features of an entity's names: words, endings, shape."""
     for name in names:
         words = name.split()
-        found.update(f"word {word.lower()}" for word in words)
-        found.update(f"ending {word[-3:].lower()}" for word in words)
-        found |= {f"first {words[0].lower()}", f"last {words[-1].lower()}", f"words {min(len(words), 4)}"}
-        found.add(f"shape {' '.join('A' if word[0].isupper() else 'a' for word in words[:4])}")
-    for before, after in contexts:
-        found |= _around("before", reversed(before)) | _around("after", after)
-    return np.array(sorted({zlib.crc32(each.encode()) % NUM_FEATURES for each in found}), np.int64)
+        for word in words:
+            yield f"word {word.lower()}"
+            yield f"ending {word[-3:].lower()}"
+        yield f"first {words[0].lower()}"
+        yield f"last {words[-1].lower()}"
+        yield f"words {min(len(words), 4)}"
+        yield f"shape {' '.join('A' if word[0].isupper() else 'a' for word in words[:4])}"
 
 
-def _around(side: str, words: Iterable[str]) -> set[str]:
-    found = set()
+def _around(side: str, words: Iterable[str]) -> Iterator[str]:
+    """Yield the features of the words on one side, the nearest first."""
     for distance, word in enumerate(words):
-        found |= {f"{side} {distance} {word.lower()}", f"{side} {word.lower()}"}
-    return found
+        yield f"{side} {distance} {word.lower()}"
+        yield f"{side} {word.lower()}"
+
+
+def _hashed(features: Iterable[str]) -> list[int]:
+    return [zlib.crc32(feature.encode()) % NUM_FEATURES for feature in features]

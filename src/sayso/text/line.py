@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from sayso.text.align import AlignedPair
 from sayso.text.mentioned import MentionedEntity, MentioningSentence
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def lines_of(sentence: MentioningSentence, pairs: Sequence[AlignedPair]) -> list[str]:
     """Return a line for each pair, as `corpus.jsonl` reads them.
@@ -27,7 +29,3 @@ def lines_of(sentence: MentioningSentence, pairs: Sequence[AlignedPair]) -> list
 def _entity(entity: MentionedEntity) -> str:
     (entity_id, name, spans), places = entity
     return _json({"id": entity_id, "name": name, "spans": spans, "places": places})
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -1,10 +1,14 @@
 """From names to entities: which of several entities with the same name is meant, if that can be said."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sayso.text.gazetteer import Found
 from sayso.text.settings import Ambiguous
+from sayso.text.stop_name import COMMON_WORDS
+
+_WORD_BEFORE = re.compile(r"([^\W_]+) $")
 
 TypePairs = Counter[tuple[str, str]]
 
@@ -56,6 +60,16 @@ class Linker:
         types = [self._finest.get(other, "") for other in others if other != candidate]
         pairs = self._type_pairs
         return max((pairs[mine, theirs] + pairs[theirs, mine] for theirs in types), default=0)
+
+
+def continues_a_name(text: str, start: int) -> bool:
+    """Say whether a capitalised word stands directly before, so that what begins here may be the rest of its name.
+
+    >>> continues_a_name("Cy Holt left", 3), continues_a_name("In Holt", 3), continues_a_name("Mr. Holt", 4)
+    (True, False, False)
+    """
+    found = _WORD_BEFORE.search(text, max(0, start - 40), start)
+    return found is not None and found[1][0].isupper() and found[1].lower() not in COMMON_WORDS
 
 
 def finest_type(types: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 NUM_FEATURES = 2**16
-_BATCH, _EPOCHS, _RATE = 64, 12, 0.5
+_BATCH, _EPOCHS, _RATE = 64, 5, 0.2
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from sayso.records import Mention, Source
 from sayso.text.block import blocks
 from sayso.text.document import Document
 from sayso.text.gazetteer import Found, longest_first
-from sayso.text.link import Linker
+from sayso.text.link import Linker, continues_a_name
 from sayso.text.markup import PlainText, without_markup
 from sayso.text.split import split
 from sayso.text.token import cut_at, spans_of, tokens_with_places
@@ -73,6 +73,8 @@ class DocumentReader:
         entities: dict[str, list[Stretch]] = {}
         for each, entity_id in zip(found, self._linker.link(found, named), strict=True):
             if len(each.entity_ids) > 1:
+                if continues_a_name(plain.text, each.start):
+                    entity_id = None
                 self.counts["ambiguous names"] += 1
                 self.counts["ambiguous names resolved"] += entity_id is not None
                 self.ambiguous[plain.text[each.start : each.stop]] += 1

@@ -19,6 +19,24 @@ from sayso.text.name_table import Names
 TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
 """Folders of a corpus: lines for training, lines of the other pairs, words around mentions, what each shard holds."""
 
+COUNTS = (
+    "documents",
+    "documents with HTML",
+    "documents not in UTF-8",
+    "documents with NUL characters",
+    "sentences",
+    "sentences with pairs",
+    "sentences too long",
+    "names",
+    "ambiguous names",
+    "ambiguous names resolved",
+    "pairs too many for their sentence",
+    "lines with a relation",
+    "lines NA for training",
+    "lines in rest",
+)
+"""What is counted while documents are read, in the order in which people read it."""
+
 _NUM_AMBIGUOUS_KEPT = 100
 
 
@@ -122,9 +140,9 @@ def remove_unfinished(folder: Path, finished: Iterable[ShardRecord]) -> None:
                 path.unlink()
 
 
-def total(records: Iterable[ShardRecord]) -> Counter[str]:
-    """Return the counts of all shards together."""
+def total(records: Iterable[ShardRecord]) -> dict[str, int]:
+    """Return the counts of all shards together, in the order of COUNTS."""
     counts: Counter[str] = Counter()
     for record in records:
         counts.update(record.counts)
-    return counts
+    return {name: counts[name] for name in COUNTS}

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 Stretch = tuple[int, int]
 
 _CANDIDATE = re.compile(
-    r"""[.!?…]+["'”’»)\]]*(?=\s|$)   # a stop at the end of a word, with what closes behind it
+    r"""[.!?…]+["'”’»)\]]*(?:\ (?:''|-rrb-))*(?=\s|$)  # a stop at the end of a word, with what closes behind it
     |[。！？｡]+[」』”’）]*              # stops of scripts that need no space
     |\n(?:[^\S\n]*\n)+               # empty lines
     |\n""",
     re.VERBOSE,
 )
 _STOPS = ".!?…"
+_CLOSING = "\"'”’»)]"
 _FOLLOWING = re.compile(r"\s*[\"'“‘«(\[¿¡]*(\w*)")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]*$")
 _LINE_END = re.compile(r"(\S)[^\S\n]*\n(?=[^\S\n]*\S)")
@@ -92,9 +93,7 @@ def _is_end(text: str, start: int, end: int) -> bool:
     """Say whether the stop at `start`, with what closes behind it up to `end`, ends a sentence."""
     following = _FOLLOWING.match(text, end)
     word = following[1] if following else ""
-    stops = text[start:end].rstrip("\"'”’»)]")
-    if following is None or (following.end() == len(text) and not word):
-        return True
+    stops = text[start:end].partition(" ")[0].rstrip(_CLOSING)
     if len(stops) == 1 and start and text[start - 1].isspace():
         return True  # a stop that stands alone: the text is tokenised already, perhaps in lower case
     if word[:1].islower():

@@ -1,5 +1,6 @@
 """Tokens with their places in characters: those of `naming.tokenise`, cut at the edges of mentions."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from sayso.naming import Span, tokenise
@@ -45,11 +46,4 @@ def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -
 
 def spans_of(stretches: Iterable[Stretch], starts: Sequence[int]) -> list[Span]:
     """Return stretches of characters, whose edges are edges of tokens, as stretches of tokens."""
-    number_at = {start: number for number, start in enumerate(starts)}
-    spans = []
-    for start, stop in stretches:
-        first = last = number_at[start]
-        while last < len(starts) and starts[last] < stop:
-            last += 1
-        spans.append(Span(first, last))
-    return spans
+    return [Span(bisect_left(starts, start), bisect_left(starts, stop)) for start, stop in stretches]

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from sayso.corpus.entity_type import read_entity_types
-from sayso.corpus.invent import RAW_FILES, InventSettings, RawSummary, invent_raw
+from sayso.corpus.invent import RAW_FILES, InventSettings, RawSummary, invent_raw, raw_settings
 from sayso.corpus.triple import read_triples
-from sayso.errors import UserError
+from sayso.errors import BadConfigError, UserError
 
 SETTINGS = InventSettings(train_sentences=300, test_sentences=100, documents=40)
 
@@ -66,6 +66,13 @@ def test_names_are_ambiguous_or_common_words_and_types_missing_as_in_life(raw: P
     given, truth = read_entity_types(raw / "types.json"), read_entity_types(raw / "truth_types.json")
     untyped = sum(not types and bool(truth[entity_id]) for entity_id, types in given.items())
     assert 0.1 < untyped / len(given) < 0.2
+
+
+def test_a_size_has_articles_sentences_and_no_traps_unless_asked_for() -> None:
+    settings = raw_settings("toy", na_share=0.5)
+    assert (settings.documents, settings.na_share, settings.unseen_wording_share) == (200, 0.5, 0.0)
+    with pytest.raises(BadConfigError, match="size 'huge' is unknown"):
+        raw_settings("huge")
 
 
 def test_the_same_settings_make_the_same_bytes_and_foreign_files_stay(raw: Path, tmp_path: Path) -> None:

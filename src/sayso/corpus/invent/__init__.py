@@ -4,7 +4,7 @@ It is the built-in default, the test bed and the load generator. Read `relations
 `world`, `plan`, `sample` and `write`, which is the order of the work.
 """
 
-from sayso.corpus.invent.raw import RAW_FILES, RawSummary, invent_raw
+from sayso.corpus.invent.raw import RAW_FILES, RawSummary, invent_raw, raw_settings
 from sayso.corpus.invent.settings import SIZES, InventSettings
 from sayso.corpus.invent.write import FILES, Summary, invent
 
@@ -17,4 +17,5 @@ __all__ = [
     "Summary",
     "invent",
     "invent_raw",
+    "raw_settings",
 ]

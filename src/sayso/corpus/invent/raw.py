@@ -39,10 +39,16 @@ RAW_FILES = {
 }
 """What is written, and what it is."""
 
-DOCUMENTS = {"toy": 200, "demo": 1_600, "fbnyt": 70_000}
-"""Articles of each size: about ten sentences an article."""
+_SIZES = {"toy": (200, 3_000, 600), "demo": (1_600, 24_000, 4_800), "fbnyt": (46_000, 690_000, 138_000)}
+"""Articles, and sentences of known and of withheld pairs: about eighteen an article."""
+
+_DEFAULTS = {"na_share": 0.3, "name_shortcut": 0.0, "unseen_wording_share": 0.0, "direct_sentences": 0}
+"""A sentence about two strangers names other pairs besides, so that documents need fewer; and no traps are laid."""
 
 UNTYPED_SHARE = 0.15
+_HOME_SHARE = 0.5
+"""Of the sentences, those that stand in the one article that its head is at home in."""
+
 _ALIAS_SHARE, _PLAIN_SHARE, _PARAGRAPH_SHARE = 0.4, 0.1, 0.2
 _COMMON_NAMES = ("May", "It", "The", "Us", "No", "A", "Now", "March")
 _ENTITIES_PER_COMMON_NAME = 40
@@ -68,6 +74,14 @@ class _Line(NamedTuple):
     draft: Draft
 
 
+def raw_settings(size: str, **changes: Any) -> InventSettings:
+    """Return the settings of a named size, with the changes made."""
+    InventSettings.of_size(size)  # refuses a size that is not known
+    documents, train, test = _SIZES[size]
+    counts = {"documents": documents, "train_sentences": train, "test_sentences": test}
+    return InventSettings(**(counts | _DEFAULTS | changes))
+
+
 def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) -> RawSummary:
     """Make up documents and a knowledge base and write them into the folder; the same settings give the same bytes."""
     if overwrite and out.is_dir():
@@ -89,13 +103,13 @@ class _Writer:
 
     def write(self, out: Path) -> RawSummary:
         lines = self._lines()
-        num_documents = min(self.settings.documents, len(lines))
+        articles = self._articles(lines)
         with (
             (self.folder / "documents.jsonl").open("w", encoding="utf-8") as documents,
             (self.folder / "truth_sentences.jsonl").open("w", encoding="utf-8") as truth,
         ):
-            for number in range(num_documents):
-                text, records = self._document(f"news-{number:05d}", lines[number::num_documents])
+            for number, article in enumerate(articles):
+                text, records = self._document(f"news-{number:05d}", article)
                 documents.write(json.dumps({"id": f"news-{number:05d}", "text": text}) + "\n")
                 truth.writelines(json.dumps(record) + "\n" for record in records)
         facts, withheld = self._write_tables(
@@ -103,7 +117,7 @@ class _Writer:
         )
         num_stated = sum(row.endswith("true") for row in withheld)
         summary = RawSummary(
-            out, num_documents, len(lines), len(self.plan.entities), len(facts), len(withheld), num_stated
+            out, len(articles), len(lines), len(self.plan.entities), len(facts), len(withheld), num_stated
         )
         counts = {key: value for key, value in summary._asdict().items() if key != "folder"}
         manifest = {"made_by": "sayso invent --raw", "settings": asdict(self.settings), **counts, "files": RAW_FILES}
@@ -116,6 +130,16 @@ class _Writer:
         lines = [*self._part("train", known), *self._part("test", all_wordings())]
         self.rng.shuffle(lines)
         return lines
+
+    def _articles(self, lines: Sequence[_Line]) -> list[list[_Line]]:
+        """Return the sentences of each article; none is without."""
+        num = min(self.settings.documents, len(lines))
+        articles = [[line] for line in lines[:num]]
+        home = {number: self.rng.randrange(num) for number in range(len(self.plan.entities))}
+        for line in lines[num:]:
+            is_at_home = self.rng.random() < _HOME_SHARE
+            articles[home[line.pair.head] if is_at_home else self.rng.randrange(num)].append(line)
+        return articles
 
     def _part(self, name: str, wordings: Wordings) -> Iterator[_Line]:
         sampler = Sampler(self.plan.entities, wordings, self.phraser, self._rng(f"raw {name} wordings"))
