@@ -26,6 +26,7 @@ PROGRAMS = (
     "explain",
     "serve",
     "explore",
+    "build",
 )
 """What takes minutes by itself or needs other hardware is run by hand: `growth`, `transe`, `gpu_training`."""
 
