@@ -35,6 +35,7 @@ def predict(extractor: Extractor, part: Part) -> None:
         pass
 
 
+@torch.no_grad()
 def predict_and_explain(extractor: Extractor, part: Part) -> None:
     """Go through the part, with all scores of all sentences."""
     for batch, vector_ND, _ in slices_of_logits(extractor, part):

@@ -46,7 +46,7 @@ class Model:
         save_model(Path(folder), self.parts, overwrite)
 
     def limit_table_memory(self, mebibytes: int) -> None:
-        """Let prediction on CPU keep at most so much of the tables by which known words are encoded without products."""
+        """Let prediction on CPU keep at most so much of the tables by which known words need no products."""
         self.parts.extractor.limit_products(mebibytes * 2**20)
 
     @property

@@ -94,7 +94,8 @@ def test_the_parts_of_the_influence_make_the_gradient(kind: str, use_entities: b
     vector_ND = make_vectors(sum(SIZES), WIDTH).requires_grad_()
     logit_BR = extractor.classify(vector_ND, bags)
     parts = extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
-    slope_NRD = parts.slope if parts.slope.ndim == 2 else parts.slope[bags.bag_N]
+    slope = parts.slope.of_bags()
+    slope_NRD = slope if len(slope) == 1 else slope[bags.bag_N]
     closed_NRD = (
         parts.weight_NR[..., None] * parts.share_ND[:, None] * slope_NRD
         + parts.pull_NR[..., None] * parts.direction_NRD

@@ -9,6 +9,7 @@ from sayso.model.ragged import (
     bag_max,
     bag_mix,
     bag_softmax,
+    bag_starts,
     bag_sum,
     max_of_others,
     max_share,
@@ -126,3 +127,7 @@ def test_bags_without_sentences_are_zero_sums_and_mixtures() -> None:
     assert bag_sum(torch.ones(2), bag, 3).tolist() == [0, 2, 0]
     mixed = bag_mix(torch.ones(2, 1), torch.ones(2, 1), bag, 3)
     assert mixed.flatten().tolist() == [0, 2, 0]
+
+
+def test_a_bag_starts_where_the_one_before_it_ends() -> None:
+    assert bag_starts(torch.tensor([0, 0, 2, 2, 2]), 4).tolist() == [0, 2, 2, 5, 5]

@@ -24,7 +24,9 @@ each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
 def variant_of(stem: str) -> str:
-    return stem.removeprefix("best_").replace("cnns_att", "CNNs+ATT").replace("directsup", "DirectSup").replace("_", "+")
+    return (
+        stem.removeprefix("best_").replace("cnns_att", "CNNs+ATT").replace("directsup", "DirectSup").replace("_", "+")
+    )
 
 
 def test_there_is_a_file_for_each_variant_of_the_paper_without_and_with_entities() -> None:

@@ -50,7 +50,9 @@ def codes_of_step(steps: PaddedEpoch, fields: dict[str, Tensor], extractor: Extr
 
 
 def gradients(terms: dict[str, Tensor], extractor: Extractor) -> Tensor:
-    found = torch.autograd.grad(sum(terms.values()), list(extractor.parameters()), allow_unused=True)
+    found = torch.autograd.grad(
+        sum(terms.values()), [p for p in extractor.parameters() if p.requires_grad], allow_unused=True
+    )
     return torch.cat([g.flatten() for g in found if g is not None])
 
 

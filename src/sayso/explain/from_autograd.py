@@ -12,12 +12,14 @@ from torch import Tensor
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
+from sayso.model.kernels.bagwise import compiled_if_possible
 
 
 def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Influence | None:
     """Return the closed form of ∂o_k/∂x_n, None where the aggregator has none."""
     try:
-        return extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
+        with compiled_if_possible(vector_ND.device):
+            return extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
     except NotImplementedError:
         return None
 

@@ -5,6 +5,8 @@ Removing a sentence from all bags at once takes no second run of the model: atte
 follows from the mean with it, and the maximum without a sentence is the best of the others.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -17,27 +19,42 @@ from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
 from sayso.model.entity import EntityProjection
 from sayso.model.extractor import Extractor
+from sayso.model.kernels.bagwise import compiled_if_possible, is_compiled
 from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_others, mean_of_others
 
 VALUES_AT_A_TIME = 2**19
 """Values of [C, R, D] that are held at once: small enough for a processor's cache."""
 
 
+class Removal(NamedTuple):
+    """What becomes of a mean, the same for any values that are averaged, when one sentence of a bag goes."""
+
+    weight_NR: Tensor
+    """The sentence's share of the mean."""
+    rest_NR: Tensor
+    """Its share where the bag's one best sentence is not there; 0 for that one."""
+    ratio_NR: Tensor
+    """How far the mean moves away from it without it, as a multiple of its distance; 0 for the one best."""
+    is_best_NR: Tensor
+
+
 @torch.no_grad()
 def leave_one_out(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = o_k − o_k(bag without n), signed; the empty bag has x̄ = 0 and keeps the entities' terms."""
-    return CLOSED_FORMS.get(type(extractor.aggregator), leave_one_out_by_removal)(extractor, vector_ND, bags)
+    closed_form = CLOSED_FORMS.get(type(extractor.aggregator))
+    if closed_form is None:
+        return leave_one_out_by_removal(extractor, vector_ND, bags)
+    with compiled_if_possible(vector_ND.device):
+        return closed_form(extractor, vector_ND, bags)
 
 
 def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return α_nk (s_nk − s̄_k,−n), the mean s̄_k,−n taken under the softmax over the *other* sentences."""
     aggregator, entity = extractor.aggregator, extractor.scorer.entity
     assert isinstance(aggregator, Attention)
-    if entity is not None:
-        return _without_one_projected(
-            entity, extractor.scorer.relation_RD, aggregator.attend(vector_ND), vector_ND, bags
-        )
     score_NR = aggregator.attend(vector_ND)
+    if entity is not None:
+        return _without_one_projected(entity, extractor.scorer.relation_RD, score_NR, vector_ND, bags)
     match_NR = vector_ND @ extractor.scorer.relation_RD.T
     others_NR = mean_of_others(score_NR, match_NR, bags.bag_N, bags.num_bags)
     return aggregator.weigh(vector_ND, bags) * (match_NR - others_NR)
@@ -47,25 +64,43 @@ def _without_one_projected(
     entity: EntityProjection, relation_RD: Tensor, score_NR: Tensor, vector_ND: Tensor, bags: BagIndex
 ) -> Tensor:
     """Return the same for +E, where the mean goes through a ReLU, so that it is needed in full for each n and k."""
+    removal = removal_of(score_NR, bags)
+    projected = entity.project_text(vector_ND), entity.project_pair(bags), relation_RD
+    if is_compiled(vector_ND.device):
+        from sayso.explain.compiled import removal_losses
+
+        return removal_losses(removal, *projected, bags)
+    return plain_removal_losses(removal, *projected, bags)
+
+
+def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
+    """Return what becomes of the mean under the softmax of these scores."""
     bag_N, num_bags = bags.bag_N, bags.num_bags
-    text_ND = entity.project_text(vector_ND)
-    pair_BRD = entity.project_pair(bags)[:, None]
     mass_NR = (score_NR - bag_max(score_NR, bag_N, num_bags)[bag_N]).exp()
-    total_BR = bag_sum(mass_NR, bag_N, num_bags)
-    mean_BRD = bag_mix(mass_NR / total_BR[bag_N], text_ND, bag_N, num_bags)
+    total_NR = bag_sum(mass_NR, bag_N, num_bags)[bag_N]
     # Only a bag's one best sentence can leave the others with too little mass to divide by: weigh them anew.
     is_best_NR = is_unique_max(score_NR, bag_N, num_bags)
-    anew_BRD = bag_mix(_softmax_of_rest(score_NR, is_best_NR, bags), text_ND, bag_N, num_bags)
-    best_BR = -(_relu_change(mean_BRD + pair_BRD, anew_BRD - mean_BRD) * relation_RD).sum(2)
     # Without another one the mean moves away from it, by its mass over that of the others, which is at least 1.
-    ratio_NR = (mass_NR / (total_BR[bag_N] - mass_NR).clamp(min=0.5)).masked_fill(is_best_NR, 0.0)
+    ratio_NR = (mass_NR / (total_NR - mass_NR).clamp(min=0.5)).masked_fill(is_best_NR, 0.0)
+    return Removal(mass_NR / total_NR, _softmax_of_rest(score_NR, is_best_NR, bags), ratio_NR, is_best_NR)
+
+
+def plain_removal_losses(
+    removal: Removal, text_ND: Tensor, pair_BD: Tensor, relation_RD: Tensor, bags: BagIndex
+) -> Tensor:
+    """Return what each logit loses without each sentence, [N, R], by operations of torch."""
+    bag_N, num_bags = bags.bag_N, bags.num_bags
+    pair_BRD, score_NR = pair_BD[:, None], removal.ratio_NR.clone()
+    mean_BRD = bag_mix(removal.weight_NR, text_ND, bag_N, num_bags)
+    anew_BRD = bag_mix(removal.rest_NR, text_ND, bag_N, num_bags)
+    best_BR = -(_relu_change(mean_BRD + pair_BRD, anew_BRD - mean_BRD) * relation_RD).sum(2)
     at_a_time = max(1, VALUES_AT_A_TIME // relation_RD.numel())
-    for rows in slices(len(vector_ND), at_a_time):
+    for rows in slices(len(text_ND), at_a_time):
         mean_CRD = mean_BRD[bag_N[rows]]
-        step_CRD = (mean_CRD - text_ND[rows][:, None]).mul_(ratio_NR[rows][:, :, None])
+        step_CRD = (mean_CRD - text_ND[rows][:, None]).mul_(removal.ratio_NR[rows][:, :, None])
         change_CRD = _relu_change(mean_CRD.add_(pair_BRD[bag_N[rows]]), step_CRD)
-        ratio_NR[rows] = -change_CRD.mul_(relation_RD).sum(2)
-    return torch.where(is_best_NR, best_BR[bag_N], ratio_NR)
+        score_NR[rows] = -change_CRD.mul_(relation_RD).sum(2)
+    return torch.where(removal.is_best_NR, best_BR[bag_N], score_NR)
 
 
 def _softmax_of_rest(score_NR: Tensor, is_best_NR: Tensor, bags: BagIndex) -> Tensor:

@@ -12,6 +12,7 @@ from sayso.explain.slices import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
+from sayso.model.kernels.bagwise import is_compiled
 
 VALUES_AT_A_TIME = 2**19
 """Values of the [C, R, D] gradient that are held at once: small enough for a processor's cache."""
@@ -22,17 +23,25 @@ def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     parts = influence_of(extractor, vector_ND, bags)
     if parts is None:
         return saliency_from_autograd(extractor, vector_ND, bags)
-    score_NR = torch.zeros_like(parts.match_NR)
-    at_a_time = max(1, VALUES_AT_A_TIME // max(1, score_NR.shape[1] * vector_ND.shape[1]))
-    for rows in slices(len(vector_ND), at_a_time):
+    if is_compiled(vector_ND.device):
+        from sayso.explain.compiled import gradient_norms
+
+        return gradient_norms(parts, bags)
+    return plain_gradient_norms(parts, bags)
+
+
+def plain_gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
+    """Return ‖∂o_k/∂x_n‖₁ as [N, R], by operations of torch, which can be differentiated."""
+    score_NR, slope = torch.zeros_like(parts.match_NR), parts.slope.of_bags()
+    at_a_time = max(1, VALUES_AT_A_TIME // max(1, slope[:1].numel()))
+    for rows in slices(len(score_NR), at_a_time):
         # In place: small results kept between large blocks would keep the allocator from using these again.
-        score_NR[rows] = _norm(parts, bags.bag_N, rows)
+        score_NR[rows] = _norm(parts, slope if len(slope) == 1 else slope[bags.bag_N[rows]], rows)
     return score_NR
 
 
-def _norm(parts: Influence, bag_N: Tensor, rows: slice) -> Tensor:
-    slope = parts.slope if parts.slope.ndim == 2 else parts.slope[bag_N[rows]]
-    through_CRD = parts.weight_NR[rows][:, :, None] * slope
+def _norm(parts: Influence, slope_CRD: Tensor, rows: slice) -> Tensor:
+    through_CRD = parts.weight_NR[rows][:, :, None] * slope_CRD
     if parts.share_ND.shape[0] > 1 or parts.share_ND.shape[1] > 1:
         through_CRD = through_CRD * parts.share_ND[rows][:, None]
     direction_CRD = parts.direction_NRD if parts.direction_NRD.shape[0] == 1 else parts.direction_NRD[rows]

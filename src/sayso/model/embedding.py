@@ -35,6 +35,8 @@ class TokenEmbedding(nn.Module):
         # A type stands where a word stood, so it begins at the size of a word vector.
         std = float(word_VW.std()) if word_VW.numel() > 1 else 1.0
         self.type_KW = normal_parameter(num_types, word_VW.shape[1], std=std, generator=generator)
+        # Without types nothing is learned here, and processes that share a batch must not wait for its gradient.
+        self.type_KW.requires_grad_(num_types > 0)
 
     @property
     def width(self) -> int:

@@ -11,6 +11,11 @@ import torch
 from torch import Tensor
 
 
+def bag_starts(bag_N: Tensor, num_bags: int) -> Tensor:
+    """Return start_B1: bag b has the sentences from start_B1[b] up to start_B1[b + 1]."""
+    return torch.searchsorted(bag_N, torch.arange(num_bags + 1, device=bag_N.device))
+
+
 def bag_sum(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
     """Return each bag's sum; 0 for a bag without sentences."""
     return value_N.new_zeros(num_bags, *value_N.shape[1:]).index_add(0, bag_N, value_N)
@@ -87,8 +92,8 @@ def size_buckets(bag_N: Tensor, num_bags: int) -> list[SizeBucket]:
 
     Bag-wise matrix products need tables; with these they are a handful of batched products, whatever the sizes.
     """
-    size_B = bag_sum(torch.ones_like(bag_N), bag_N, num_bags)
-    start_B = size_B.cumsum(0) - size_B
+    start_B1 = bag_starts(bag_N, num_bags)
+    start_B, size_B = start_B1[:-1], start_B1.diff()
     ceiling_B = 2 ** size_B.clamp(min=1).double().log2().ceil().long()
     buckets = []
     for num_rows in sorted(set(ceiling_B.tolist())):

@@ -4,6 +4,7 @@ Shapes: B bags, N sentences of all bags together, D width of a vector, R relatio
 """
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,15 +12,55 @@ from torch import Tensor, nn
 from sayso.features.batch import BagIndex
 from sayso.model.entity import EntityProjection
 from sayso.model.initial import uniform_parameter
+from sayso.model.kernels.bagwise import is_compiled
 from sayso.model.ragged import bag_match, bag_mix, bag_sum
+
+
+class Gate(NamedTuple):
+    """What +E puts between a representation and the relations: W_x, and where the ReLU after it is on.
+
+    `is_on` is [B, R, D], or [B, 1, D] for bags with one representation for all relations.
+    """
+
+    is_on: Tensor
+    text_DD: Tensor
+
+
+class Slope(NamedTuple):
+    """g_k = ∂o_k/∂x̄_k: r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with it, kept in parts.
+
+    The indicator counts as a constant, as it does for automatic differentiation.
+    """
+
+    relation_RD: Tensor
+    gate: Gate | None
+
+    def of_bags(self, some: slice = slice(None)) -> Tensor:
+        """Return g for some bags, [C, R, D]; [1, R, D] where it is the same for all."""
+        if self.gate is None:
+            return self.relation_RD[None]
+        return (self.gate.is_on[some] * self.relation_RD) @ self.gate.text_DD
+
+    def match(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+        """Return x_n · g_k for each sentence and relation."""
+        if self.gate is None:
+            return vector_ND @ self.relation_RD.T
+        # Projecting N vectors is less work than projecting B x R relations back.
+        text_ND, is_on = vector_ND @ self.gate.text_DD.T, self.gate.is_on
+        if is_on.shape[1] == 1:
+            return (is_on[bags.bag_N, 0] * text_ND) @ self.relation_RD.T
+        if is_compiled(vector_ND.device):
+            from sayso.model.kernels.gate import gated_match
+
+            return gated_match(text_ND, is_on, self.relation_RD, bags)
+        return bag_match(text_ND, is_on * self.relation_RD, bags.bag_N)
 
 
 class RelationScorer(nn.Module):
     """o_k = x̄_k · r_k + b_k; with +E, x̄_k goes through the entity projection first.
 
     A bag has either one representation for all relations (`pooled_BD`) or one per relation, a mixture of its
-    sentences by `weight_NR`. The slope g_k = ∂o_k/∂x̄_k is r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with
-    it; the indicator counts as a constant, as it does for automatic differentiation.
+    sentences by `weight_NR`.
     """
 
     def __init__(
@@ -49,24 +90,36 @@ class RelationScorer(nn.Module):
             # The sum of weighted scores is the score of the weighted sum, and much smaller.
             match_NR = vector_ND @ self.relation_RD.T
             return bag_sum(weight_NR * match_NR, bags.bag_N, bags.num_bags) + self.bias_R
+        if is_compiled(vector_ND.device):
+            from sayso.model.kernels.gate import mixed_score
+
+            projected = self.entity.project_text(vector_ND), self.entity.project_pair(bags)
+            return mixed_score(weight_NR, *projected, self.relation_RD, bags) + self.bias_R
         state_BRD = self._activate_mixed(self.entity, vector_ND, weight_NR, bags).relu()
         return (state_BRD * self.relation_RD).sum(2) + self.bias_R
 
-    def slope_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
-        """Return g as [R, D] without +E, as [B, R, D] with it."""
+    def slope_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Slope:
+        """Return g at these representations."""
         if self.entity is None:
-            return self.relation_RD
+            return Slope(self.relation_RD, None)
         with torch.no_grad():
             is_on_BD = self._activate_pooled(self.entity, pooled_BD, bags) > 0
-        return (is_on_BD[:, None] * self.relation_RD) @ self.entity.text_DD
+        return Slope(self.relation_RD, Gate(is_on_BD[:, None], self.entity.text_DD))
 
-    def slope_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
-        """Return g as [R, D] without +E, as [B, R, D] with it."""
+    def slope_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Slope:
+        """Return g at the mixtures of the vectors."""
         if self.entity is None:
-            return self.relation_RD
+            return Slope(self.relation_RD, None)
         with torch.no_grad():
-            is_on_BRD = self._activate_mixed(self.entity, vector_ND, weight_NR, bags) > 0
-        return (is_on_BRD * self.relation_RD) @ self.entity.text_DD
+            is_on_BRD = self._gate_mixed(self.entity, vector_ND, weight_NR, bags)
+        return Slope(self.relation_RD, Gate(is_on_BRD, self.entity.text_DD))
+
+    def _gate_mixed(self, entity: EntityProjection, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
+        if is_compiled(vector_ND.device):
+            from sayso.model.kernels.gate import mixed_gate
+
+            return mixed_gate(weight_NR, entity.project_text(vector_ND), entity.project_pair(bags), bags)
+        return self._activate_mixed(entity, vector_ND, weight_NR, bags) > 0
 
     @staticmethod
     def _activate_pooled(entity: EntityProjection, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
@@ -77,10 +130,3 @@ class RelationScorer(nn.Module):
         # Projecting N sentences before mixing them is less work than projecting B x R mixtures.
         text_BRD = bag_mix(weight_NR, entity.project_text(vector_ND), bags.bag_N, bags.num_bags)
         return text_BRD + entity.project_pair(bags)[:, None]
-
-
-def match_slope(vector_ND: Tensor, slope: Tensor, bags: BagIndex) -> Tensor:
-    """Return x_n · g_k for each sentence and relation, for slopes [R, D] or [B, R, D]."""
-    if slope.ndim == 2:
-        return vector_ND @ slope.T
-    return bag_match(vector_ND, slope, bags.bag_N)

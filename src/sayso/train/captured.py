@@ -87,7 +87,7 @@ class CapturedEpochs:
         encoder, settings = peak_encoder(extractor.encoder), data.config.train
         assert encoder is not None
         self.data, self.convolution = data, encoder.convolution
-        self.parameters = list(extractor.parameters())
+        self.parameters = [parameter for parameter in extractor.parameters() if parameter.requires_grad]
         device = self.parameters[0].device
         self.stream = _own_stream(device)
         self.adam = FlatAdam(optimizer, self.parameters, settings.gradient_clip)

@@ -12,7 +12,7 @@ from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
 from sayso.model.initial import uniform_parameter
 from sayso.model.ragged import bag_softmax, bag_sum
-from sayso.model.relation import RelationScorer, match_slope
+from sayso.model.relation import RelationScorer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Attention(Aggregator):
         score_NR = self.attend(vector_ND)
         weight_NR = bag_softmax(score_NR, bags.bag_N, bags.num_bags)
         slope = scorer.slope_mixed(vector_ND, weight_NR, bags)
-        match_NR = match_slope(vector_ND, slope, bags)
+        match_NR = slope.match(vector_ND, bags)
         mean_BR = bag_sum(weight_NR * match_NR, bags.bag_N, bags.num_bags)
         return Influence(
             weight_NR=weight_NR,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sayso.features.batch import BagIndex
-from sayso.model.relation import RelationScorer
+from sayso.model.relation import RelationScorer, Slope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +23,15 @@ class Influence:
     """How every logit o_k of a bag depends on every sentence vector x_n of it, in closed form.
 
     ∂o_k/∂x_n = weight · (share ∘ g_k) + pull · direction: through the representation, and through the weight.
-    g_k is `slope` ([R, D], or [B, R, D] with +E); a dimension that does not vary has size 1. The fields can be
-    differentiated with respect to the vectors and the parameters; win shares and ReLU indicators count as constants.
+    g_k is `slope`; a dimension that does not vary has size 1. The fields can be differentiated with respect to the
+    vectors and the parameters; win shares and ReLU indicators count as constants.
     """
 
     weight_NR: Tensor
     """The sentence's weight; [N, 1] where it is the same for all relations."""
     share_ND: Tensor
     """The part of each dimension that comes from this sentence; [1, 1] of ones where dimensions do not compete."""
-    slope: Tensor
+    slope: Slope
     match_NR: Tensor
     """(share ∘ x_n) · g_k."""
     pull_NR: Tensor

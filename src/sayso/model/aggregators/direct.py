@@ -15,7 +15,7 @@ from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
 from sayso.model.initial import Affine
 from sayso.model.ragged import bag_max, max_share
-from sayso.model.relation import RelationScorer, match_slope
+from sayso.model.relation import RelationScorer
 
 SECOND_MAP_WIDTH = 50
 
@@ -89,7 +89,7 @@ class Direct(Aggregator):
         weighted_ND = weight_N1 * vector_ND
         share_ND = max_share(weighted_ND, bags.bag_N, bags.num_bags)
         slope = scorer.slope_pooled(bag_max(weighted_ND, bags.bag_N, bags.num_bags), bags)
-        match_NR = match_slope(share_ND * vector_ND, slope, bags)
+        match_NR = slope.match(share_ND * vector_ND, bags)
         direction_ND = weight_N1 * (1.0 - weight_N1) * self._weight_logit_gradient(vector_ND)
         return Influence(
             weight_NR=weight_N1,
