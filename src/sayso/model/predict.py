@@ -15,7 +15,7 @@ from sayso.features.present import Presented
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only
 
-TOKENS_AT_A_TIME = 32_768
+TOKENS_AT_A_TIME = 131_072
 _SENTENCES_AT_A_TIME = 8_192
 
 
