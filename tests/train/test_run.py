@@ -7,8 +7,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from sayso.errors import BadInputError, UserError
+from sayso.model import predict
 from sayso.model.extractor import Extractor
-from sayso.model.predict import TOKENS_AT_A_TIME, predict_logits
+from sayso.model.predict import predict_logits
 from sayso.train.config import RunConfig, load_config
 from sayso.train.folder import read_metrics
 from sayso.train.losses import TrainingError
@@ -158,7 +159,10 @@ def test_a_relation_without_training_example_and_bags_of_one_sentence_train(tmp_
     assert any("no training bag and cannot be learned: never" in line for line in described[0]["remarks"])
 
 
-def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_piece_at_a_time(tmp_path: Path) -> None:
+def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_piece_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predict, "TOKENS_AT_A_TIME", 30_000)
     filler = " ".join(["and so on and on"] * 4)
     large = [make_sentence(f"a met b {filler} w{i % 97} v{i}", "a", "b", ("r",)) for i in range(5000)]
     small = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 2 else ()) for i in range(40)]
@@ -172,8 +176,8 @@ def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_
     extractor.encoder.register_forward_hook(lambda _module, args, _out: sizes.append(len(args[1].token_T)))
     logit_BR = predict_logits(extractor, part)
     assert logit_BR.shape[0] == part.table.num_bags
-    assert sum(sizes) == len(part.presented.tokens.value) > 2 * TOKENS_AT_A_TIME
-    assert max(sizes) <= TOKENS_AT_A_TIME
+    assert sum(sizes) == len(part.presented.tokens.value) > 2 * 30_000
+    assert max(sizes) <= 30_000
 
 
 def test_the_standing_tells_how_it_went(store: Path, tmp_path: Path) -> None:
