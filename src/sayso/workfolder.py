@@ -17,6 +17,7 @@ from sayso.atomic import atomic_file
 from sayso.errors import UserError
 
 MANIFEST = "manifest.json"
+_LOCK = ".lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class Workfolder:
         """Raise `UserError` where the folder holds what the command has not made."""
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
-        if self.path.is_dir() and any(self.path.iterdir()) and not self.read():
+        if self.path.is_dir() and any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
             raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
 
     @contextlib.contextmanager
@@ -65,7 +66,8 @@ class Workfolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
-        descriptor = os.open(self.path, os.O_RDONLY)
+        # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
+        descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._lock(descriptor)
             yield

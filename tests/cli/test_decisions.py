@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from command import sayso
+from extract.toy_facts import make_found
 from provenance.decided import make_decided
 from sayso.annotate.curation import decide
 from sayso.annotate.people import annotator_named
@@ -22,7 +23,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("form", "num"), [("jsonld", 1), ("csv", 1), ("judgements", 2)])
+@pytest.mark.parametrize(("form", "num"), [("jsonld", 1), ("csv", 1), ("triples", 1), ("judgements", 2)])
 def test_each_form_is_written_and_counted(database: Path, tmp_path: Path, form: str, num: int) -> None:
     out = tmp_path / "out"
     done = sayso("decisions", "export", out, "--db", database, "--form", form)
@@ -44,3 +45,27 @@ def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
     empty = sayso("decisions", "export", tmp_path / "out", "--db", tmp_path / "empty.db")
     assert (empty.returncode, "no fact is accepted yet" in empty.stderr) == (2, True)
     assert not (tmp_path / "out").exists()
+
+
+def test_verdicts_on_extracted_facts_come_in_with_all_that_was_known_about_them(tmp_path: Path) -> None:
+    facts, verdicts, db = tmp_path / "facts.jsonl", tmp_path / "verdicts.jsonl", tmp_path / "marks.db"
+    facts.write_text(f"{make_found().to_json()}\n{make_found(tail_id='Q1').to_json()}\n")
+    lines = [
+        {"head": "Q1030", "relation": "P36", "tail": "Q3935", "verdict": "accepted", "by": "Ada"},
+        {"head": "Q1030", "relation": "P36", "tail": "Q1", "verdict": "rejected"},
+        {"head": "Q1030", "relation": "P36", "tail": "Q2", "verdict": "rejected"},
+    ]
+    verdicts.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", db, "--by", "Bo")
+    assert (done.returncode, done.stdout) == (0, "2 decisions\n")
+    assert "1 verdicts are on facts that" in done.stderr
+    sayso("decisions", "export", tmp_path / "out", "--db", db)
+    (item,) = json.loads((tmp_path / "out").read_text())["first"]["items"]
+    assert item["creator"]["name"] == "Ada"
+    assert item["target"][0]["selector"]["refinedBy"]["exact"] == "Windhoek is Namibia"
+    sayso("decisions", "export", tmp_path / "lines", "--db", db, "--form", "judgements")
+    assert {json.loads(line)["by"] for line in (tmp_path / "lines").read_text().splitlines()} == {"Ada", "Bo"}
+    sayso("decisions", "export", tmp_path / "quick", "--db", db, "--form", "quickstatements")
+    assert (tmp_path / "quick").read_text().startswith("Q1030\tP36\tQ3935\tS854")
+    wrong = sayso("decisions", "import", verdicts, "--facts", verdicts, "--db", db)
+    assert (wrong.returncode, "verdicts.jsonl:1: not a fact of" in wrong.stderr) == (2, True)

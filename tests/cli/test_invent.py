@@ -41,3 +41,14 @@ def test_a_folder_that_holds_something_exits_2_in_one_line(tmp_path: Path) -> No
     assert result.stderr.strip().splitlines() == [
         f"sayso: {tmp_path}: the folder is not empty; name another or remove it first"
     ]
+
+
+def test_raw_writes_what_build_takes_and_keeps_the_options_that_are_given(tmp_path: Path) -> None:
+    result = sayso("invent", tmp_path / "x", "--raw", *SMALL[:4], "--documents", 9, "--irrelevant", 0.1, "--seed", 7)
+    assert result.returncode == 0, result.stderr
+    assert (
+        f"next: sayso build --documents {tmp_path / 'x'}/documents.jsonl --kb {tmp_path / 'x'}/kb.tsv" in result.stderr
+    )
+    settings = json.loads((tmp_path / "x" / "manifest.json").read_text())["settings"]
+    names = ("seed", "documents", "train_sentences", "irrelevant_share", "na_share", "unseen_wording_share")
+    assert [settings[name] for name in names] == [7, 9, 60, 0.1, 0.3, 0.0]

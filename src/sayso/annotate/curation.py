@@ -4,13 +4,16 @@ A decision is an entry of the event log like any other, so that it can be undone
 whoever decides later decides for all, and the log keeps what stood there before.
 """
 
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
-from sayso.annotate.people import AGREED, Annotator
+from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.annotate.work import fact_number, fact_of, find_fact
+from sayso.corpus.verdict import FactVerdict
+from sayso.provenance.found import FoundFact
 from sayso.provenance.record import DECISIONS, DecidedFact
 from sayso.records import Triple
 
@@ -32,6 +35,21 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
     """Save a decision; it takes the place of the one before."""
     number = fact_number(connection, Triple(decided.head_id, decided.relation, decided.tail_id))
     record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, decided.to_json())], owner=AGREED)
+
+
+def decide_on_found(
+    connection: Connection, facts: Iterable[FoundFact], verdicts: Mapping[Triple, FactVerdict], by: str
+) -> int:
+    """Save verdicts on extracted facts, and return on how many of them; `by` decided where a verdict does not say."""
+    num = 0
+    for fact in facts:
+        verdict = verdicts.get(Triple(fact.head_id, fact.relation, fact.tail_id))
+        if verdict is not None:
+            annotator = annotator_named(connection, verdict.by or by)
+            decided = fact.decided(verdict.verdict, annotator.name, verdict.at or now(), verdict.reason)
+            decide(connection, annotator, decided, uuid.uuid4().hex)
+            num += 1
+    return num
 
 
 def withdraw(connection: Connection, annotator: Annotator, fact: Triple, key: str) -> None:

@@ -5,9 +5,11 @@ Shapes: B bags, R relations, F facts.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from sayso.frame import frame_of
 
 _COLUMNS = np.dtype(
     [
@@ -76,6 +78,10 @@ class CorpusFacts:
                 probability=probability,
                 num_sentences=num_sentences,
             )
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each fact."""
+        return frame_of(fact._asdict() for fact in self)
 
 
 class FactFinder:

@@ -17,7 +17,10 @@ OnProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The files of a corpus; all but the training file may be missing."""
+    """The files of a corpus; all but the training file may be missing.
+
+    `judgements` are people's verdicts on facts; `rest` has sentences of other pairs, of which those judged are taken.
+    """
 
     train: Path
     test: Path | None = None
@@ -27,6 +30,8 @@ class Inputs:
     vectors: Path | None = None
     entity_vectors: Path | None = None
     rationales: tuple[Path, ...] = ()
+    judgements: tuple[Path, ...] = ()
+    rest: Path | None = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """Yield each file with its role; several files of a role are told apart by a number."""

@@ -12,6 +12,7 @@ from sayso.bags.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles
 from sayso.bags.judge import Judged, match_judgements
 from sayso.bags.leakage import find_leakage, refuse_leakage, without_pairs_of
 from sayso.bags.manifest import make_manifest
+from sayso.bags.overrule import read_overruled
 from sayso.bags.split import split_by_pair
 from sayso.bags.store import StoreContents, write_store
 from sayso.bags.table import BagTable
@@ -81,7 +82,14 @@ class _Preparation:
         )
 
     def _read(self, part: str) -> Grouped:
-        return self._group(part, self.files.read(part, self.vocabulary.relations if self.inventory else None))
+        known = self.vocabulary.relations if self.inventory else None
+        if part != "train" or not self.inputs.judgements:
+            return self._group(part, self.files.read(part, known))
+        overruled = read_overruled(self.inputs.judgements, known)
+        rest = self.files.read("rest", known)
+        grouped = self._group(part, overruled.of_training(self.files.read(part, known), rest))
+        self.reports["overruled"] = overruled.report()
+        return grouped
 
     def _group(self, part: str, sentences: Any) -> Grouped:
         builder = BagBuilder(self.vocabulary, self.settings.max_tokens)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import remark
+from sayso.cli.console import remark, say_next
 from sayso.errors import UserError
 
-app = typer.Typer(help="Export facts that people have decided on.", no_args_is_help=True)
+app = typer.Typer(help="Export and import what people have decided about facts.", no_args_is_help=True)
 
 
 class DecisionForm(StrEnum):
@@ -17,12 +17,14 @@ class DecisionForm(StrEnum):
 
     jsonld = "jsonld"
     csv = "csv"
+    triples = "triples"
+    quickstatements = "quickstatements"
     judgements = "judgements"
 
 
 @app.callback()
 def _group() -> None:
-    """Export facts that people have decided on."""
+    """Export and import what people have decided about facts."""
 
 
 @app.command("export")
@@ -31,7 +33,7 @@ def export(
     db: Annotated[Path, typer.Option("--db", help="File of the annotations that `sayso serve` has made.")],
     form: Annotated[
         DecisionForm,
-        typer.Option(help="Accepted facts as W3C Web Annotations or CSV, or all verdicts as JSON lines."),
+        typer.Option(help="Accepted facts in one of four forms, or all verdicts as JSON lines."),
     ] = DecisionForm.jsonld,
 ) -> None:
     """Write decided facts with their provenance: quotes, documents, run, mechanism, score, who decided and when.
@@ -53,3 +55,34 @@ def export(
         file.write(chosen.write(facts))
     print(f"{len(facts):,} facts")
     remark(f"wrote {out}; next: docs/workbench.md says what is in it")
+
+
+@app.command("import")
+def take(
+    verdicts: Annotated[
+        Path, typer.Argument(metavar="VERDICTS", help="JSON lines: head, relation, tail, verdict (accepted, rejected).")
+    ],
+    facts: Annotated[
+        Path, typer.Option("--facts", help="The facts that were decided on: facts.jsonl of an extraction.")
+    ],
+    db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
+    by: Annotated[str, typer.Option("--by", help="Who decided, where a line does not say.")] = "import",
+) -> None:
+    """Take decisions on extracted facts in, each with the sentences and the provenance of its fact.
+
+    Example: `sayso decisions import verdicts.jsonl --facts facts/facts.jsonl --db decisions.db --by Ada`
+    """
+    from sayso.annotate.curation import decide_on_found
+    from sayso.annotate.store import Database
+    from sayso.corpus.verdict import read_verdicts
+    from sayso.provenance.found import read_found
+
+    wanted = {verdict.fact: verdict for verdict in read_verdicts(verdicts)}
+    database = Database(db)
+    with database.writing() as connection:
+        num = decide_on_found(connection, read_found(facts), wanted, by)
+    database.close()
+    if num < len(wanted):
+        remark(f"{len(wanted) - num:,} verdicts are on facts that {facts} does not have; they were left out")
+    print(f"{num:,} decisions")
+    say_next(str(db), f"sayso decisions export accepted.jsonld --db {db}")

@@ -97,11 +97,9 @@ def extract(
     from sayso.extract.run import extract as extract_facts
     from sayso.extract.settings import ExtractSettings
     from sayso.provenance.quick_statements import read_ids
-    from sayso.train.device import choose_device
 
     mode = _mode(resume, overwrite, since)
-    chosen_device = str(choose_device(device))
-    cut, chosen = _threshold(run, data, threshold, precision, chosen_device)
+    cut, chosen = _threshold(run, data, threshold, precision)
     settings = ExtractSettings(
         threshold=cut,
         method=method,
@@ -109,7 +107,7 @@ def extract(
         num_shards=shards,
         form=sentence_form,
         max_bad_share=max_bad,
-        device=chosen_device,
+        device=device,
     )
     output = Output(
         forms=[each.value for each in form or (FactForm.jsonl,)],
@@ -119,8 +117,12 @@ def extract(
     inputs = _inputs(run, corpus, kb, types)
     if only and inputs.kb is None:
         raise UserError("--only needs a knowledge base to compare with: name one with --kb")
-    with opened(engine, address, workers, gpus) as chosen_engine, stages() as show:
-        found = extract_facts(inputs, settings, out, mode, since, output, chosen_engine, show)
+    try:
+        with opened(engine, address, workers, gpus) as chosen_engine, stages() as show:
+            found = extract_facts(inputs, settings, out, mode, since, output, chosen_engine, show)
+    except KeyboardInterrupt:
+        remark(f"sayso: interrupted; all that is done is in {out}: the same command with --resume goes on")
+        raise typer.Exit(130) from None
     _report(found, as_json, chosen)
     written = ", ".join(str(out / FORMS[name].file_name) for name in output.forms)
     say_next(written, f"less {out / FORMS[output.forms[0]].file_name}; with more documents: the same with --resume")
@@ -133,7 +135,7 @@ def _mode(resume: bool, overwrite: bool, since: Path | None) -> "Mode":
 
 
 def _threshold(
-    run: Path, data: Path | None, threshold: float | None, precision: float | None, device: str
+    run: Path, data: Path | None, threshold: float | None, precision: float | None
 ) -> "tuple[float, ChosenThreshold | None]":
     """Return the threshold, and how it was chosen where a precision is wanted."""
     if precision is None:
@@ -144,7 +146,7 @@ def _threshold(
         raise UserError("--precision needs the store that the run was made from: name it with --data")
     from sayso.extract.threshold import choose_on_validation
 
-    chosen = choose_on_validation(run, data, precision, device)
+    chosen = choose_on_validation(run, data, precision)
     remark(chosen.text)
     return chosen.threshold, chosen
 
@@ -191,6 +193,8 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         lines.append(f"{manifest['num_too_far_apart']:,} sentences left out: their mentions are too far apart")
     if manifest["num_bad"]:
         lines.append(f"{manifest['num_bad']:,} bad lines left out, the first is {manifest['first_bad'][0]}")
+    if not manifest["num_facts"] and manifest["num_pairs"]:
+        lines.append(f"no fact reaches {manifest['threshold']:g}: try a lower --threshold, with --overwrite")
     if manifest["status"]:
         lines.append("facts: " + ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items()))
     for name, number in manifest["num_left_out"].items():

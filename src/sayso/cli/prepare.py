@@ -29,6 +29,12 @@ def prepare(
     vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
     entity_vectors: Annotated[Path | None, typer.Option(help="Entity vectors, for +E.")] = None,
     rationales: Annotated[list[Path] | None, typer.Option(help="Marks on test sentences; may be repeated.")] = None,
+    judgements: Annotated[
+        list[Path] | None, typer.Option(help="Verdicts on facts, in place of what training lines claim; repeatable.")
+    ] = None,
+    rest: Annotated[
+        Path | None, typer.Option(help="Sentences of other pairs, to take those of judged facts from.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split into training and validation.")] = 13,
     validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the pairs for validation.")] = 0.1,
     keep_shared: Annotated[
@@ -57,6 +63,8 @@ def prepare(
         vectors=vectors,
         entity_vectors=entity_vectors,
         rationales=tuple(rationales or ()),
+        judgements=tuple(judgements or ()),
+        rest=rest,
     )
     settings = PrepareSettings(
         seed=seed,
@@ -98,6 +106,12 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
     for name, entry in manifest["inputs"].items():
         if entry.get("bad_lines"):
             lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
+    if overruled := manifest.get("overruled"):
+        lines.append(
+            f"judgements: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
+            f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
+            " pairs have no sentence here"
+        )
     marks = manifest["judgements"]
     if marks["num_matched"] or marks["num_unmatched"]:
         lines.append(f"rationales: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} fit no sentence")

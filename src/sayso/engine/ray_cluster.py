@@ -1,11 +1,12 @@
 """The Ray engine: shards go to workers on the machines of a cluster, which share the folders that are read and written.
 
-A worker is an actor: it takes the function over once, with all that the function loads, and keeps it. One that dies, or
-whose machine leaves, is started again elsewhere and does its shards again.
+A worker is an actor: it takes the function over once, with all that the function loads, and keeps it. The shards of one
+that dies, or whose machine leaves, go to others; another worker takes its place as soon as there is room for one.
 """
 
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,19 +14,17 @@ from typing import Any
 from sayso.engine.base import Engine, EngineSettings, Result, Shard
 from sayso.errors import MissingExtraError, UserError
 
-MAX_RESTARTS = 5
-"""Of each worker: what kills workers again and again is no accident."""
+MAX_DEATHS = 3
+"""Deaths for each worker without a shard done in between: what kills workers again and again is no accident."""
 
 _SHARDS_AHEAD = 2
-"""Shards that wait at each worker, so that none stands idle; more would only take memory."""
+"""Shards that each worker is given at a time, so that none stands idle; more would only take memory."""
 
-_QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "1",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-}
-"""Nothing is reported to anybody, and the cluster's own messages stay out of ours."""
+_PATIENCE_S = 600.0
+"""How long there may be nobody at work."""
+
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+"""Nothing is reported to anybody."""
 
 
 @contextmanager
@@ -49,14 +48,13 @@ def _connect(ray: Any, settings: EngineSettings) -> None:
     if settings.address:
         options["address"] = settings.address
     else:
-        options |= {"include_dashboard": False, "num_cpus": max(settings.num_workers, 1) * settings.num_cpus or None}
-        options["num_cpus"] = options["num_cpus"] if settings.num_workers else None
+        options["include_dashboard"] = False
+        options["num_cpus"] = settings.num_workers or None
     try:
         ray.init(**options)
     except (ConnectionError, ValueError, RuntimeError) as error:
         where = settings.address or "this machine"
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(f"--address {where}: no Ray cluster can be reached there ({reason})") from error
+        raise UserError(f"--engine ray: no cluster can be had at {where} ({_first_line(error)})") from error
 
 
 class _Workers:
@@ -67,62 +65,109 @@ class _Workers:
 
     def __call__(self, function: Callable[[Shard], Result], shards: Iterable[Shard], /) -> Iterator[Result]:
         """Yield the results as they are done."""
-        ray = self._ray
-        shared = ray.put(function)
-        workers = [self._new_worker(shared) for _ in range(self._num_workers())]
-        waiting: dict[Any, Any] = {}
-        free = workers * _SHARDS_AHEAD
-        coming = iter(shards)
+        crew = _Crew(self._ray, self._settings, function, self._num_workers())
         try:
-            while True:
-                while free and (shard := next(coming, _NONE)) is not _NONE:
-                    worker = free.pop(0)
-                    waiting[worker.work.remote(shard)] = worker
-                if not waiting:
-                    return
-                done, _ = ray.wait(list(waiting), num_returns=1)
-                free.append(waiting.pop(done[0]))
-                yield self._result(done[0])
+            yield from crew.work(iter(shards))
         finally:
-            for worker in workers:
-                ray.kill(worker)
-
-    def _result(self, done: Any) -> Any:
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(done)
-        except errors.RayTaskError as error:
-            # What a function raises in a worker is what it would have raised here.
-            raise error.as_instanceof_cause() from None
-        except errors.RayError as error:
-            reason = str(error).strip().splitlines()[0]
-            raise UserError(
-                f"a worker died {MAX_RESTARTS + 1} times ({reason}); what is done stays done: give workers more memory,"
-                " then go on"
-            ) from error
-
-    def _new_worker(self, shared: Any) -> Any:
-        """Return a worker that holds the function; it is made anew, function and all, if it dies."""
-        options = {
-            "num_cpus": self._settings.num_cpus,
-            "num_gpus": self._settings.num_gpus,
-            "max_restarts": MAX_RESTARTS,
-            "max_task_retries": MAX_RESTARTS,
-        }
-        return self._ray.remote(_Worker).options(**options).remote(shared)
+            crew.dismiss()
 
     def _num_workers(self) -> int:
-        if self._settings.num_workers:
-            return self._settings.num_workers
-        there, settings = self._ray.cluster_resources(), self._settings
-        wanted = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
-        room = int(there.get(wanted[0], 0) // wanted[1]) if wanted[1] else 1
-        if not room:
-            raise UserError(f"the Ray cluster has no {wanted[0]} to give: it has {there.get(wanted[0], 0):g}")
-        return room
+        settings = self._settings
+        if settings.num_workers:
+            return settings.num_workers
+        name, share = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
+        there = self._ray.cluster_resources().get(name, 0.0)
+        if there < share:
+            raise UserError(f"--engine ray: a worker needs {share:g} {name}, but the cluster has {there:g}")
+        return int(there // share)
+
+
+class _Crew:
+    """Workers with one function, and what each of them is at."""
+
+    def __init__(self, ray: Any, settings: EngineSettings, function: Callable[[Any], Any], size: int) -> None:
+        self._ray, self._settings, self._function, self._size = ray, settings, ray.put(function), size
+        self._workers: list[Any] = []
+        self._free: deque[Any] = deque()
+        self._again: deque[Any] = deque()
+        self._waiting: dict[Any, tuple[Any, Any]] = {}
+        self._num_deaths = 0
+        for _ in range(size):
+            self._hire()
+
+    def work(self, shards: Iterator[Any]) -> Iterator[Any]:
+        """Yield the results of all shards."""
+        coming = next(shards, _NONE)
+        while coming is not _NONE or self._again or self._is_busy:
+            while self._free and (self._again or coming is not _NONE):
+                if self._again:
+                    self._give(self._again.popleft())
+                else:
+                    self._give(coming)
+                    coming = next(shards, _NONE)
+            done, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=_PATIENCE_S)
+            if not done and not self._is_busy:
+                raise UserError(f"--engine ray: no room for a worker in {_PATIENCE_S:g} s; what is done stays done")
+            for reference in done:
+                yield from self._take(reference)
+
+    def dismiss(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            self._ray.kill(worker)
+
+    @property
+    def _is_busy(self) -> bool:
+        return any(shard is not _NONE for _, shard in self._waiting.values())
+
+    def _hire(self) -> None:
+        """Ask for a worker; it gets shards once it is there, which may be never if the cluster has become smaller."""
+        options = {"num_cpus": self._settings.num_cpus, "num_gpus": self._settings.num_gpus}
+        worker = self._ray.remote(_Worker).options(**options).remote(self._function)
+        self._workers.append(worker)
+        self._waiting[worker.is_ready.remote()] = worker, _NONE
+
+    def _give(self, shard: Any) -> None:
+        worker = self._free.popleft()
+        self._waiting[worker.work.remote(shard)] = worker, shard
+
+    def _take(self, reference: Any) -> Iterator[Any]:
+        """Yield the result of what is done, if it is one."""
+        worker, shard = self._waiting.pop(reference)
+        errors = self._ray.exceptions
+        try:
+            result = self._ray.get(reference)
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, UserError):
+                raise error.cause from None  # what a function tells the user here, it tells them from there
+            raise
+        except errors.RayError as error:
+            self._lose(worker, shard, error)
+            return
+        self._free.extend([worker] * (_SHARDS_AHEAD if shard is _NONE else 1))
+        if shard is not _NONE:
+            self._num_deaths = 0
+            yield result
+
+    def _lose(self, worker: Any, shard: Any, error: Exception) -> None:
+        """Put a dead worker's shard back, and hire another worker when the first of its shards comes back so."""
+        if shard is not _NONE:
+            self._again.append(shard)
+        if worker not in self._workers:
+            return
+        self._workers.remove(worker)
+        self._free = deque(each for each in self._free if each is not worker)
+        self._num_deaths += 1
+        if self._num_deaths > MAX_DEATHS * self._size:
+            raise UserError(
+                f"--engine ray: workers die again and again ({_first_line(error)}); what is done stays done: give them"
+                " more memory, or fewer of them a machine, and go on"
+            ) from error
+        self._hire()
 
 
 _NONE: Any = object()
+"""No shard: that a worker is asked whether it is there."""
 
 
 class _Worker:
@@ -131,6 +176,14 @@ class _Worker:
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
 
+    def is_ready(self) -> bool:
+        """Return once the worker is there."""
+        return True
+
     def work(self, shard: Any) -> Any:
         """Return the function's result for the shard."""
         return self._function(shard)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -66,4 +66,6 @@ def _flat(mention: Mention) -> list[int]:
 
 
 def _spans(flat: list[int]) -> tuple[Span, ...]:
+    if len(flat) == 2:
+        return (Span(*flat),)  # as nearly every mention has it
     return tuple(Span(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))

@@ -6,6 +6,7 @@ Shapes: B bags, N their sentences, R relations, F facts.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from sayso.bags.rows import ranges
 from sayso.evaluate.explain_bag import verdict_of
 from sayso.evaluate.explanations import ExplainedFacts, encoded_facts, explain_facts
 from sayso.evaluate.mechanism import mechanisms_named
+from sayso.evaluate.subject import model_fingerprint
 from sayso.evaluate.sufficient import sigmoid
 from sayso.extract.settings import ExtractSettings
 from sayso.features.collate import Part
@@ -32,6 +34,12 @@ class Origin(NamedTuple):
     run: str
     model_fingerprint: str
     data_fingerprint: str
+
+
+def origin_of(run: Path, model: ModelParts) -> Origin:
+    """Return what facts found by the model of this run say about it."""
+    data = str(model.training.get("data_fingerprint", ""))
+    return Origin(run.resolve().name, model_fingerprint(run), data)
 
 
 @dataclass

@@ -12,7 +12,6 @@ from sayso.corpus.lines import read_lines, read_lines_between
 from sayso.corpus.read import Tally, read_sentences
 from sayso.errors import BadInputError, UserError
 
-PIECE_BYTES = 32 * 2**20
 _GZIP = b"\x1f\x8b"
 _BY_BLOCKS = frozenset({"tagged"})
 """Forms in which a sentence takes several lines, so that files are not cut."""

@@ -15,14 +15,13 @@ from sayso.corpus.triple import read_triples
 from sayso.engine.base import Engine
 from sayso.engine.local import map_locally
 from sayso.errors import BadInputError
-from sayso.evaluate.subject import model_fingerprint
 from sayso.extract.compare import known_facts
 from sayso.extract.extraction import Extraction
 from sayso.extract.folder import Mode, begin, copy_extraction, keep_types, remove_stale, work_folder
 from sayso.extract.forms import FORMS, Writing
 from sayso.extract.gather import Gatherer, read_records
-from sayso.extract.judge import Origin
-from sayso.extract.piece import PIECE_BYTES, PieceRecord, corpus_files, first_bad_lines, new_pieces
+from sayso.extract.judge import Origin, origin_of
+from sayso.extract.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import ShardJudge, read_record, shard_file
 from sayso.model.checkpoint import load_model
@@ -69,8 +68,7 @@ def extract(
     refuse_unknown_form(settings.form)
     files, model = corpus_files(inputs.corpus), load_model(inputs.run)
     known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
-    data = str(model.training.get("data_fingerprint", ""))
-    origin = Origin(inputs.run.resolve().name, model_fingerprint(inputs.run), data)
+    origin = origin_of(inputs.run, model)
     place = work_folder(out)
     if since is not None:
         copy_extraction(work_folder(since), place)
@@ -79,7 +77,7 @@ def extract(
         identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
         num_bytes = sum(file.stat().st_size for file in files)
         manifest = begin(place, "resume" if since else mode, identity, settings.num_shards, num_bytes)
-        work = _Work(inputs, settings, place.path, manifest["num_shards"], engine, on_progress)
+        work = _Work(inputs, settings, place.path.resolve(), manifest["num_shards"], engine, on_progress)
         records = work.gather(files)
         report = work.judge(records, origin)
         manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
@@ -121,7 +119,7 @@ class _Work:
         """Bring the sentences of all files to the shards of their pairs; return the records of all pieces."""
         records = read_records(self.folder)
         remove_stale(self.folder, len(records))
-        pieces = new_pieces(files, records, self.settings.form, PIECE_BYTES)
+        pieces = new_pieces(files, records, self.settings.form, self.settings.piece_bytes)
         size = sum(file.stat().st_size for file in files)
         done, rate = sum(record.piece.size for record in records), _Rate()
         for record in self.engine(Gatherer(self.folder, self.num_shards), pieces):
@@ -135,7 +133,7 @@ class _Work:
         """Predict what is new in all shards, and return what is in them now."""
         types = keep_types(self.folder, read_entity_types(self.inputs.types) if self.inputs.types else None)
         judge = ShardJudge(
-            folder=self.folder.resolve(),
+            folder=self.folder,
             run=self.inputs.run.resolve(),
             origin=origin,
             settings=self.settings,

@@ -17,6 +17,8 @@ class ExtractSettings:
 
     `max_evidence`: sentences kept with a fact, the first in rank. `num_shards`: into how many the pairs are divided, 0
     to decide by the size of the corpus. `form`: of the sentences, `auto` to look at the first lines of each file.
+    `device`: where each worker computes, `auto` for its GPU where it has one.
+    `piece_bytes`: about how much of a file is read at one go, which is what an interruption can lose.
     """
 
     threshold: float = 0.5
@@ -24,6 +26,7 @@ class ExtractSettings:
     max_evidence: int = 5
     num_shards: int = 0
     form: str = "auto"
+    piece_bytes: int = 32 * 2**20
     max_bad_share: float = MAX_BAD_SHARE
     device: str = "cpu"
 

@@ -16,6 +16,7 @@ from sayso.extract.settings import ExtractSettings
 from sayso.model.checkpoint import load_model
 from sayso.provenance.found import FoundFact
 from sayso.records import Bag
+from sayso.train.device import choose_device
 
 SHARDS, TYPES = "shards", "types"
 SENTENCES_AT_A_TIME = 20_000
@@ -95,7 +96,7 @@ class ShardJudge:
     @cached_property
     def _judge(self) -> Judge:
         parts = load_model(self.run)
-        parts.extractor.to(self.settings.device)
+        parts.extractor.to(choose_device(self.settings.device))
         types = read_types(self.folder, self.types)
         return Judge(model=parts, settings=self.settings, origin=self.origin, types=types)
 

@@ -1,7 +1,8 @@
 """The threshold for a wanted precision, chosen on the validation part of the run's store, and what to expect of it.
 
 The precision at a threshold that was chosen on the same facts is too good. So besides it there is an honest one: pairs
-are drawn with replacement, the threshold is chosen on those drawn, and the precision is taken on those not drawn.
+are drawn with replacement, the threshold is chosen on those drawn, and the precision is taken on those not drawn. Where
+few facts decide, that is rather too low: a draw with luck leaves those without it.
 Labels are the knowledge base's: a true fact that it lacks counts as wrong.
 """
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from sayso.provenance.quick_statements import quick_statements
 from sayso.provenance.record import DecidedFact, Decision
 from sayso.provenance.table import csv_table
 from sayso.provenance.verdict_lines import verdict_lines
 from sayso.provenance.web_annotation import web_annotations
 
-FormName = Literal["jsonld", "csv", "judgements"]
+FormName = Literal["jsonld", "csv", "triples", "quickstatements", "judgements"]
 
 
 class FileForm(NamedTuple):
@@ -25,6 +26,14 @@ class FileForm(NamedTuple):
         return [fact for fact in facts if fact.decision in self.decisions]
 
 
+def _triples(facts: Sequence[DecidedFact]) -> str:
+    return "".join(f"{fact.head_id}\t{fact.relation}\t{fact.tail_id}\n" for fact in facts)
+
+
+def _quick_statements(facts: Sequence[DecidedFact]) -> str:
+    return "".join(f"{line}\n" for fact in facts for line in quick_statements(fact))
+
+
 FORMS: dict[FormName, FileForm] = {
     "jsonld": FileForm(
         "accepted.jsonld",
@@ -35,6 +44,20 @@ FORMS: dict[FormName, FileForm] = {
     ),
     "csv": FileForm(
         "accepted.csv", "text/csv; charset=utf-8", ("accepted",), csv_table, "accepted facts, a row for every quote"
+    ),
+    "triples": FileForm(
+        "accepted.tsv",
+        "text/tab-separated-values; charset=utf-8",
+        ("accepted",),
+        _triples,
+        "accepted facts as head, relation and tail, which a knowledge base takes in",
+    ),
+    "quickstatements": FileForm(
+        "accepted.quickstatements.tsv",
+        "text/tab-separated-values; charset=utf-8",
+        ("accepted",),
+        _quick_statements,
+        "accepted facts with their quotes, as lines for Wikidata; those with other ids are left out",
     ),
     "judgements": FileForm(
         "judgements.jsonl",

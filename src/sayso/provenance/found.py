@@ -1,10 +1,15 @@
 """A fact that a model found in text, with its evidence: the record that all forms of extracted facts are made from."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sayso.provenance.record import Quote
+from sayso.corpus.base import BadLine
+from sayso.corpus.lines import read_lines
+from sayso.errors import BadInputError
+from sayso.provenance.record import DecidedFact, Decision, Quote
 from sayso.records import Source, Verdict
 
 Status = Literal["", "new", "known", "contradicts"]
@@ -42,6 +47,18 @@ class FoundFact:
     def sort_key(self) -> tuple[float, str, str, str]:
         """The place among other facts: the most probable first, then by ids."""
         return -self.probability, self.head_id, self.relation, self.tail_id
+
+    def decided(self, decision: Decision, annotator: str, decided_at: str, reason: str = "") -> DecidedFact:
+        """Return the record of a person's decision on the fact."""
+        shared = {each.name: getattr(self, each.name) for each in fields(DecidedFact) if hasattr(self, each.name)}
+        return DecidedFact(
+            **shared,
+            decision=decision,
+            annotator=annotator,
+            decided_at=decided_at,
+            reason=reason,
+            is_label=self.status == "known",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, as docs/extract.md describes them."""
@@ -90,6 +107,17 @@ class FoundFact:
             status=record["status"],
             contradicts=tuple(record["contradicts"]),
         )
+
+
+def read_found(path: Path) -> Iterator[FoundFact]:
+    """Yield the facts of a file of JSON lines that `sayso extract` wrote."""
+    for number, text in read_lines(path):
+        try:
+            if isinstance(text, BadLine):
+                raise ValueError(text.reason)
+            yield FoundFact.from_json(text)
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({error!r})") from None
 
 
 def _evidence(each: Quote) -> dict[str, Any]:

@@ -1,0 +1,154 @@
+"""Constants of work on a cluster, for docs/scale.md: sentences a second of one and two workers, bytes, and memory.
+
+    python bench/scale.py
+
+Runs every stage with the local engine and with Ray's, with one and two workers on this machine, and writes
+`bench/scale.json`. A rate is taken from the first shard that is done to the last, so that starting workers, loading the
+model and filling its tables do not count; they take seconds, once. Processor time, of all shards but each worker's
+first, does not depend on what else the machine is doing; rates do.
+"""
+
+import json
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from drawn import draw_table, make_extractor, save_drawn_model, write_lines
+from extract_lines import find_threshold
+from measure import SAYSO, machine, run, versions
+from sayso.engine.base import Engine, EngineSettings
+from sayso.engine.local import open_local
+from sayso.engine.ray_cluster import open_ray
+from sayso.extract.run import extract
+from sayso.extract.settings import ExtractInputs, ExtractSettings
+from sayso.library import load
+from sayso.text import build as building
+from sayso.text.settings import BuildSettings
+from sayso.text.tables import BuildInputs
+
+RESULTS = Path(__file__).with_name("scale.json")
+NUM_SENTENCES, NUM_SHARDS, PIECE_BYTES = 240_000, 24, 2**22
+LARGE_SHARDS = 3
+"""Shards of eight times the sentences, to see what a sentence in memory costs."""
+DOCUMENTS_A_SHARD = 100
+ENGINES: dict[str, tuple[Callable[[EngineSettings], AbstractContextManager[Engine]], int]] = {
+    "this process": (open_local, 0),
+    "Ray, 1 worker": (open_ray, 1),
+    "Ray, 2 workers": (open_ray, 2),
+}
+
+
+class Call(NamedTuple):
+    """What a worker says about a shard besides its result."""
+
+    worker: int
+    cpu_seconds: float
+    peak_mb: float
+
+
+class Measured:
+    """An engine that notes when each shard was done, how much it held, and what it cost its worker."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.stages = engine, dict[str, dict[str, float]]()
+
+    def __call__(self, function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results."""
+        done: list[tuple[float, int, Call]] = []
+        for result, call in self.engine(partial(_noted, function), shards):
+            done.append((time.perf_counter(), _num_sentences(result), call))
+            yield result
+        later = [each for index, each in enumerate(done) if each[2].worker in {one[2].worker for one in done[:index]}]
+        self.stages[type(function).__name__] = {
+            "rate": sum(num for _, num, _ in done[1:]) / (done[-1][0] - done[0][0]),
+            "cpu_us": 1e6 * sum(call.cpu_seconds for *_, call in later) / sum(num for _, num, _ in later),
+            "peak_mb": max(call.peak_mb for *_, call in done),
+        }
+
+
+def _noted(function: Callable[[Any], Any], shard: Any) -> tuple[Any, Call]:
+    began = time.process_time()
+    result = function(shard)
+    cpu_seconds = time.process_time() - began
+    return result, Call(os.getpid(), cpu_seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _num_sentences(result: Any) -> int:
+    if hasattr(result, "num_good"):
+        return int(result.num_good)
+    return int(result.num_sentences if hasattr(result, "num_sentences") else result.counts["sentences"])
+
+
+def measure_extract(folder: Path, threshold: float, out: Path, engine: Engine, num_shards: int) -> dict[str, Any]:
+    """Return what gathering and judging took."""
+    measured = Measured(engine)
+    settings = ExtractSettings(threshold=threshold, num_shards=num_shards, piece_bytes=PIECE_BYTES)
+    inputs = ExtractInputs(run=folder / "model", corpus=folder / "lines.jsonl")
+    found = extract(inputs, settings, out, engine=measured)
+    return measured.stages | {"facts": found.manifest["num_facts"], "pairs": found.manifest["num_pairs"]}
+
+
+def measure_build(raw: Path, out: Path, engine: Engine) -> dict[str, float]:
+    """Return what building a corpus took."""
+    measured = Measured(engine)
+    inputs = BuildInputs(
+        documents=raw / "documents.jsonl", kb=raw / "kb.tsv", names=raw / "names.tsv", types=raw / "types.json"
+    )
+    building.build(inputs, BuildSettings(), out, lambda *_: None, engine=measured)
+    return measured.stages["ShardBuilder"]
+
+
+def bytes_of(folder: Path, pattern: str) -> int:
+    """Return the bytes of files."""
+    return sum(path.stat().st_size for path in folder.glob(pattern))
+
+
+def main() -> None:
+    """Draw a corpus and a model, invent documents, and measure every stage with every engine."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    building.SHARD_DOCUMENTS = DOCUMENTS_A_SHARD  # smaller shards than usual, so that two workers have some each
+    stages: dict[str, dict[str, dict[str, float]]] = {"build": {}, "gather": {}, "judge": {}}
+    load_average = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_lines(folder / "lines.jsonl", draw_table(NUM_SENTENCES))
+        save_drawn_model(folder / "model", make_extractor("attention"))
+        threshold = find_threshold(load(folder / "model"), folder / "lines.jsonl")
+        run(SAYSO, "invent", folder / "raw", "--raw", "--size", "demo")
+        for number, (engine_name, (opened, num_workers)) in enumerate(ENGINES.items()):
+            with opened(EngineSettings(num_workers=num_workers)) as engine:
+                stages["build"][engine_name] = measure_build(folder / "raw", folder / f"corpus{number}", engine)
+                found = measure_extract(folder, threshold, folder / f"facts{number}", engine, NUM_SHARDS)
+                stages["gather"][engine_name], stages["judge"][engine_name] = found["Gatherer"], found["ShardJudge"]
+                print(engine_name, {stage: each[engine_name] for stage, each in stages.items()}, flush=True)
+        with open_ray(EngineSettings(num_workers=1)) as engine:
+            large = measure_extract(folder, threshold, folder / "large", engine, LARGE_SHARDS)
+        small_mb, large_mb = (each["ShardJudge"]["peak_mb"] for each in (found, large))
+        added = NUM_SENTENCES / LARGE_SHARDS - NUM_SENTENCES / NUM_SHARDS
+        result = {
+            "machine": machine(),
+            "versions": versions(),
+            "num_sentences": NUM_SENTENCES,
+            "load_average": load_average,
+            "stages": stages,
+            "input_bytes": bytes_of(folder, "lines.jsonl") / NUM_SENTENCES,
+            "shuffled_bytes": bytes_of(folder / "facts0", "gathered/*") / NUM_SENTENCES,
+            "facts": found["facts"] / NUM_SENTENCES,
+            "fact_bytes": bytes_of(folder / "facts0", "shards/*") / found["facts"],
+            "shard_sentences": NUM_SENTENCES / NUM_SHARDS,
+            "worker_mb": small_mb,
+            "worker_bytes_a_sentence": (large_mb - small_mb) * 2**20 / added,
+            "model_mb": bytes_of(folder / "model", "*") / 2**20,
+        }
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"wrote {RESULTS}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Hugging Face `datasets` in and out: rows with the fields of our JSON lines, or of OpenNRE's."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sayso.corpus import READERS, jsonl
+from sayso.corpus.base import BadLine
+from sayso.errors import BadInputError, MissingExtraError
+from sayso.provenance.found import FoundFact
+from sayso.records import Sentence
+
+_FORMS = ("jsonl", "opennre", "crowdtruth")
+
+
+def sentences_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
+    """Yield the sentence of each row of a dataset, in whichever form of JSON lines its fields are.
+
+    A row that cannot be read is a `BadInputError` with its number.
+    """
+    lines = (json.dumps(_without_none(row), ensure_ascii=False) for row in rows)
+    form = ""
+    for number, line in enumerate(lines):
+        form = form or _form_of(line)
+        for _, item in READERS[form].read([(number, line)]):
+            if isinstance(item, BadLine):
+                raise BadInputError(f"row {number:,} of the dataset: {item.reason}")
+            yield item
+
+
+def sentences_dataset(sentences: Iterable[Sentence]) -> Any:
+    """Return a `datasets.Dataset` with a row for each sentence, the fields of our JSON lines."""
+    optional = {"document": None, "expresses": None}  # a dataset has the fields of its first row, and no others
+    return _dataset(optional | json.loads(jsonl.write(sentence)) for sentence in sentences)
+
+
+def facts_dataset(facts: Iterable[FoundFact]) -> Any:
+    """Return a `datasets.Dataset` with a row for each extracted fact, the fields of `facts.jsonl`."""
+    return _dataset(fact.to_dict() for fact in facts)
+
+
+def _dataset(rows: Iterable[dict[str, Any]]) -> Any:
+    try:
+        from datasets import Dataset
+    except ImportError:
+        raise MissingExtraError("a dataset", "datasets") from None
+    return Dataset.from_list(list(rows))
+
+
+def _form_of(line: str) -> str:
+    for name in _FORMS:
+        if READERS[name].recognises(line):
+            return name
+    raise BadInputError("the dataset's fields are none that sayso knows: docs/data-format.md names them")
+
+
+def _without_none(value: Any) -> Any:
+    """Return a row without the fields that it has not: a dataset has every field in every row."""
+    if isinstance(value, Mapping):
+        return {key: _without_none(each) for key, each in value.items() if each is not None}
+    return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value

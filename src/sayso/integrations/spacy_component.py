@@ -1,0 +1,100 @@
+"""A spaCy pipeline component: `nlp.add_pipe("sayso", config={"run": "runs/demo"})` finds facts in every document.
+
+It pairs the named entities of each sentence, judges every pair by all its sentences of the document, and leaves the
+facts with their evidence in `Doc._.sayso`; `Span._.sayso` are those that the sentence is evidence for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from sayso.errors import MissingExtraError
+from sayso.extract.judge import Judge, origin_of
+from sayso.extract.settings import ExtractSettings
+from sayso.model.checkpoint import load_model
+from sayso.provenance.found import FoundFact
+from sayso.records import Bag, Mention, Sentence, Source, Span
+
+try:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.tokens import Span as DocSpan
+except ImportError:
+    raise MissingExtraError("the spaCy component", "spacy") from None
+
+_DEFAULTS: dict[str, Any] = {"threshold": 0.5, "method": "shapley", "max_evidence": 5, "types": {}}
+
+
+@Language.factory("sayso", default_config={"run": "", **_DEFAULTS}, assigns=["doc._.sayso"], requires=["doc.ents"])
+def create(
+    nlp: Language, name: str, run: str, threshold: float, method: str, max_evidence: int, types: dict[str, str]
+) -> "FactFinder":
+    """Return the component; `types` are the model's types for labels of entities, such as PERSON: /person."""
+    del nlp
+    if not run:
+        raise ValueError(f"{name}: name a run or a model: nlp.add_pipe('sayso', config={{'run': 'runs/demo'}})")
+    settings = ExtractSettings(threshold=threshold, method=method, max_evidence=max_evidence)
+    model = load_model(Path(run))
+    return FactFinder(Judge(model=model, settings=settings, origin=origin_of(Path(run), model), types={}), types)
+
+
+@dataclass(frozen=True)
+class FactFinder:
+    """Finds facts in documents whose entities are known: by `kb_id_`, else by `ent_id_`, else by their words."""
+
+    judge: Judge
+    types: dict[str, str]
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Return the document with its facts, the most probable first."""
+        bags: dict[tuple[str, str], list[Sentence]] = {}
+        for sentence in _sentences(doc):
+            bags.setdefault(sentence.pair, []).append(sentence)
+        types = {_entity_id(each): self.types[each.label_] for each in doc.ents if each.label_ in self.types}
+        found = replace(self.judge, types=types).judge([Bag(*pair, tuple(each)) for pair, each in bags.items()])
+        doc._.sayso = sorted(found.facts, key=lambda fact: fact.sort_key)
+        return doc
+
+
+def _facts_of_span(span: Any) -> list[FoundFact]:
+    """Return the facts of the document that have evidence inside the span."""
+    return [
+        fact
+        for fact in span.doc._.sayso
+        if any(q.source and span.start_char <= q.source.start and q.source.stop <= span.end_char for q in fact.quotes)
+    ]
+
+
+if not Doc.has_extension("sayso"):
+    Doc.set_extension("sayso", default=None)
+    DocSpan.set_extension("sayso", getter=_facts_of_span)
+
+
+def _sentences(doc: Any) -> Iterator[Sentence]:
+    """Yield each sentence of the document once for every pair of different entities in it."""
+    if not doc.has_annotation("SENT_START"):
+        raise ValueError('sayso needs sentences: nlp.add_pipe("sentencizer") before it, or a parser')
+    for sent in doc.sents:
+        entities: dict[str, list[Any]] = {}
+        for entity in sent.ents:
+            entities.setdefault(_entity_id(entity), []).append(entity)
+        words = [token for token in sent if not token.is_space]
+        places = {token.i: place for place, token in enumerate(words)}
+        source = Source("", sent.start_char, sent.end_char)
+        mentions = [_mention(entity_id, found, places) for entity_id, found in entities.items()]
+        for head, tail in permutations(mentions, 2):
+            yield Sentence(tuple(token.text for token in words), head, tail, source=source)
+
+
+def _mention(entity_id: str, found: list[Any], places: dict[int, int]) -> Mention:
+    spans = []
+    for entity in found:
+        inside = [places[token.i] for token in entity if token.i in places]
+        spans.append(Span(inside[0], inside[-1] + 1))
+    return Mention(entity_id, found[0].text, tuple(spans))
+
+
+def _entity_id(entity: Any) -> str:
+    return str(entity.kb_id_ or entity.ent_id_ or entity.text)

@@ -1,0 +1,104 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from extract.toy_corpus import sentences, write
+from sayso.cli import app
+from sayso.errors import UserError
+from toy_run import make_run, make_store, toy_config
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("extract")
+    return make_run(toy_config("type_and_words"), make_store(folder), folder / "run")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write(tmp_path / "c.jsonl", sentences(range(3)))
+
+
+def extract(*arguments: object):
+    return CliRunner().invoke(app, ["extract", *map(str, arguments), "--device", "cpu"], catch_exceptions=False)
+
+
+def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "facts"
+    result = extract(run, corpus, "--out", out, "--threshold", 0)
+    title, columns, first = result.stdout.splitlines()[:3]
+    assert title.strip() == "the first of 12 facts"
+    assert columns.split() == ["head", "relation", "tail", "probability", "status", "first", "evidence"]
+    assert first.split()[0].startswith("north_land")
+    assert "18 sentences of 6 pairs; 6 pairs predicted now, 0 repeated sentences left out" in result.stderr
+    assert f"wrote {out / 'facts.jsonl'}; next: less {out / 'facts.jsonl'}" in result.stderr
+    assert len((out / "facts.jsonl").read_text().splitlines()) == 12
+
+
+def test_facts_are_compared_with_a_knowledge_base(run: Path, corpus: Path, tmp_path: Path) -> None:
+    kb = tmp_path / "kb.tsv"
+    kb.write_text("l0\tcapital\tt0\nl1\tborn\tt1\n")
+    result = extract(run, corpus, "--out", tmp_path / "all", "--threshold", 0, "--kb", kb, "--json")
+    manifest = json.loads(result.stdout)
+    assert manifest["status"] == {"known": 2, "new": 10}
+    options = ("--only", "known", "--format", "tsv", "--format", "jsonl")
+    extract(run, corpus, "--out", tmp_path / "some", "--threshold", 0, "--kb", kb, *options)
+    assert sorted((tmp_path / "some" / "facts.tsv").read_text().splitlines()) == ["l0\tcapital\tt0", "l1\tborn\tt1"]
+    lines = (tmp_path / "some" / "facts.jsonl").read_text().splitlines()
+    assert [json.loads(line)["status"] for line in lines] == ["known", "known"]
+
+
+def test_the_threshold_for_a_precision_is_said_with_its_interval(run: Path, corpus: Path, tmp_path: Path) -> None:
+    store = run.parent / "store"
+    result = extract(run, corpus, "--out", tmp_path / "facts", "--precision", 0.1, "--data", store, "--json")
+    assert "on validation" in result.stderr
+    assert "on pairs that it was not chosen on" in result.stderr
+    chosen = json.loads(result.stdout)
+    assert chosen["threshold"] == chosen["threshold_chosen"]["threshold"]
+
+
+def test_options_that_do_not_go_together_are_said(run: Path, corpus: Path, tmp_path: Path) -> None:
+    for options, message in (
+        (("--resume", "--overwrite"), "exclude each other"),
+        (("--precision", 0.9), "--precision needs the store"),
+        (("--precision", 0.9, "--threshold", 0.9, "--data", "x"), "either --threshold or --precision"),
+        (("--only", "new"), "--only needs a knowledge base"),
+        (("--workers", 2), "are for --engine ray"),
+        (("--method", "magic"), "no mechanism is called 'magic'"),
+        (("--form", "magic"), "--form magic: no such form"),
+        (("--since", tmp_path), "--since needs the folder of an earlier"),
+    ):
+        with pytest.raises(UserError, match=message):
+            extract(run, corpus, "--out", tmp_path / "facts", *options)
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", sentences(range(3), num_pairs=300))
+    words = ["extract", run, corpus, "--threshold", 0, "--device", "cpu", "--shards", 64]
+    program = [sys.executable, "-c", "from sayso.cli import main; main()", *map(str, words)]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*program, "--out", whole], check=True, capture_output=True)
+    process = subprocess.Popen([*program, "--out", killed], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(list(killed.glob("shards/*.jsonl"))) < 5 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = len(list(killed.glob("shards/*.jsonl")))
+    assert 5 <= done < 64, "killed in the middle"
+    refused = subprocess.run([*program, "--out", killed], capture_output=True, text=True)
+    assert (refused.returncode, "was interrupted: go on with --resume" in refused.stderr) == (2, True)
+    subprocess.run([*program, "--out", killed, "--resume"], check=True, capture_output=True)
+    assert (killed / "facts.jsonl").read_bytes() == (whole / "facts.jsonl").read_bytes()
+    manifest = json.loads((killed / "manifest.json").read_text())
+    assert manifest["is_finished"]
+    assert manifest["num_judged"] < manifest["num_pairs"], "what was done is not done again"
+    assert not list(killed.rglob("*.partial"))

@@ -1,0 +1,128 @@
+"""Extraction on a real cluster of two nodes: the same facts as here, whoever dies meanwhile."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.two_nodes import add_node, two_nodes
+from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
+from sayso.engine.base import EngineSettings
+from sayso.engine.ray_cluster import open_ray
+from sayso.errors import UserError
+from sayso.extract.run import extract
+from sayso.extract.settings import ExtractInputs
+from toy_run import make_run, make_store, toy_config
+
+pytestmark = pytest.mark.slow
+SETTINGS = replace(EVERYTHING, num_shards=12, piece_bytes=4_000)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with two_nodes() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> ExtractInputs:
+    folder = tmp_path_factory.mktemp("ray")
+    run = make_run(toy_config("type_and_words", use_entities=True), make_store(folder), folder / "run")
+    return ExtractInputs(run=run, corpus=write(folder / "c.jsonl", sentences(range(3), num_pairs=24)))
+
+
+@pytest.fixture(scope="module")
+def expected(inputs: ExtractInputs, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return facts_of(inputs.run, inputs.corpus, tmp_path_factory.mktemp("local") / "out", SETTINGS)
+
+
+def dying_once(function: Callable[[Any], Any], marker: Path) -> Callable[[Any], Any]:
+    """Return the function in a worker that is killed, as the operating system kills, with the first shard it gets."""
+
+    def work(shard: Any) -> Any:
+        if not marker.exists():
+            marker.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(shard)
+
+    return work
+
+
+def signing(function: Callable[[Any], Any], folder: Path) -> Callable[[Any], Any]:
+    """Return the function with a signature: a file for each node that it is called on."""
+
+    def work(shard: Any) -> Any:
+        import ray
+
+        time.sleep(0.3)  # or the first worker that is there has done all before the second comes
+        (folder / str(ray.get_runtime_context().get_node_id())).touch()
+        return function(shard)
+
+    return work
+
+
+def test_the_cluster_finds_what_this_process_finds(
+    cluster: Any, inputs: ExtractInputs, expected: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "nodes").mkdir()
+    with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
+
+        def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
+            return ray_engine(signing(function, tmp_path / "nodes"), shards)
+
+        found = extract(inputs, SETTINGS, tmp_path / "out", engine=engine)
+    assert len(expected) == 24 * 2
+    assert not differing(list(found), expected)
+    assert len(list((tmp_path / "nodes").iterdir())) == 2, "both nodes worked"
+
+
+def test_a_worker_that_is_killed_changes_nothing(
+    cluster: Any, inputs: ExtractInputs, expected: Any, tmp_path: Path
+) -> None:
+    with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
+
+        def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
+            return ray_engine(dying_once(function, tmp_path / type(function).__name__), shards)
+
+        found = extract(inputs, SETTINGS, tmp_path / "out", engine=engine)
+    assert {path.name for path in tmp_path.iterdir()} >= {"Gatherer", "ShardJudge"}, "a worker of each stage died"
+    assert not differing(list(found), expected)
+
+
+def test_a_node_that_leaves_changes_nothing(cluster: Any, inputs: ExtractInputs, expected: Any, tmp_path: Path) -> None:
+    leaving = next(iter(cluster.worker_nodes))
+    with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
+
+        def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
+            for number, result in enumerate(ray_engine(function, shards)):
+                if number == 1 and leaving in cluster.worker_nodes:
+                    cluster.remove_node(leaving, allow_graceful=False)
+                yield result
+
+        found = extract(inputs, SETTINGS, tmp_path / "out", engine=engine)
+    assert leaving not in cluster.worker_nodes
+    add_node(cluster)
+    assert not differing(list(found), expected)
+
+
+def test_what_cannot_be_helped_is_said_in_one_line(cluster: Any) -> None:
+    def kill(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def refuse(shard: int) -> None:
+        raise UserError(f"c.jsonl:{shard}: bad")
+
+    with open_ray(EngineSettings(address=cluster.address, num_workers=1)) as engine:
+        with pytest.raises(UserError, match=r"^c\.jsonl:7: bad$"):
+            list(engine(refuse, [7]))
+        with pytest.raises(UserError, match="workers die again and again"):
+            list(engine(kill, [7]))
+        assert list(engine(str, [7])) == ["7"]
+    needs_gpu = EngineSettings(address=cluster.address, num_gpus=1)
+    with open_ray(needs_gpu) as engine, pytest.raises(UserError, match="a worker needs 1 GPU, but the cluster has 0"):
+        list(engine(str, [7]))

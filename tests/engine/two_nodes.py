@@ -1,0 +1,31 @@
+"""A real Ray cluster of two nodes, with one processor each, on this machine."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+MEMORY = 100 * 2**20
+"""Bytes of each node's object store; more than shards and functions of tests need."""
+
+
+@contextmanager
+def two_nodes() -> Iterator[Any]:
+    """Give a running cluster, and end it afterwards."""
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+    from ray.cluster_utils import Cluster
+
+    options = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=options)
+    try:
+        add_node(cluster)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def add_node(cluster: Any) -> Any:
+    """Return a node that has just come, once the cluster knows it."""
+    node = cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
+    cluster.wait_for_nodes()
+    return node

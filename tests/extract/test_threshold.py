@@ -1,0 +1,50 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sayso.errors import UserError
+from sayso.extract.threshold import choose_on_validation, choose_threshold
+
+
+def test_the_lowest_threshold_with_the_precision_is_chosen() -> None:
+    probability_BR = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
+    label_BR = np.array([[1, 0], [0, 0], [1, 0]])
+    chosen = choose_threshold(probability_BR, label_BR, wanted=0.6)
+    assert (chosen.threshold, chosen.num_facts, chosen.precision, chosen.recall) == (0.7, 3, 2 / 3, 1.0)
+    assert choose_threshold(probability_BR, label_BR, wanted=1.0).threshold == 0.9
+
+
+def test_a_precision_out_of_reach_is_said_with_the_best_there_is() -> None:
+    with pytest.raises(ValueError, match=r"no threshold has a precision of 0\.9 .* the best is 0\.50"):
+        choose_threshold(np.array([[0.9], [0.9], [0.1]]), np.array([[1], [0], [0]]), wanted=0.9)
+    with pytest.raises(ValueError, match="it has no facts"):
+        choose_threshold(np.array([[0.9]]), np.array([[0]]), wanted=0.0)
+
+
+def test_what_to_expect_elsewhere_is_less_than_what_was_chosen_for() -> None:
+    """Labels that have nothing to do with the scores: a chosen precision is luck, which other pairs do not share."""
+    rng = np.random.default_rng(3)
+    label_BR = rng.random((300, 1)) < 0.5
+    chosen = choose_threshold(rng.random((300, 1)), label_BR, wanted=0.7)
+    assert chosen.precision >= 0.7
+    assert chosen.expected_precision is not None
+    assert chosen.interval is not None
+    assert chosen.expected_precision < 0.55
+    assert chosen.interval.low < 0.5 < chosen.interval.high
+
+
+def test_where_scores_are_right_so_is_the_expectation() -> None:
+    probability_BR = np.random.default_rng(5).random((2_000, 2))
+    label_BR = np.random.default_rng(6).random((2_000, 2)) < probability_BR
+    chosen = choose_threshold(probability_BR, label_BR, wanted=0.8)
+    assert chosen.expected_precision == pytest.approx(0.8, abs=0.03)
+    assert chosen.interval is not None
+    assert chosen.interval.low < 0.8 < chosen.interval.high
+
+
+def test_it_is_chosen_on_the_validation_part(run: Path, store: Path) -> None:
+    chosen = choose_on_validation(run, store, wanted=0.01)
+    assert (chosen.num_pairs, chosen.recall) == (22, 1.0)
+    with pytest.raises(UserError, match=r"run: no threshold has a precision of 1"):
+        choose_on_validation(run, store, wanted=1.0)

@@ -1,0 +1,69 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+
+import sayso.integrations.spacy_component  # noqa: F401  (an installed sayso is found by its entry point)
+from sayso.library import load
+from sayso.records import Bag, Sentence
+from toy_run import make_run, make_store, toy_config
+
+TEXT = "In north_land2 the sun is out. port_town2 is the capital of north_land2. north_land2 and  port_town2 talk."
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spacy")
+    return make_run(toy_config("type"), make_store(folder), folder / "run")
+
+
+def pipeline(run: Path, **config: Any) -> Any:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "GPE", "pattern": name, "id": key} for name, key in NAMES.items()])
+    nlp.add_pipe("sayso", config={"run": str(run), "threshold": 0.0, **config})
+    return nlp
+
+
+NAMES = {"north_land2": "l2", "port_town2": "t2"}
+
+
+def test_facts_are_those_of_the_library_with_the_sentences_that_say_so(run: Path) -> None:
+    doc = pipeline(run)(TEXT)
+    texts = ["port_town2 is the capital of north_land2 .", "north_land2 and port_town2 talk ."]
+    sentences = [Sentence.from_text(text, "north_land2", "port_town2", "l2", "t2") for text in texts]
+    expected = {p.relation: p.probability for p in load(run).predict([Bag("l2", "t2", tuple(sentences))], 0.0)[0]}
+    forward = {fact.relation: fact.probability for fact in doc._.sayso if fact.head_id == "l2"}
+    assert forward == pytest.approx(expected, abs=1e-6)
+    assert len(doc._.sayso) == 4, "both directions, two relations each"
+    probabilities = [fact.probability for fact in doc._.sayso]
+    assert probabilities == sorted(probabilities, reverse=True)
+    first = doc._.sayso[0].quotes[0]
+    assert doc.text[first.source.start : first.source.stop] in (TEXT[31:72], TEXT[73:])
+
+
+def test_a_sentence_knows_what_it_is_evidence_for(run: Path) -> None:
+    nothing, capital, talk = pipeline(run, max_evidence=1)(TEXT).sents
+    assert nothing._.sayso == []
+    assert {fact.head_id for fact in (*capital._.sayso, *talk._.sayso)} == {"l2", "t2"}
+    assert all(fact.quotes[0].source.start == capital.start_char for fact in capital._.sayso)
+
+
+def test_labels_stand_for_types_of_the_model(run: Path) -> None:
+    plain, typed = (pipeline(run, types=types)(TEXT) for types in ({}, {"GPE": "/person"}))
+    assert [fact.probability for fact in plain._.sayso] != [fact.probability for fact in typed._.sayso]
+
+
+def test_a_document_without_pairs_has_no_facts(run: Path) -> None:
+    assert pipeline(run)("Nothing here.")._.sayso == []
+
+
+def test_what_is_missing_is_said(run: Path) -> None:
+    nlp = spacy.blank("en")
+    with pytest.raises(ValueError, match="name a run or a model"):
+        nlp.add_pipe("sayso")
+    nlp.add_pipe("sayso", config={"run": str(run)})
+    with pytest.raises(ValueError, match="sayso needs sentences"):
+        nlp("No sentences.")
