@@ -25,7 +25,7 @@ from measure import SAYSO, machine, run, versions
 from sayso.engine.base import Engine, EngineSettings
 from sayso.engine.local import open_local
 from sayso.engine.ray_cluster import open_ray
-from sayso.extract.run import extract
+from sayso.extract.run import Output, extract, write_results
 from sayso.extract.settings import ExtractInputs, ExtractSettings
 from sayso.library import load
 from sayso.text import build as building
@@ -91,7 +91,10 @@ def measure_extract(folder: Path, threshold: float, out: Path, engine: Engine, n
     settings = ExtractSettings(threshold=threshold, num_shards=num_shards, piece_bytes=PIECE_BYTES)
     inputs = ExtractInputs(run=folder / "model", corpus=folder / "lines.jsonl")
     found = extract(inputs, settings, out, engine=measured)
-    return measured.stages | {"facts": found.manifest["num_facts"], "pairs": found.manifest["num_pairs"]}
+    began = time.process_time()
+    write_results(found, Output())
+    writing = time.process_time() - began
+    return measured.stages | {"facts": found.manifest["num_facts"], "writing": writing}
 
 
 def measure_build(raw: Path, out: Path, engine: Engine) -> dict[str, float]:
@@ -140,6 +143,7 @@ def main() -> None:
             "input_bytes": bytes_of(folder, "lines.jsonl") / NUM_SENTENCES,
             "shuffled_bytes": bytes_of(folder / "facts0", "gathered/*") / NUM_SENTENCES,
             "facts": found["facts"] / NUM_SENTENCES,
+            "fact_us": 1e6 * found["writing"] / found["facts"],
             "fact_bytes": bytes_of(folder / "facts0", "shards/*") / found["facts"],
             "shard_sentences": NUM_SENTENCES / NUM_SHARDS,
             "worker_mb": small_mb,

@@ -6,6 +6,7 @@ python bench/scale.py && python docs/make_scale.py
 import json
 import re
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
@@ -18,14 +19,22 @@ DISK_BYTES_A_SECOND = 1e9
 ONE = "Ray, 1 worker"
 
 
+def paragraph(*words: str) -> list[str]:
+    """Return the words as lines of a page, and an empty line."""
+    return [*wrap(" ".join(words), 120), ""]
+
+
 def measured(result: dict[str, Any]) -> list[str]:
     """Return what was measured, on what, as a table and a few sentences."""
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+    about = (
+        f"{result['machine']}, {versions}; {result['num_sentences']:,} drawn sentences of the sizes of FB-NYT",
+        "(39 tokens each, a model of the paper's size), and invented articles for `build`. Other work was on the",
+        f"machine (load {result['load_average']:.1f} when it began): sentences a second suffer from that, processor",
+        "time hardly does.",
+    )
     lines = [
-        f"{result['machine']}, {versions}; {result['num_sentences']:,} drawn sentences of the sizes of FB-NYT (39 tokens",
-        "each, a model of the paper's size), and invented articles for `build`. Other work was on the machine (load",
-        f"{result['load_average']:.1f} when it began): sentences a second suffer from that, processor time hardly does.",
-        "",
+        *paragraph(*about),
         f"| sentences a second | this process | {ONE} | Ray, 2 workers | processor time a sentence | peak memory |",
         "|---|---|---|---|---|---|",
     ]
@@ -33,14 +42,14 @@ def measured(result: dict[str, Any]) -> list[str]:
         rates = " | ".join(f"{each['rate']:,.0f}" for each in engines.values())
         one = engines[ONE]
         lines.append(f"| {stage} | {rates} | {one['cpu_us']:.0f} µs | {one['peak_mb']:,.0f} MB |")
-    return [
-        *lines,
-        "",
-        f"The last two columns are those of {ONE}. A sentence takes {result['input_bytes']:.0f} bytes as JSON line and",
-        f"{result['shuffled_bytes']:.0f} in the shuffle; a fact {result['fact_bytes']:.0f} bytes, and {result['fact_us']:.0f} µs",
-        f"to write. A judging worker's memory grows by {result['worker_bytes_a_sentence']:,.0f} bytes for each sentence of a",
-        "shard; most of the rest is the model with the tables of products that make it fast.",
-    ]
+    sizes = (
+        f"The last two columns are those of {ONE}. A sentence takes {result['input_bytes']:.0f} bytes as JSON line",
+        f"and {result['shuffled_bytes']:.0f} in the shuffle; a fact {result['fact_bytes']:.0f} bytes, and",
+        f"{result['fact_us']:.0f} µs to write. A judging worker's memory grows by",
+        f"{result['worker_bytes_a_sentence']:,.0f} bytes for each sentence of a shard; most of the rest is the model",
+        "with the tables of products that make it fast.",
+    )
+    return [*lines, "", *paragraph(*sizes)[:-1]]
 
 
 def plan(result: dict[str, Any]) -> list[str]:
@@ -66,16 +75,14 @@ def plan(result: dict[str, Any]) -> list[str]:
     ]
     extracting = hours["gather"] + hours["judge"]
     moved = 2 * shuffled / DISK_BYTES_A_SECOND / 60
-    return [
-        "| | | from |",
-        "|---|---|---|",
-        *(f"| {what} | {how_much} | {source} |" for what, how_much, source in rows),
-        "",
-        f"Extraction is {extracting:,.0f} core-hours: {extracting / CORES:.1f} hours on a machine of {CORES} such cores,",
-        f"{60 * extracting / CORES / 8:.0f} minutes on eight of them, and {writing:.1f} hours of writing after that. The shuffle",
-        f"keeps a shared disk of {DISK_BYTES_A_SECOND / 1e9:.0f} GB a second busy for {moved:.0f} minutes. {CORES} workers on a",
-        f"machine need {CORES * worker_gb:.0f} GB of memory.",
-    ]
+    table = [f"| {what} | {how_much} | {source} |" for what, how_much, source in rows]
+    comes_to = (
+        f"Extraction is {extracting:,.0f} core-hours: {extracting / CORES:.1f} hours on a machine of {CORES} such",
+        f"cores, {60 * extracting / CORES / 8:.0f} minutes on eight of them, and {writing:.1f} hours of writing after",
+        f"that. The shuffle keeps a shared disk of {DISK_BYTES_A_SECOND / 1e9:.0f} GB a second busy for {moved:.0f}",
+        f"minutes. {CORES} workers on a machine need {CORES * worker_gb:.0f} GB of memory.",
+    )
+    return ["| | | from |", "|---|---|---|", *table, "", *paragraph(*comes_to)[:-1]]
 
 
 def page() -> str:

@@ -96,6 +96,8 @@ def test_peaks_are_the_highest_sums_and_tokens_the_first_windows_that_have_them(
     peak_GF, token_GF = kernel.peaks(_to(tables, device), _to(codes, device), windows)
     torch.testing.assert_close(peak_GF.cpu(), torch.tensor(expected_peak, dtype=dtype), rtol=1e-5, atol=1e-5)
     assert token_GF.tolist() == expected_token
+    highest_GF = kernel.highest(_to(tables, device), _to(codes, device), windows)
+    assert torch.equal(highest_GF, peak_GF)
 
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if name != "torch"])

@@ -1,5 +1,6 @@
 """Extraction on a real cluster of two nodes: the same facts as here, whoever dies meanwhile."""
 
+import filecmp
 import os
 import signal
 import time
@@ -12,12 +13,19 @@ import pytest
 
 from engine.two_nodes import add_node, two_nodes
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
+from sayso.bags import elsewhere
+from sayso.bags.inputs import Inputs, PrepareSettings
+from sayso.bags.prepare import prepare
+from sayso.corpus.invent import InventSettings, invent_raw
 from sayso.engine.base import EngineSettings
 from sayso.engine.ray_cluster import open_ray
 from sayso.errors import UserError
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from toy_run import make_run, make_store, toy_config
+from sayso.text import build as building
+from sayso.text.settings import BuildSettings
+from sayso.text.tables import BuildInputs
+from toy_run import corpus_lines, make_run, make_store, toy_config
 
 pytestmark = pytest.mark.slow
 SETTINGS = replace(EVERYTHING, num_shards=12, piece_bytes=4_000)
@@ -108,6 +116,43 @@ def test_a_node_that_leaves_changes_nothing(cluster: Any, inputs: ExtractInputs,
     assert leaving not in cluster.worker_nodes
     add_node(cluster)
     assert not differing(list(found), expected)
+
+
+def test_a_store_is_the_same_whoever_reads(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere, "PIECE_BYTES", 900)
+    # The last lines repeat the first ones: they are left out only where two workers hash the same text alike.
+    (tmp_path / "train.txt").write_text("\n".join([*corpus_lines(), *corpus_lines()[:40]]) + "\n")
+    inputs, settings = Inputs(train=tmp_path / "train.txt"), PrepareSettings()
+    expected = prepare(inputs, settings, tmp_path / "here", lambda *_: None)
+    with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
+
+        def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
+            return ray_engine(signing(function, tmp_path), shards)
+
+        found = prepare(inputs, settings, tmp_path / "there", lambda *_: None, engine=engine)
+    assert found == expected
+    assert expected["read"]["train"]["num_repeated"] == 40
+    names = [path.name for path in (tmp_path / "here").iterdir()]
+    assert filecmp.cmpfiles(tmp_path / "here", tmp_path / "there", names, shallow=False)[1:] == ([], [])
+
+
+def test_a_corpus_is_the_same_whoever_builds(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "SHARD_DOCUMENTS", 10)
+    invent_raw(tmp_path / "raw", InventSettings(train_sentences=300, test_sentences=100, documents=40))
+    tables = {"kb": "kb.tsv", "names": "names.tsv", "types": "types.json", "relations": "relations.tsv"}
+    inputs = BuildInputs(
+        documents=tmp_path / "raw" / "documents.jsonl",
+        **{name: tmp_path / "raw" / file for name, file in tables.items()},  # type: ignore[arg-type]
+    )
+    building.build(inputs, BuildSettings(), tmp_path / "here", lambda *_: None)
+    with open_ray(EngineSettings(address=cluster.address)) as engine:
+        building.build(inputs, BuildSettings(), tmp_path / "there", lambda *_: None, engine=engine)
+    here, there = (
+        {f.relative_to(d): f.read_bytes() for f in d.rglob("*") if f.is_file()}
+        for d in (tmp_path / "here", tmp_path / "there")
+    )
+    assert here == there
+    assert len(list((tmp_path / "here" / "train").iterdir())) == 4
 
 
 def test_what_cannot_be_helped_is_said_in_one_line(cluster: Any) -> None:

@@ -3,10 +3,11 @@
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sayso.bags.collect import Collector, column, rows
+from sayso.bags.collect import Collected, Collector, column, rows
 from sayso.bags.pair import Claims, bag_table, combined, pair_up
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
@@ -28,6 +29,23 @@ class Grouped:
     num_repeated: int
     num_too_far_apart: int
     num_facts_unread: int
+
+
+class Lines(NamedTuple):
+    """N sentences in the order in which they were read, with what their lines claim; `relations` has a row for each.
+
+    `left_out` are (head, tail, relation) of the lines of sentences that cannot be read.
+    """
+
+    collected: Collected
+    relations: Rows
+    expresses_N: np.ndarray
+    document_N: np.ndarray
+    place_N2: np.ndarray
+    key_N: np.ndarray
+    left_out: frozenset[tuple[int, int, int]]
+    num_read: int
+    num_too_far_apart: int
 
 
 def group_by_pair(sentences: Iterable[Sentence], vocabulary: Vocabulary) -> Grouped:
@@ -72,33 +90,52 @@ class BagBuilder:
         for relation in sentence.relations:
             self._left_out.add((numbers[head_id], numbers[tail_id], self.vocabulary.relations[relation]))
 
-    def finish(self) -> Grouped:
-        """Return the bags; the builder is spent."""
-        collected = self._collector.columns()
-        pairing = pair_up(collected)
-        relations = rows(self._relation, self._num_relations)
-        line_bag = np.repeat(pairing.bag_N, relations.length)
-        claims = Claims(
-            relations=_label_rows(line_bag, relations.value, pairing.num_bags),
+    def lines(self) -> Lines:
+        """Return what was taken; the columns are views, and the builder is spent."""
+        return Lines(
+            collected=self._collector.columns(),
+            relations=rows(self._relation, self._num_relations),
             expresses_N=column(self._expresses),
             document_N=column(self._document),
             place_N2=column(self._place).reshape(-1, 2),
-        )
-        first = pairing.first_B[line_bag]
-        facts = (collected.head_N[first], collected.tail_N[first], relations.value)
-        return Grouped(
-            table=bag_table(collected, pairing, claims),
-            key_N=column(self._key)[pairing.order],
-            num_sentences_read=self.num_sentences_read,
-            num_repeated=len(pairing.bag_N) - len(pairing.order),
+            key_N=column(self._key),
+            left_out=frozenset(self._left_out),
+            num_read=self.num_sentences_read,
             num_too_far_apart=self.num_too_far_apart,
-            num_facts_unread=self._num_unread(*facts),
         )
 
-    def _num_unread(self, *facts: np.ndarray) -> int:
-        """Return how many facts of the sentences that were left out are not among these (head, tail, relation)."""
-        read = zip(*(number.tolist() for number in facts), strict=True) if self._left_out else ()
-        return len(self._left_out.difference(read))
+    def finish(self) -> Grouped:
+        """Return the bags; the builder is spent."""
+        return group_lines(self.lines())
+
+
+def group_lines(lines: Lines) -> Grouped:
+    """Return the bags of sentences, in order of their pairs' first appearance."""
+    collected, relations = lines.collected, lines.relations
+    pairing = pair_up(collected)
+    line_bag = np.repeat(pairing.bag_N, relations.length)
+    claims = Claims(
+        relations=_label_rows(line_bag, relations.value, pairing.num_bags),
+        expresses_N=lines.expresses_N,
+        document_N=lines.document_N,
+        place_N2=lines.place_N2,
+    )
+    first = pairing.first_B[line_bag]
+    facts = (collected.head_N[first], collected.tail_N[first], relations.value)
+    return Grouped(
+        table=bag_table(collected, pairing, claims),
+        key_N=lines.key_N[pairing.order],
+        num_sentences_read=lines.num_read,
+        num_repeated=len(pairing.bag_N) - len(pairing.order),
+        num_too_far_apart=lines.num_too_far_apart,
+        num_facts_unread=_num_unread(lines.left_out, *facts),
+    )
+
+
+def _num_unread(left_out: frozenset[tuple[int, int, int]], *facts: np.ndarray) -> int:
+    """Return how many facts of the sentences that were left out are not among these (head, tail, relation)."""
+    read = zip(*(number.tolist() for number in facts), strict=True) if left_out else ()
+    return len(left_out.difference(read))
 
 
 def _label_rows(bag: np.ndarray, relation: np.ndarray, num_bags: int) -> Rows:

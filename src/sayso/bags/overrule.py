@@ -27,6 +27,11 @@ class Overruled:
             if sentence.pair in self.accepted or sentence.pair in self.rejected:
                 yield self._overrule(sentence)
 
+    def add(self, other: "Overruled") -> None:
+        """Take over what was counted elsewhere."""
+        self.seen |= other.seen
+        self.num_sentences_changed += other.num_sentences_changed
+
     def report(self) -> dict[str, int]:
         """Return how many facts were judged, how many of their pairs have a sentence, and what that changed."""
         return {

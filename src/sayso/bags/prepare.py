@@ -1,13 +1,14 @@
 """Files to a store: the whole way, stage by stage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from sayso.bags.direct import CorpusForm, corpus_form, direct_types, in_form
+from sayso.bags.elsewhere import ElsewhereReader
 from sayso.bags.entity_type import EntityTypes, count_mentions, finest_types
-from sayso.bags.group import BagBuilder, Grouped
+from sayso.bags.group import BagBuilder, Grouped, group_lines
 from sayso.bags.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.bags.judge import Judged, match_judgements
 from sayso.bags.leakage import find_leakage, refuse_leakage, without_pairs_of
@@ -20,15 +21,24 @@ from sayso.bags.vocabulary import Vocabulary
 from sayso.bags.words import WordOrder, entity_vectors, order_words
 from sayso.corpus.entity_type import read_entity_types
 from sayso.corpus.inventory import read_inventory
+from sayso.engine.base import Engine
 from sayso.records import Relation, Sentence
 
 
 def prepare(
-    inputs: Inputs, settings: PrepareSettings, out: Path, on_progress: OnProgress, overwrite: bool = False
+    inputs: Inputs,
+    settings: PrepareSettings,
+    out: Path,
+    on_progress: OnProgress,
+    overwrite: bool = False,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
-    """Write the store of these files to `out`, whole or not at all, and return its manifest."""
+    """Write the store of these files to `out`, whole or not at all, and return its manifest.
+
+    Where an engine is given, its workers read training and test sentences; the store is the same.
+    """
     refuse_missing(inputs)
-    contents = _Preparation(inputs, settings, on_progress).run()
+    contents = _Preparation(inputs, settings, on_progress, engine).run()
     on_progress("writing the store", 0, 0)
     write_store(out, contents, overwrite)
     return contents.manifest
@@ -37,9 +47,12 @@ def prepare(
 class _Preparation:
     """The stages, and what they hand to each other: the vocabulary and what each stage has to report."""
 
-    def __init__(self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress) -> None:
+    def __init__(
+        self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress, engine: Engine | None
+    ) -> None:
         self.inputs, self.settings, self.on_progress = inputs, settings, on_progress
         self.files = SentenceFiles(inputs=inputs, max_bad_share=settings.max_bad_share, on_progress=on_progress)
+        self.elsewhere = engine and ElsewhereReader(files=self.files, engine=engine, max_tokens=settings.max_tokens)
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
         self.reports: dict[str, Any] = {}
@@ -83,19 +96,27 @@ class _Preparation:
 
     def _read(self, part: str) -> Grouped:
         known = self.vocabulary.relations if self.inventory else None
-        if part != "train" or not self.inputs.judgements:
-            return self._group(part, self.files.read(part, known))
-        overruled = read_overruled(self.inputs.judgements, known)
-        rest = self.files.read("rest", known)
-        grouped = self._group(part, overruled.of_training(self.files.read(part, known), rest))
-        self.reports["overruled"] = overruled.report()
+        is_judged = part == "train" and bool(self.inputs.judgements)
+        overruled = read_overruled(self.inputs.judgements if is_judged else (), known)
+        if self.elsewhere:
+            roles = ("train", "rest") if is_judged else (part,)
+            lines = self.elsewhere.read(roles, self.vocabulary, list(known) if known else None, overruled)
+            grouped = self._report_read(part, group_lines(lines))
+        else:
+            sentences = self.files.read(part, known)
+            rest = self.files.read("rest", known)
+            grouped = self._group(part, overruled.of_training(sentences, rest) if is_judged else sentences)
+        if is_judged:
+            self.reports["overruled"] = overruled.report()
         return grouped
 
-    def _group(self, part: str, sentences: Any) -> Grouped:
+    def _group(self, part: str, sentences: Iterable[Sentence]) -> Grouped:
         builder = BagBuilder(self.vocabulary, self.settings.max_tokens)
         for sentence in sentences:
             builder.add(sentence)
-        grouped = builder.finish()
+        return self._report_read(part, builder.finish())
+
+    def _report_read(self, part: str, grouped: Grouped) -> Grouped:
         self.reports.setdefault("read", {})[part] = _counts(grouped)
         return grouped
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
+from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
 
 
 class Leak(StrEnum):
@@ -44,6 +45,9 @@ def prepare(
     max_tokens: Annotated[int, typer.Option(min=5, help="Longest stretch of a sentence that a model reads.")] = 130,
     max_bad: Annotated[float, typer.Option(help="Share of bad lines in a file above which nothing is made.")] = 0.001,
     overwrite: Annotated[bool, typer.Option(help="Replace the store if there is one.")] = False,
+    engine: EngineOption = EngineName.local,
+    address: Address = "",
+    workers: Workers = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
 ) -> None:
     """Make a store: bags split by pair, leakage refused, types and vectors attached.
@@ -74,8 +78,9 @@ def prepare(
         max_tokens=max_tokens,
         max_bad_share=max_bad,
     )
-    with stages() as show:
-        manifest = make_store(inputs, settings, out, show, overwrite)
+    with opened(engine, address, workers) as chosen, stages() as show:
+        reading = None if engine == EngineName.local else chosen
+        manifest = make_store(inputs, settings, out, show, overwrite, reading)
     if as_json:
         print_json(manifest)
     else:

@@ -71,13 +71,20 @@ def read_sentences(
         for number, item in _items(read_lines(file, on_file), tally, file):
             if isinstance(item, BadLine):
                 tally.count_bad(file, number, item.reason)
-            elif relations is not None and any(relation not in relations for relation in item.relations):
-                unknown = next(relation for relation in item.relations if relation not in relations)
-                tally.count_bad(file, number, f"relation '{unknown}' is not in the inventory")
+            elif reason := outside(item, relations):
+                tally.count_bad(file, number, reason)
             else:
                 tally.num_good += 1
                 yield item
         num_before += file.stat().st_size if file.is_file() else 0
+
+
+def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
+    """Return what is wrong with a sentence that has a relation outside the inventory; nothing where all is well."""
+    if relations is None or all(relation in relations for relation in sentence.relations):
+        return ""
+    unknown = next(relation for relation in sentence.relations if relation not in relations)
+    return f"relation '{unknown}' is not in the inventory"
 
 
 def _add(on_bytes: Callable[[int], None], num_before: int, num: int) -> None:

@@ -44,7 +44,9 @@ def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
 
 
 def _connect(ray: Any, settings: EngineSettings) -> None:
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    # Workers hash texts alike, so that what several of them have read can be compared.
+    environment = {"env_vars": {"PYTHONHASHSEED": "0"}}
+    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "runtime_env": environment}
     if settings.address:
         options["address"] = settings.address
     else:

@@ -15,8 +15,8 @@ import numpy as np
 from sayso.atomic import atomic_file
 from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Line
+from sayso.corpus.piece import Piece, PieceRecord, piece_digest
 from sayso.extract.filed import line_of, shard_of
-from sayso.extract.piece import Piece, PieceRecord, piece_digest
 
 GATHERED = "gathered"
 BLOCK_BYTES = 64 * 2**20

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sayso.corpus.entity_type import read_entity_types
+from sayso.corpus.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.corpus.read import refuse_unknown_form
 from sayso.corpus.triple import read_triples
 from sayso.engine.base import Engine
@@ -21,13 +22,14 @@ from sayso.extract.folder import Mode, begin, copy_extraction, keep_types, remov
 from sayso.extract.forms import FORMS, Writing
 from sayso.extract.gather import Gatherer, read_records
 from sayso.extract.judge import Origin, origin_of
-from sayso.extract.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import ShardJudge, read_record, shard_file
 from sayso.model.checkpoint import load_model
 from sayso.provenance.found import Status
 
 _NUM_BAD_SHOWN = 20
+_MOST_PIECES = 2_048
+"""Of a corpus in few files: each shard is read from all pieces, and many small reads are slow."""
 
 
 class OnProgress(Protocol):
@@ -119,8 +121,9 @@ class _Work:
         """Bring the sentences of all files to the shards of their pairs; return the records of all pieces."""
         records = read_records(self.folder)
         remove_stale(self.folder, len(records))
-        pieces = new_pieces(files, records, self.settings.form, self.settings.piece_bytes)
         size = sum(file.stat().st_size for file in files)
+        piece_bytes = max(self.settings.piece_bytes, size // _MOST_PIECES)
+        pieces = new_pieces(files, records, self.settings.form, piece_bytes)
         done, rate = sum(record.piece.size for record in records), _Rate()
         for record in self.engine(Gatherer(self.folder, self.num_shards), pieces):
             done += record.piece.size

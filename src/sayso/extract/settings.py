@@ -18,7 +18,7 @@ class ExtractSettings:
     `max_evidence`: sentences kept with a fact, the first in rank. `num_shards`: into how many the pairs are divided, 0
     to decide by the size of the corpus. `form`: of the sentences, `auto` to look at the first lines of each file.
     `device`: where each worker computes, `auto` for its GPU where it has one.
-    `piece_bytes`: about how much of a file is read at one go, which is what an interruption can lose.
+    `piece_bytes`: about how much of a file is read at one go, more where the corpus is very large.
     """
 
     threshold: float = 0.5

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.kernels.base import Tables
-from sayso.model.window import flat, products
+from sayso.model.window import empty_table, flat, products
 
 DEFAULT_BYTES = 512 * 2**20
 """Enough for 90,000 words with 1,400 products each."""
@@ -128,7 +128,7 @@ class _State:
             return False
         if num_wanted > len(self.product_YA):
             room = min(most, max(num_wanted, 2 * len(self.product_YA)))
-            grown_YA = self.product_YA.new_empty(room, num_columns)
+            grown_YA = empty_table(self.product_YA, room, num_columns)
             grown_YA[: self.num_kept] = self.product_YA[: self.num_kept]
             self.product_YA = grown_YA
         return True

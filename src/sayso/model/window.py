@@ -10,6 +10,7 @@ multiplying with a gradient that is zero nearly everywhere.
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,7 +43,7 @@ def window_max(
 
 def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
     """Return peak_GF from tables that are there already."""
-    return kernel_for(tables.word_YA.device, windows).peaks(tables, codes, windows)[0]
+    return kernel_for(tables.word_YA.device, windows).highest(tables, codes, windows)
 
 
 def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch) -> Codes:
@@ -59,7 +60,19 @@ def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch)
 def products(row_YW: Tensor, table_QP: Tensor, weight_AD: Tensor) -> Tables:
     """Return the products of the tokens and distances with all taps of all filters."""
     word_AW, head_AP, tail_AP = _parts(weight_AD, row_YW, table_QP)
-    return Tables(word_YA=row_YW @ word_AW.T, head_QA=table_QP @ head_AP.T, tail_QA=table_QP @ tail_AP.T)
+    word_YA = torch.mm(row_YW, word_AW.T, out=empty_table(row_YW, row_YW.shape[0], word_AW.shape[0]))
+    return Tables(word_YA=word_YA, head_QA=table_QP @ head_AP.T, tail_QA=table_QP @ tail_AP.T)
+
+
+def empty_table(like: Tensor, num_rows: int, num_columns: int) -> Tensor:
+    """Return a table to fill, of the same type and on the same device.
+
+    On CPU it is made by numpy, which asks for large pages: rows are read at random, and finding a small page takes
+    longer than reading the row.
+    """
+    if like.device.type != "cpu":
+        return like.new_empty(num_rows, num_columns)
+    return torch.from_numpy(np.empty((num_rows, num_columns), like.detach().numpy().dtype))
 
 
 def flat(weights: Sequence[Tensor]) -> Tensor:

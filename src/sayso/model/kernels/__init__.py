@@ -23,9 +23,10 @@ MAX_NUMBA_WIDTH = 5
 
 
 class Kernel(Protocol):
-    """The two functions that `base` describes."""
+    """The functions that `base` describes."""
 
     peaks: Callable[[Tables, Codes, Windows], tuple[Tensor, Tensor]]
+    highest: Callable[[Tables, Codes, Windows], Tensor]
     gradients: Callable[[Tensor, Tensor, Rows, Codes, Windows], Gradients]
 
 

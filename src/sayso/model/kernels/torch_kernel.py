@@ -16,6 +16,11 @@ def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tenso
     return torch.cat([peak for peak, _ in found], 1), torch.cat([token for _, token in found], 1)
 
 
+def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
+    """Return peak_GF alone."""
+    return peaks(tables, codes, windows)[0]
+
+
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients by way of those of whole tables."""
     place = _Place(codes, windows)

@@ -13,7 +13,7 @@ from sayso.model.kernels.base import Codes, Tables, Windows
 from sayso.model.kernels.compiler import jit, tl
 from sayso.model.kernels.triton_gradient import constants, gradients, sizes
 
-__all__ = ["gradients", "peaks"]
+__all__ = ["gradients", "highest", "peaks"]
 
 _WINDOWS_AT_ONCE, _PEAK_WARPS = 8, 2
 
@@ -34,6 +34,11 @@ def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tenso
             num_warps=_PEAK_WARPS,
         )
     return peak_GF, token_GF
+
+
+def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
+    """Return peak_GF alone."""
+    return peaks(tables, codes, windows)[0]
 
 
 @jit
