@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.toy_corpus import sentences, write
-from sayso.errors import BadInputError, UserError
 from sayso.corpus.piece import Piece, PieceRecord, corpus_files, first_bad_lines, new_pieces, piece_digest
+from sayso.errors import BadInputError, UserError
 
 LINES = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=12), min_size=1, max_size=12)
 
