@@ -44,6 +44,8 @@ docs: $(STAMP)
 	$(BIN)/python docs/make_cli_page.py
 	$(BIN)/python docs/make_results.py
 	$(BIN)/python docs/make_speed.py
+	$(BIN)/python docs/make_scale.py
+	$(BIN)/python docs/make_tutorial.py
 	$(BIN)/python docs/walkthrough.py --write
 
 clean:
