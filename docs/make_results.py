@@ -145,26 +145,6 @@ def tau_cell(runs: list[Row], marks: str, mechanism: str, band: str) -> str:
     return f"{statistics.mean(values):.2f}{sd}"
 
 
-def tau_table(rows: list[Row]) -> list[str]:
-    """Return one table for each source of marks: τ on H and on L for each mechanism, with the numbers of tuples."""
-    lines: list[str] = []
-    groups = by(rows, lambda row: row["variant"])
-    for marks in rows[0]["tau"]:
-        columns = [f"{short} {band}" for short in MECHANISMS.values() for band in ("H", "L")]
-        lines += [f"Marks: {marks}", "", f"| variant | tuples H | tuples L | {' | '.join(columns)} |"]
-        lines.append("|---|---|---|" + "---|" * len(columns))
-        for name in variants_in_order(groups):
-            runs = groups[name]
-            sizes = [
-                f"{statistics.mean(row['tau'][marks]['attention'][band]['num_tuples'] for row in runs):.0f}"
-                for band in ("H", "L")
-            ]
-            cells = [tau_cell(runs, marks, mechanism, band) for mechanism in MECHANISMS for band in ("H", "L")]
-            lines.append(f"| {name} | {' | '.join([*sizes, *cells])} |")
-        lines.append("")
-    return lines[:-1]
-
-
 def shortcut_table(rows: list[Row]) -> list[str]:
     """Return test AP and τ on H of each variant at each strength of the shortcut; the figure shows the same."""
     (marks,) = rows[0]["tau"]
@@ -225,13 +205,12 @@ def section(path: Path) -> list[str]:
         "dropout": dropout_table,
         "validation": validation_table,
         "direct": direct_table,
-        "tau": tau_table,
         "shortcut": shortcut_table,
         "names": names_table,
     }
     lines += tables[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
-    scale = {"tau": "", "shortcut": ", AP and AUC x100"}.get(head["table"], ", x100")
+    scale = {"shortcut": ", AP and AUC x100"}.get(head["table"], ", x100")
     devices = ", ".join(sorted({row["device"] for row in rows}))
     lines += [
         "",

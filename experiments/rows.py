@@ -1,6 +1,6 @@
 """Outcomes of a reproduction as JSON lines for results/, one line a run, below a line that says what they show.
 
-python experiments/rows.py reproduction --title "What it shows" --table variants --text "A sentence." > results/9-it.jsonl
+python experiments/rows.py reproduction --title "What it shows" --table validation --text "A sentence." > results/9-it.jsonl
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="what `sayso reproduce --out` wrote")
     parser.add_argument("--title", required=True)
-    parser.add_argument("--table", required=True, choices=["variants", "validation", "direct", "tau"])
+    parser.add_argument("--table", required=True, choices=["validation", "direct"])
     parser.add_argument("--text", action="append", default=[])
     arguments = parser.parse_args()
     print(json.dumps({name: getattr(arguments, name) for name in ("title", "table", "text")}, ensure_ascii=False))
