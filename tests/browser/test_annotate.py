@@ -1,10 +1,11 @@
 """The annotation page under harder conditions: mouse only, large bags, hostile text, a server that is away."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from browser.annotating import expect_saved, labels, open_fact, press
 from running import Running, serving
@@ -39,6 +40,32 @@ def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
     page.wait_for_url(lambda url: url != before)
     page.get_by_role("button", name="Previous").click()
     page.wait_for_url(before)
+
+
+def held_up(route: Route) -> None:
+    """Let a request through a little later, as on a slow line."""
+    time.sleep(0.3)
+    route.continue_()
+
+
+def test_a_click_waits_for_a_page_that_does_not_listen_yet(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    page.route("**/static/**/*.js", held_up)
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="rationale").first.click()
+    assert labels(page)[0] == "rationale"
+
+
+def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    open_fact(page, workbench.url, 0)
+    page.route("**/api/annotate/undo", held_up)
+    press(page, "rrrzuzI")
+    expect(page.locator('li[data-label="irrelevant"]')).to_have_count(1)
+    assert labels(page) == ["rationale", "rationale", "irrelevant"]
+    press(page, "zIsr")
+    page.wait_for_selector("text=takes the submission back")
+    assert labels(page) == ["rationale", "rationale", "irrelevant"]
 
 
 def test_a_bag_of_300_sentences_is_marked_by_keys_and_undone_at_once(workbench: Running, sign_in) -> None:

@@ -73,6 +73,7 @@ def test_a_fact_is_found_opened_and_left_by_keyboard(page: Page) -> None:
     press(page, "/")
     page.keyboard.type("land1 town1")
     press(page, "Enter")
+    page.wait_for_url("**q=land1**")
     expect(page.get_by_role("status")).to_contain_text("facts (")
     press(page, "j")
     press(page, "Enter")

@@ -1,7 +1,7 @@
 // The annotation page: one key labels, saves and goes on.
 
 import { bindKeys } from "./keys.js";
-import { Marking, factAddress, factName, isThisFact } from "./marking.js";
+import { Marking, factAddress, factName, gone, isThisFact } from "./marking.js";
 import { newKey, send } from "./net.js";
 
 const fact = document.getElementById("fact");
@@ -42,35 +42,47 @@ function markRest() {
   saveMarks(open.map((item) => ({ sentence: Number(item.dataset.place), label: "irrelevant" })));
 }
 
-function undo() {
-  saver.add("POST", "/api/annotate/undo", { key: newKey() }, (undone) => {
-    if (!undone.fact) return;
-    if (!isThisFact(undone.fact)) location.assign(factAddress(PAGE, undone.fact));
-    else if (undone.is_more) location.reload();
-    else {
-      for (const { sentence, label } of undone.marks) marking.setLabel(marking.items[marking.itemAt(sentence)], label);
-      marking.goTo(marking.itemAt(undone.marks[0].sentence), true, false);
-    }
-  });
+function leaveFor(address) {
+  location.assign(address);
+  return gone;
 }
 
-function submit(onDone) {
+function stay() {
+  location.reload();
+  return gone;
+}
+
+async function undo() {
+  const { fact, is_more, marks } = await saver.add("POST", "/api/annotate/undo", { key: newKey() });
+  if (!fact) return;
+  if (!isThisFact(fact)) await leaveFor(factAddress(PAGE, fact));
+  if (is_more) await stay();
+  for (const { sentence, label } of marks) marking.setLabel(marking.items[marking.itemAt(sentence)], label);
+  marking.goTo(marking.itemAt(marks[0].sentence), true, false);
+}
+
+function submit() {
   saveComment();
-  saver.add("POST", "/api/annotate/submit", step(), onDone);
+  return saver.add("POST", "/api/annotate/submit", step());
 }
 
-function go(direction) {
+async function submitAndStay() {
+  if (isSubmitted) return;
+  await submit();
+  await stay();
+}
+
+async function go(direction) {
   saveComment();
-  saver.add("POST", `/api/annotate/${direction}`, factName, (turn) => {
-    if (turn.fact) location.assign(factAddress(PAGE, turn.fact));
-    else if (direction === "next") location.assign("/annotate?done=1");
-  });
+  const { fact } = await saver.add("POST", `/api/annotate/${direction}`, factName);
+  if (fact) await leaveFor(factAddress(PAGE, fact));
+  if (direction === "next") await leaveFor("/annotate?done=1");
 }
 
-function next() {
-  const goOn = (saved) => (saved.is_pilot_done ? location.assign("/annotate/pilot") : go("next"));
-  if (!isSubmitted && !marking.unmarked.length) submit(goOn);
-  else go("next");
+async function next() {
+  const isWhole = !isSubmitted && !marking.unmarked.length;
+  if (isWhole && (await submit()).is_pilot_done) await leaveFor("/annotate/pilot");
+  await go("next");
 }
 
 let saidBefore = comment.value;
@@ -93,12 +105,13 @@ function flag() {
 }
 wrong.addEventListener("change", flag);
 
-const stay = () => location.reload();
-for (const [id, action] of Object.entries({ undo, rest: markRest, submit: () => submit(stay), next, previous: () => go("previous") })) {
-  document.getElementById(id).addEventListener("click", action);
+const inTurn = (action) => marking.inTurn(action);
+const previous = () => go("previous");
+for (const [id, action] of Object.entries({ undo, rest: markRest, submit: submitAndStay, next, previous })) {
+  document.getElementById(id).addEventListener("click", () => inTurn(action));
 }
 
-bindKeys({
+const actions = {
   j: () => marking.move(1),
   k: () => marking.move(-1),
   ArrowDown: () => marking.move(1),
@@ -108,9 +121,10 @@ bindKeys({
   u: () => label("unsure"),
   I: markRest,
   n: next,
-  p: () => go("previous"),
-  s: () => !isSubmitted && submit(stay),
+  p: previous,
+  s: submitAndStay,
   z: undo,
   w: () => wrong.click(),
   c: () => comment.focus(),
-});
+};
+bindKeys(actions, inTurn);

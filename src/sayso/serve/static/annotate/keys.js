@@ -3,7 +3,8 @@
 const help = document.getElementById("help");
 const isOn = document.getElementById("keys-on");
 
-export function bindKeys(actions) {
+// `run` is given the action of the key that was pressed.
+export function bindKeys(actions, run) {
   isOn.checked = localStorage.getItem("sayso-keys") !== "off";
   isOn.addEventListener("change", () => localStorage.setItem("sayso-keys", isOn.checked ? "on" : "off"));
   document.getElementById("show-help").addEventListener("click", () => help.showModal());
@@ -16,7 +17,7 @@ export function bindKeys(actions) {
     const action = event.key === "?" ? () => help.showModal() : isOn.checked ? actions[event.key] : undefined;
     if (action) {
       event.preventDefault();
-      action();
+      run(action);
     }
   });
 }

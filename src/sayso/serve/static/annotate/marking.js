@@ -21,9 +21,16 @@ export function complain(message) {
   alertBox.hidden = !message;
 }
 
+// For what waits until the page is left: nothing that is asked for after it happens any more.
+export const gone = new Promise(() => {});
+
 export class Marking {
+  #turn = Promise.resolve();
+
   // `onMark(place, label)` saves a label; `onMove(place)` hears where the cursor is.
   constructor({ onMark, onMove = () => {} }) {
+    // What does nothing yet cannot be clicked: the page comes with its controls inert.
+    for (const part of document.querySelectorAll("[inert]")) part.inert = false;
     this.items = [...document.querySelectorAll("#sentences > li")];
     this.onMark = onMark;
     this.onMove = onMove;
@@ -32,8 +39,10 @@ export class Marking {
       item.addEventListener("click", () => this.goTo(index, false));
       for (const button of item.querySelectorAll("button[data-label]")) {
         button.addEventListener("click", () => {
-          this.goTo(index, false);
-          this.mark(button.dataset.label);
+          this.inTurn(() => {
+            this.goTo(index, false);
+            this.mark(button.dataset.label);
+          });
         });
       }
     }
@@ -41,6 +50,12 @@ export class Marking {
     this.current = Math.max(0, places.indexOf(Number(fact.dataset.place)));
     this.goTo(this.current, true, false);
     this.count();
+  }
+
+  // Keys and clicks take effect in their order, each once the one before has its answer where it waits for one:
+  // what is marked after an undo is marked where the undo has led.
+  inTurn(action) {
+    this.#turn = this.#turn.then(action);
   }
 
   get item() {
@@ -109,6 +124,11 @@ export class Marking {
     else complain(state === "waiting" ? reason : "");
   }
 }
+
+// A page that the browser kept and shows again may be behind what the server has.
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
 
 const refused = sessionStorage.getItem("sayso-refused");
 if (refused) {

@@ -60,9 +60,12 @@ export class Saver {
     });
   }
 
-  add(method, path, body, onDone = () => {}) {
-    this.#waiting.push({ method, path, body, onDone });
-    this.#run();
+  // Returns a promise of the answer; what is refused is never answered, since the page then starts anew.
+  add(method, path, body) {
+    return new Promise((onDone) => {
+      this.#waiting.push({ method, path, body, onDone });
+      this.#run();
+    });
   }
 
   idle() {
