@@ -1,4 +1,10 @@
-"""Kernels for the convolution's sums and maxima, by name; which one computes depends on the hardware alone."""
+"""Kernels for the convolution's sums and maxima, by name; which one computes depends on the hardware alone.
+
+The other modules here do one thing each. On CPUs: bags shared among threads (`bagwise`, `threads`), sequences of
+distances (`sequence`), memory asked for ahead (`prefetch`), +E's ReLU (`gate`). On GPUs, each with plain torch beside
+it: the dropout of a captured step (`dropped_rows`), its projection, its attention with the loss, its gradient of
+distances.
+"""
 
 from collections.abc import Callable
 from functools import cache

@@ -3,7 +3,8 @@
 Shapes as in `base`, and X distinct windows of distances.
 
 The distances within a window are nearly always the same few sequences (… −3 −2 −1 0 1 …), so their sums are tabulated
-for each distinct sequence of the batch: two rows to add for a window instead of two for each token.
+for each distinct sequence of the batch: two rows to add for a window instead of two for each token. What is left is
+reading rows of a table that no cache holds, so the row of a token is asked for some tokens before it is needed.
 """
 
 from collections.abc import Callable
@@ -16,10 +17,14 @@ from numba import njit
 from torch import Tensor
 
 from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
+from sayso.model.kernels.prefetch import prefetch
 from sayso.model.kernels.sequence import distinct_sequences
 from sayso.model.kernels.threads import in_threads, shares
 
 Array = np.ndarray[Any, Any]
+
+_AHEAD = 3
+"""How many tokens before a row is first read it is asked for."""
 
 
 def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
@@ -136,6 +141,9 @@ def _peaks_of_width(width: int, wants_tokens: bool) -> Callable[..., None]:  # n
                 peak_F = peak_GF[group, column : column + num_f]
                 best_F = token_GF[group, column : column + num_f]
                 head_F, tail_F = head_XF[head_T[t]], tail_XF[tail_T[t]]
+                soon = z + width - 1 + _AHEAD
+                if soon < len(code_T):
+                    prefetch(word_YA, code_T[soon], first, width * num_f)
                 if z < begin or z + width > end:
                     _compare_at_edge(word_YA, first, width, code_T, z, begin, end, head_F, tail_F, peak_F, best_F, t)
                     continue
