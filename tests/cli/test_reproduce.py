@@ -40,8 +40,6 @@ def start(store: Path, out: Path, *more: object, epochs: int) -> subprocess.Pope
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"NO_COLOR": "1"},
-        # Tests that run in the background of a script inherit that Ctrl-C is ignored; a user's terminal does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

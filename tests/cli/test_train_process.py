@@ -39,8 +39,6 @@ def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tupl
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-        # Tests that run in the background of a script inherit that Ctrl-C is ignored; a user's terminal does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
