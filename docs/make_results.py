@@ -173,9 +173,10 @@ def shortcut_charts(rows: list[Row]) -> dict[str, tuple[str, str]]:
             lines.append(Series(name, list(means), list(means.values()), COLOURS[place]))
         return title, figure_svg(lines, "strength of the name shortcut", title, title, is_alone=True, y_low=y_low)
 
-    found = {"shortcut-average-precision.svg": chart("test AP", lambda row: row["test"]["average_precision"], 0.0)}
+    stem = "shortcut-parts" if rows[0].get("names") == "parts" else "shortcut"
+    found = {f"{stem}-average-precision.svg": chart("test AP", lambda row: row["test"]["average_precision"], 0.0)}
     for mechanism, short in MECHANISMS.items():
-        found[f"shortcut-tau-{mechanism}.svg"] = chart(
+        found[f"{stem}-tau-{mechanism}.svg"] = chart(
             f"τ of {short} on H", lambda row, name=mechanism: row["tau"][marks][name]["H"]["pooled"], -1.0
         )
     return found

@@ -11,7 +11,6 @@ from sklearn.metrics import precision_recall_curve as reference_curve
 from sayso.metrics.precision_recall import (
     area_up_to_recall,
     average_precision,
-    average_precision_by_relation,
     max_f1,
     precision_at,
     precision_recall_curve,
@@ -115,17 +114,3 @@ def test_max_f1_is_the_best_over_all_thresholds(pairs: list[tuple[float, bool]])
 def test_arguments_that_do_not_fit_are_refused(scores, labels, num_positives) -> None:
     with pytest.raises(ValueError):
         precision_recall_curve(scores, labels, num_positives)
-
-
-def test_each_relation_has_its_own_average_precision() -> None:
-    rng = np.random.default_rng(0)
-    scores, labels = rng.random((50, 3)).round(1), rng.random((50, 3)) < 0.3
-    labels[:, 2] = False
-    found = average_precision_by_relation(scores, labels)
-    assert found[:2] == pytest.approx([average_precision_score(labels[:, r], scores[:, r]) for r in (0, 1)])
-    assert math.isnan(found[2])
-
-
-def test_scores_and_labels_of_other_shapes_are_refused() -> None:
-    with pytest.raises(ValueError):
-        average_precision_by_relation(np.ones((2, 3)), np.ones((3, 2)))

@@ -9,7 +9,6 @@ from typing import Any
 from sayso.corpus.base import MAX_TOKENS, BadLineError
 from sayso.records import NA_NAMES
 
-
 _DECODER = json.JSONDecoder()
 
 

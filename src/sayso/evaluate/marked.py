@@ -11,7 +11,6 @@ from sayso.bags.rows import Rows, ranges
 from sayso.evaluate.marks import Marks
 from sayso.explain.base import Explain
 from sayso.features.collate import Part
-from sayso.metrics.kendall import BANDS, TauFigures, tau_figures
 from sayso.metrics.marked import MarkedFacts
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
@@ -38,14 +37,6 @@ def marked_facts(
     return {
         name: MarkedFacts(**(vars(whole) | {"score_N": scores[sentences.value, relation_E].astype(np.float64)}))
         for name, scores in score_NR.items()
-    }
-
-
-def tau_by_band(facts: Mapping[str, MarkedFacts], num_resamples: int = 1000) -> dict[str, dict[str, TauFigures]]:
-    """Return τ of each mechanism on H, on L and on all facts."""
-    return {
-        name: {band: tau_figures(marked, limits, num_resamples) for band, limits in BANDS.items()}
-        for name, marked in facts.items()
     }
 
 

@@ -45,11 +45,6 @@ def mean_reciprocal_rank(rank_N: FloatArray) -> float:
     return float(np.mean(1.0 / rank_N)) if len(rank_N) else float("nan")
 
 
-def hits_at(rank_N: FloatArray, k: int) -> float:
-    """Return the share of ranks up to k; not a number where nothing was ranked."""
-    return float(np.mean(rank_N <= k)) if len(rank_N) else float("nan")
-
-
 def _rivals(target_N: IndexArray, query_K: IndexArray, entity_K: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Return the known answers that are not the query's own target, each once."""
     is_other = entity_K != target_N[query_K]

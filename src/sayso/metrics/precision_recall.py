@@ -110,16 +110,3 @@ def max_f1(curve: PrecisionRecallCurve) -> float:
     if curve.num_positives == 0:
         return float("nan")
     return float(np.max(2 * curve.num_correct / (curve.num_retrieved + curve.num_positives), initial=0.0))
-
-
-def average_precision_by_relation(score_BR: ArrayLike, label_BR: ArrayLike) -> NDArray[np.float64]:
-    """Return the average precision within each relation (column); not a number for a relation without positives.
-
-    >>> average_precision_by_relation([[0.9, 0.1], [0.5, 0.2]], [[1, 0], [0, 0]]).tolist()
-    [1.0, nan]
-    """
-    scores, labels = np.asarray(score_BR, dtype=np.float64), np.asarray(label_BR)
-    if scores.shape != labels.shape or scores.ndim != 2:
-        raise ValueError(f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}")
-    curves = [precision_recall_curve(scores[:, r], labels[:, r]) for r in range(scores.shape[1])]
-    return np.array([average_precision(curve) for curve in curves], dtype=np.float64)
