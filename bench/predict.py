@@ -63,7 +63,7 @@ def measure(kind: str) -> list[Figure]:
     computed = statistics.median(speed["no padding"]) * 39 * 1400 * 2 * 310
     note = (
         f"{threads()}; logits agree to {difference:.0e}; ours sums {summed / 1e9:.1f} billion"
-        f" table values a second ({4 * summed / 1e9:.0f} GB/s of rows read at random, which is what holds it up), the"
+        f" table values a second ({4 * summed / 1e9:.0f} GB/s of rows read in no order, each asked for ahead), the"
         f" dense convolution without padding computes {computed / 1e9:.0f} GFLOP/s"
     )
     return [

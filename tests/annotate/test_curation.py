@@ -63,6 +63,15 @@ def test_a_decision_sent_twice_is_made_once(connection: Connection, ada: Annotat
     assert decision_on(connection, FACT) is None
 
 
+def test_the_same_decision_made_again_a_little_later_is_no_second_step(connection: Connection, ada: Annotator) -> None:
+    first = make_decided()
+    decide(connection, ada, first, "key 1")
+    decide(connection, ada, make_decided(decided_at="2026-01-02T03:04:06.000+00:00"), "key 2")
+    assert decision_on(connection, FACT) == first
+    undo_decision(connection, ada, "key 3")
+    assert decision_on(connection, FACT) is None
+
+
 def test_a_withdrawn_decision_can_be_had_back(connection: Connection, ada: Annotator) -> None:
     decide(connection, ada, make_decided(), "key 1")
     withdraw(connection, ada, FACT, "key 2")

@@ -38,7 +38,7 @@ def test_what_was_settled_is_kept_and_can_be_undone(connection: Connection) -> N
     mark_all(connection, "Ben", one="irrelevant")
     cleo = annotator_named(connection, "Cleo")
     disagreement.settle(connection, cleo, FACT, "one", "rationale", "key 1")
-    assert disagreement.settled_labels(connection) == {(FACT, "one"): "rationale"}
+    assert disagreement.settled_labels(connection) == {(FACT, "one"): ("rationale", "Cleo")}
     assert disagreement.disagreements(connection, 2)[FACT][0].settled == "rationale"
     assert disagreement.undo_settling(connection, cleo, "key 2") == FACT
     assert disagreement.settled_labels(connection) == {}

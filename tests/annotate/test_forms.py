@@ -101,6 +101,14 @@ def test_a_bad_line_is_named_and_nothing_comes_in(tmp_path: Path) -> None:
         read_any(tmp_path / "c.csv")
 
 
+@pytest.mark.parametrize("name", ["jsonl", "csv"])
+def test_a_label_that_there_is_not_is_named(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"marks{FORMS[name].suffix}"
+    FORMS[name].write(path, [mark("a", "rationale"), mark("b", "Relevant")])
+    with pytest.raises(BadInputError, match=r":[23]: 'Relevant' is no label; there are rationale, irrelevant, unsure"):
+        read_any(path)
+
+
 def test_an_eraser_folder_can_be_named_whole(tmp_path: Path) -> None:
     FORMS["eraser"].write(tmp_path / "marks", [mark("a", "rationale")])
     assert read_any(tmp_path / "marks") == read_any(tmp_path / "marks" / ERASER_FILE) == [mark("a", "rationale")]

@@ -1,7 +1,6 @@
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +8,6 @@ from sayso.annotate.log import Change, record, undo, value_of
 from sayso.annotate.people import AGREED, annotator_named
 from sayso.annotate.store import Connection, Database
 from sayso.annotate.work import fact_number
-from sayso.errors import UserError
 from sayso.records import Triple
 
 
@@ -64,12 +62,14 @@ def test_everybody_undoes_their_own_steps_of_one_scope(connection: Connection) -
     assert value_of(connection, ada.id, fact, 0, "note") == ""
 
 
-def test_what_somebody_else_has_changed_since_is_not_undone(connection: Connection) -> None:
+def test_what_somebody_else_has_changed_since_is_left_and_the_step_before_it_undone(connection: Connection) -> None:
     ada, ben, fact = setup(connection)
     record(connection, ada, "agree", "a", [Change(fact, 1, "mark", "yes")], owner=AGREED)
-    record(connection, ben, "agree", "b", [Change(fact, 1, "mark", "no")], owner=AGREED)
-    with pytest.raises(UserError, match="changed this since"):
-        undo(connection, ada, "agree", "undo")
+    record(connection, ada, "agree", "b", [Change(fact, 2, "mark", "yes")], owner=AGREED)
+    record(connection, ben, "agree", "c", [Change(fact, 2, "mark", "no")], owner=AGREED)
+    assert undo(connection, ada, "agree", "undo") == [Change(fact, 1, "mark", "")]
+    assert value_of(connection, AGREED, fact, 2, "mark") == "no"
+    assert undo(connection, ada, "agree", "undo again") == []
 
 
 @settings(max_examples=30)

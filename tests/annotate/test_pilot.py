@@ -76,6 +76,18 @@ def test_the_round_is_not_in_what_goes_out(connection: Connection) -> None:
     assert {each.head_id for each in each_judgement(connection)} == {FACTS[1].head_id}
 
 
+def test_a_round_that_is_over_stays_out_of_the_real_work(connection: Connection) -> None:
+    ada, ben = annotator_named(connection, "Ada"), annotator_named(connection, "Ben")
+    set_pilot(connection, ada, FACTS[:2], ANSWERS, "key 1")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    set_pilot(connection, ada, [], ANSWERS, "key 2")
+    assert pilot_facts(connection) == []
+    assert list(each_judgement(connection)) == []
+    assert next_turn(connection, ben, FACTS, None) == FACTS[1]
+    set_pilot(connection, ada, FACTS[:1], ANSWERS, "key 3")
+    assert pilot_facts(connection) == FACTS[:1]
+
+
 def test_at_the_end_of_the_queue_comes_what_was_passed_over(connection: Connection) -> None:
     ada = annotator_named(connection, "Ada")
     for fact in FACTS[:2]:

@@ -7,7 +7,7 @@ import pytest
 
 from sayso.annotate.people import annotator_named
 from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
-from sayso.annotate.store import Database, DiskFullError, open_existing
+from sayso.annotate.store import Database, DiskFullError, open_existing, reading_from, writing_to
 from sayso.errors import BadInputError
 
 
@@ -76,6 +76,8 @@ def test_a_folder_a_missing_folder_and_a_missing_file_are_said_clearly(tmp_path:
         Database(tmp_path / "nowhere" / "a.db")
     with pytest.raises(BadInputError, match="no such file"):
         open_existing(tmp_path / "a.db")
+    with pytest.raises(BadInputError, match=r"cannot be opened for writing .*name too long"):
+        Database(tmp_path / ("a" * 300))
 
 
 def test_a_full_disk_is_reported_nothing_is_half_saved_and_work_goes_on_with_room(tmp_path: Path) -> None:
@@ -97,6 +99,16 @@ def test_a_full_disk_is_reported_nothing_is_half_saved_and_work_goes_on_with_roo
     roomy = Database(tmp_path / "a.db")
     with roomy.writing() as connection:
         annotator_named(connection, "one more")
+
+
+def test_a_file_is_written_read_and_closed(tmp_path: Path) -> None:
+    with writing_to(tmp_path / "a.db") as connection:
+        annotator_named(connection, "Ada")
+    with reading_from(tmp_path / "a.db") as connection:
+        assert [row["name"] for row in connection.execute("SELECT name FROM annotator")] == ["Ada"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    with pytest.raises(BadInputError, match="no such file"), reading_from(tmp_path / "b.db"):
+        pass
 
 
 def test_a_block_that_fails_saves_nothing(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ def labels(page: Page) -> list[str]:
 
 
 def press(page: Page, keys: str) -> None:
-    """Press keys one after the other, once the page listens."""
+    """Press keys one after the other, once the page listens; capitals with Shift."""
     expect(page.locator("li.current")).to_have_count(1)
     for key in keys:
-        page.keyboard.press(key)
+        page.keyboard.press(f"Shift+{key}" if key.isupper() else key)
 
 
 def expect_saved(page: Page) -> None:

@@ -68,6 +68,42 @@ def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Runni
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
 
 
+def test_a_page_that_somebody_keeps_the_browser_from_leaving_listens_again(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    page.clock.install()
+    open_fact(page, workbench.url, 0)
+    page.route("**/annotate/fact?**", lambda route: route.fulfill(status=204))  # the browser stays where it is
+    with page.expect_response("**/annotate/fact?**"):
+        press(page, "nr")
+    assert labels(page) == ["", "", ""]
+    page.clock.fast_forward(5_000)
+    press(page, "i")
+    assert labels(page) == ["irrelevant", "", ""]
+    expect_saved(page)
+
+
+def test_an_answer_that_is_not_the_workbenchs_is_no_answer(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    open_fact(page, workbench.url, 0)
+    page.route("**/api/annotate/marks", lambda route: route.fulfill(body="<p>sign in to the proxy</p>"))
+    press(page, "ri")
+    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    page.unroute("**/api/annotate/marks")
+    expect_saved(page)
+    page.reload()
+    assert labels(page) == ["rationale", "irrelevant", ""]
+
+
+def test_caps_lock_and_a_key_held_down_mark_one_sentence(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    open_fact(page, workbench.url, 0)
+    page.keyboard.press("I")  # without Shift
+    assert labels(page) == ["irrelevant", "", ""]
+    for _ in range(3):
+        page.keyboard.down("r")
+    assert labels(page) == ["irrelevant", "rationale", ""]
+
+
 def test_a_bag_of_300_sentences_is_marked_by_keys_and_undone_at_once(workbench: Running, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, BIG_BAG, "contains")
@@ -95,10 +131,30 @@ def test_hostile_text_is_shown_and_harms_nothing(workbench: Running, sign_in) ->
 
 
 @pytest.mark.parametrize("address", ["/annotate", "/annotate/queue", "/annotate/guideline", "/agree", "/api"])
-def test_pages_fit_400_pixels(workbench: Running, sign_in, address: str) -> None:
-    page = sign_in(workbench.url, "Ada", viewport={"width": 400, "height": 800})
+def test_pages_fit_400_pixels_whatever_people_are_called(workbench: Running, sign_in, address: str) -> None:
+    page = sign_in(workbench.url, "W" * 60, viewport={"width": 400, "height": 800})
     page.goto(workbench.url + address)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_pages_fit_400_pixels_whatever_people_write(workbench: Running, sign_in) -> None:
+    for name, keys in (("Ada", "rii"), ("Ben", "rri")):
+        page = sign_in(workbench.url, name, viewport={"width": 400, "height": 800})
+        open_fact(page, workbench.url, 0)
+        press(page, f"{keys}c")
+        page.locator("#comment").fill("x" * 2_000)
+        page.locator("#comment").blur()
+        press(page, "s")
+        page.wait_for_selector("text=takes the submission back")
+    page.goto(f"{workbench.url}/annotate/guideline")
+    page.locator("summary").click()
+    page.locator("#text").fill("y" * 2_000)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save").click()
+    for address in ("/annotate/guideline", "/agree", "/agree/fact?bag=0&relation=capital"):
+        page.goto(workbench.url + address)
+        assert page.get_by_text("yyy" if "guideline" in address else "xxx").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400, address
 
 
 def test_a_person_with_a_narrow_screen_marks_and_submits(workbench: Running, sign_in) -> None:
@@ -144,6 +200,23 @@ def test_what_the_server_refuses_is_said_and_not_shown_as_marked(workbench: Runn
     expect(page.get_by_role("alert")).to_contain_text("you have submitted this fact")
     assert labels(page) == ["rationale"] * 3
     sign_in.complaints[:] = [each for each in sign_in.complaints if "400 (Bad Request)" not in each]
+
+
+def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(workbench: Running, sign_in) -> None:
+    ada, ben = sign_in(workbench.url, "Ada"), sign_in(workbench.url, "Ben")
+    for page, keys in ((ada, "iii"), (ben, "rrr")):
+        for bag in (0, 1):
+            open_fact(page, workbench.url, bag)
+            press(page, f"{keys}s")
+            page.wait_for_selector("text=takes the submission back")
+    ada.goto(f"{workbench.url}/agree/fact?bag=0&relation=capital")
+    ada.route("**/agree/fact?bag=1&**", held_up)
+    press(ada, "inu")
+    ada.wait_for_url("**/agree/fact?bag=1&**")
+    assert labels(ada) == ["", "", ""]
+    ada.get_by_role("link", name="Previous").click()
+    ada.wait_for_url("**/agree/fact?bag=0&**")
+    assert labels(ada) == ["irrelevant", "", ""]
 
 
 def test_the_pilot_round_ends_with_its_outcome(workbench: Running, sign_in) -> None:

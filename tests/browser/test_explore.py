@@ -1,11 +1,12 @@
 """Explore, Try and Curate in a real browser, by keyboard, over a run that was really trained."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.visit import launched, serving, signed_in
 from sayso.bags.predictions import write_predictions
@@ -133,6 +134,34 @@ def test_decisions_are_made_undone_listed_and_taken_away(page: Page) -> None:
     assert collection["total"] == 1
     press(page, "z")
     expect(page.locator(".decide .badge")).to_have_text("rejected")
+
+
+def test_a_decision_is_saved_before_the_next_fact_is_shown(page: Page) -> None:
+    open_fact(page, "relation=capital")
+    first = page.url
+
+    def held_up(route: Route) -> None:
+        time.sleep(0.3)
+        route.continue_()
+
+    page.route("**/curate/decide", held_up)
+    press(page, "a")
+    press(page, "n")
+    expect(page.locator(".crumbs .number")).to_contain_text("2 of ")
+    expect(page.locator(".decide .badge")).to_have_count(0)
+    page.goto(first)
+    expect(page.locator(".decide .badge")).to_have_text("accepted")
+    press(page, "z")
+    expect(page.locator(".decide .badge")).to_have_count(0)
+
+
+def test_the_return_key_after_a_reason_decides_nothing(page: Page) -> None:
+    open_fact(page, "relation=capital")
+    page.get_by_label("Reason").fill("not so")
+    page.get_by_label("Reason").press("Enter")
+    expect(page.get_by_label("Reason")).to_have_value("not so")
+    page.reload()
+    expect(page.locator(".decide .badge")).to_have_count(0)
 
 
 def test_own_sentences_are_marked_and_asked_about_by_keyboard(page: Page) -> None:

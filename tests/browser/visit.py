@@ -11,11 +11,14 @@ from typing import Literal
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sayso.serve.app import make_app
 from sayso.serve.server import open_socket
 from sayso.serve.settings import ServeSettings
+
+# Longer than the page waits between two tries to reach a server that is away, and enough for a busy machine.
+expect.set_options(timeout=30_000)
 
 HEIGHT = 900
 ARGUMENTS = (
@@ -61,6 +64,7 @@ def signed_in(
     size = {"width": width, "height": HEIGHT}
     with browser.new_context(base_url=url, viewport=size, color_scheme=scheme) as context:  # type: ignore[arg-type]
         page, faults = context.new_page(), list[str]()
+        page.set_default_timeout(60_000)
         page.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
         page.on("pageerror", lambda error: faults.append(f"script: {error}"))
         page.on("console", lambda line: faults.append(line.text) if "Security Policy" in line.text else None)

@@ -5,6 +5,7 @@ import pytest
 
 from command import sayso
 from sayso.annotate.forms import FORMS
+from sayso.cli.annotations import FormName
 
 MARKS = [
     {"head": "h", "tail": "t", "relation": "capital", "sentence": sentence, "label": label, "by": by}
@@ -32,6 +33,25 @@ def test_everybodys_marks_go_out_and_into_another_database_the_same(database: Pa
     assert sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--each").returncode == 0
     lines = [json.loads(line) for line in again.read_text().splitlines()]
     assert sorted(lines, key=str) == sorted(MARKS, key=str)
+
+
+def test_remarks_go_out_and_come_in_beside_the_marks(database: Path, tmp_path: Path) -> None:
+    nothing = sayso("annotations", "export", tmp_path / "none", "--db", database, "--form", "remarks")
+    assert (nothing.returncode, "nobody has said anything" in nothing.stderr) == (2, True)
+    said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
+    remarks, marks, again = (tmp_path / name for name in ("remarks.jsonl", "marks.jsonl", "again.jsonl"))
+    remarks.write_text(json.dumps(said) + "\n")
+    assert sayso("annotations", "export", marks, "--db", database, "--each").returncode == 0
+    taken = sayso("annotations", "import", marks, remarks, "--db", tmp_path / "other.db")
+    assert taken.stdout == "4 marks by 2 people on 1 facts\n1 remarks\n"
+    assert sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--form", "remarks").returncode == 0
+    assert again.read_text() == remarks.read_text()
+    known = sayso("annotations", "import", remarks, "--db", tmp_path / "other.db", "--known")
+    assert (known.returncode, "without --known" in known.stderr) == (2, True)
+
+
+def test_the_command_knows_every_form() -> None:
+    assert [each.value for each in FormName] == [*FORMS, "remarks"]
 
 
 def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path) -> None:

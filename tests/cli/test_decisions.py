@@ -9,6 +9,8 @@ from provenance.decided import make_decided
 from sayso.annotate.curation import decide
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Database
+from sayso.cli.decisions import DecisionForm
+from sayso.provenance.forms import FORMS
 
 
 @pytest.fixture
@@ -31,6 +33,28 @@ def test_each_form_is_written_and_counted(database: Path, tmp_path: Path, form: 
     assert done.stdout == f"{num} facts\n"
     assert f"wrote {out}" in done.stderr
     assert "Q1030" in out.read_text()
+
+
+def test_facts_that_do_not_fit_into_a_form_are_counted(database: Path, tmp_path: Path) -> None:
+    opened = Database(database)
+    with opened.writing() as connection:
+        decide(connection, annotator_named(connection, "Ada"), make_decided(relation="P36"), "key 3")
+    opened.close()
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
+    assert done.stdout == "1 facts\n"
+    assert "those with other ids are left out: 1 of 2" in done.stderr
+    assert (tmp_path / "out").read_text().startswith("Q1030\tP36\tQ3935\t")
+
+
+def test_no_file_is_written_where_no_fact_fits(database: Path, tmp_path: Path) -> None:
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no accepted fact fits into the form quickstatements" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_knows_every_form() -> None:
+    assert [each.value for each in DecisionForm] == list(FORMS)
 
 
 def test_the_default_is_json_ld_of_the_accepted(database: Path, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from provenance.decided import PLAIN, TOLD, make_decided
+from sayso.provenance.cell import bare
+from sayso.provenance.record import Quote
 from sayso.provenance.table import csv_table
 
 
@@ -29,4 +31,12 @@ def test_a_fact_without_quotes_is_one_row() -> None:
 @given(reason=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_any_reason_can_be_read_back(reason: str) -> None:
     (row,) = rows_of(csv_table([make_decided(reason=reason, quotes=())]))
-    assert row["reason"] == reason
+    assert bare(row["reason"]) == reason
+
+
+def test_a_spreadsheet_finds_no_formula_in_the_table() -> None:
+    quote = Quote("- ", "@Windhoek is Namibia", "", 1, -2.5)
+    (row,) = rows_of(csv_table([make_decided(reason="=HYPERLINK(1)", head_name="+1", quotes=(quote,))]))
+    assert (row["reason"], row["head_name"]) == ("'=HYPERLINK(1)", "'+1")
+    assert (row["prefix"], row["quote"]) == ("'- ", "'@Windhoek is Namibia")
+    assert row["score"] == "-2.5"

@@ -71,7 +71,7 @@ def test_a_request_from_our_own_page_passes(ada: Person, settings: ServeSettings
     assert ada.client.put("/api/guideline", json={"text": "new"}, headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8017", "127.0.0.1.evil.example", ""])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8017", "127.0.0.1.evil.example", "[::1", ""])
 def test_a_strange_host_name_is_refused_on_this_machine(client: TestClient, host: str) -> None:
     assert client.get("/api/queue", headers={"Host": host}).status_code == 421
 

@@ -10,10 +10,10 @@ from sayso.corpus.base import BadLine
 from sayso.corpus.rationale import JudgementItem
 from sayso.corpus.whole import read_text
 from sayso.errors import BadInputError
+from sayso.provenance.cell import bare, shielded
 from sayso.records import Judgement
 
 COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def write_csv(path: Path, judgements: Iterable[Judgement]) -> int:
@@ -21,7 +21,7 @@ def write_csv(path: Path, judgements: Iterable[Judgement]) -> int:
     with atomic_file(path) as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        writer.writerows([_shielded(cell) for cell in judgement] for judgement in judgements)
+        writer.writerows([shielded(cell) for cell in judgement] for judgement in judgements)
     return 0
 
 
@@ -41,9 +41,4 @@ def read_csv(path: Path) -> Iterator[JudgementItem]:
 def _judgement(row: list[str]) -> Judgement | BadLine:
     if len(row) != len(COLUMNS):
         return BadLine(f"{len(row)} columns where the header has {len(COLUMNS)}")
-    return Judgement(*(cell[1:] if cell.startswith("'") else cell for cell in row))
-
-
-def _shielded(cell: str) -> str:
-    """Return the cell so that a spreadsheet does not take it for a formula: behind an apostrophe."""
-    return f"'{cell}" if cell.startswith(_ACTIVE) else cell
+    return Judgement(*map(bare, row))

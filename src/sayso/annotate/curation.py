@@ -6,7 +6,7 @@ whoever decides later decides for all, and the log keeps what stood there before
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
 from sayso.annotate.people import AGREED, Annotator, annotator_named, now
@@ -32,8 +32,12 @@ class DecisionFilter:
 
 
 def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, key: str) -> None:
-    """Save a decision; it takes the place of the one before."""
-    number = fact_number(connection, Triple(decided.head_id, decided.relation, decided.tail_id))
+    """Save a decision; it takes the place of the one before. The same one once more is no step of its own."""
+    fact = Triple(decided.head_id, decided.relation, decided.tail_id)
+    before = decision_on(connection, fact)
+    if before and replace(before, decided_at=decided.decided_at) == decided:
+        return
+    number = fact_number(connection, fact)
     record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, decided.to_json())], owner=AGREED)
 
 

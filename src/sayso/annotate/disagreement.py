@@ -1,10 +1,11 @@
 """Where people do not agree, and what they settle on.
 
 Somebody's marks are shown to others only once a fact is closed, that is, as many people as wanted have submitted it:
-then nobody who sees them marks it any more.
+nobody is given it to mark after that. Who takes a submission back may have seen them; the log keeps what stood there.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sayso.annotate.agreement import submitted_marks
 from sayso.annotate.log import Change, record, undo
@@ -17,13 +18,24 @@ from sayso.records import Triple
 SCOPE = "agree"
 
 
+class Settled(NamedTuple):
+    """What a sentence was settled as, and who did it."""
+
+    label: str
+    annotator: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """A sentence that people (by name) have marked differently for a closed fact; `settled` is empty until it is."""
+    """A sentence that people (by name) have marked differently for a closed fact.
+
+    `settled` is what it was settled as and `settled_by` whoever did it; both are empty until it is.
+    """
 
     sentence: str
     labels: tuple[tuple[str, str], ...]
     settled: str
+    settled_by: str
 
 
 def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Triple]:
@@ -49,22 +61,24 @@ def disagreements(connection: Connection, annotators_per_fact: int) -> dict[Trip
         for fact, sentences in found.items()
         if (
             differing := [
-                Disagreement(sentence=text, labels=tuple(labels), settled=settled.get((fact, text), ""))
+                Disagreement(sentence=text, labels=tuple(labels), settled=agreed.label, settled_by=agreed.annotator)
                 for text, labels in sentences.items()
                 if len({label for _, label in labels}) > 1
+                for agreed in (settled.get((fact, text), Settled("", "")),)
             ]
         )
     }
 
 
-def settled_labels(connection: Connection) -> dict[tuple[Triple, str], str]:
+def settled_labels(connection: Connection) -> dict[tuple[Triple, str], Settled]:
     """Return what was settled, by fact and sentence."""
     rows = connection.execute(
-        "SELECT head_id, relation, tail_id, text, value FROM entry JOIN fact ON fact.id = fact"
-        " JOIN sentence ON sentence.id = sentence WHERE owner = ? AND kind = ?",
+        "SELECT head_id, relation, tail_id, text, value, name FROM entry JOIN fact ON fact.id = fact"
+        " JOIN sentence ON sentence.id = sentence JOIN step ON step.id = step JOIN annotator ON annotator.id = actor"
+        " WHERE owner = ? AND kind = ?",
         (AGREED, MARK),
     )
-    return {(Triple(*row[:3]), row[3]): row[4] for row in rows}
+    return {(Triple(*row[:3]), row[3]): Settled(*row[4:]) for row in rows}
 
 
 def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sayso.annotate.csv_form import read_csv, write_csv
 from sayso.annotate.tuples import read_tuples, write_tuples
+from sayso.annotate.work import LABELS
 from sayso.atomic import atomic_file
 from sayso.corpus.base import BadLine
 from sayso.corpus.eraser import read_eraser, write_eraser
@@ -52,6 +53,8 @@ def read_any(path: Path) -> list[Judgement]:
     for number, item in _form_of(path).read(path):
         if isinstance(item, BadLine):
             bad.append(f"{path}:{number}: {item.reason}")
+        elif item.label not in LABELS:
+            bad.append(f"{path}:{number}: {item.label[:20]!r} is no label; there are {', '.join(LABELS)}")
         else:
             judgements.append(item)
     if bad:

@@ -11,7 +11,7 @@ from sayso.annotate.log import WHOLE_FACT, Change, record
 from sayso.annotate.majority import majority
 from sayso.annotate.people import KNOWN, annotator_named
 from sayso.annotate.store import Connection
-from sayso.annotate.work import MARK, SUBMITTED, fact_number, sentence_number
+from sayso.annotate.work import MARK, SUBMITTED, YES, fact_number, sentence_number
 from sayso.records import Judgement, Triple
 
 IMPORTED = "import"
@@ -42,7 +42,8 @@ def settled_judgements(connection: Connection, facts: Collection[Triple] | None 
             continue
         labels.setdefault((mark.fact, mark.sentence), []).append(mark.label)
     for (fact, sentence), given in labels.items():
-        label = settled.get((fact, sentence)) or majority(given)
+        agreed = settled.get((fact, sentence))
+        label = agreed.label if agreed else majority(given)
         yield Judgement(fact.head_id, fact.tail_id, fact.relation, sentence, label)
 
 
@@ -74,5 +75,5 @@ def _take(connection: Connection, name: str, judgements: list[Judgement], is_kno
     if not is_known:
         for fact, number in facts.items():
             claim(connection, annotator, fact, None)
-            changes[number, WHOLE_FACT, SUBMITTED] = Change(number, WHOLE_FACT, SUBMITTED, "yes")
+            changes[number, WHOLE_FACT, SUBMITTED] = Change(number, WHOLE_FACT, SUBMITTED, YES)
     record(connection, annotator, IMPORTED, uuid.uuid4().hex, changes.values(), KNOWN if is_known else None)

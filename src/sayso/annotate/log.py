@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from sayso.annotate.people import Annotator, now
-from sayso.annotate.store import Connection
-from sayso.errors import UserError
+from sayso.annotate.store import Connection, Row
 
 WHOLE_FACT = 0
 """Stands for a sentence where an entry is about the fact."""
@@ -46,24 +45,18 @@ def record(
 def undo(connection: Connection, actor: Annotator, scope: str, key: str) -> list[Change]:
     """Take back the actor's last step that still stands; return what its entries hold now, nothing if there is none.
 
-    Asked again under the same key, the answer is the same and nothing more is undone.
+    A step that somebody else has overruled does not stand any more. Asked again under the same key, the answer is the
+    same and nothing more is undone.
     """
     done = _find_step(connection, actor, key)
     if done is not None:
         return [Change(*row) for row in connection.execute(_EVENTS, (done,))]
-    last = connection.execute(
-        "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
-        " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id) ORDER BY id DESC LIMIT 1",
-        (actor.id, scope),
-    ).fetchone()
-    if last is None:
+    rows = _last_standing(connection, actor, scope)
+    if not rows:
         return []
-    step = _new_step(connection, actor, scope, key, undoes=last[0])
-    rows = connection.execute("SELECT * FROM event WHERE step = ? ORDER BY id DESC", (last[0],)).fetchall()
+    step = _new_step(connection, actor, scope, key, undoes=rows[0]["step"])
     restored = []
     for row in rows:
-        if value_of(connection, row["owner"], row["fact"], row["sentence"], row["kind"]) != row["value"]:
-            raise UserError("somebody has changed this since; it cannot be undone")
         change = Change(row["fact"], row["sentence"], row["kind"], row["before"])
         _apply(connection, step, row["owner"], change)
         restored.append(change)
@@ -80,6 +73,21 @@ def value_of(connection: Connection, owner: int, fact: int, sentence: int, kind:
 
 
 _EVENTS = "SELECT fact, sentence, kind, value FROM event WHERE step = ? ORDER BY id"
+
+
+def _last_standing(connection: Connection, actor: Annotator, scope: str) -> list[Row]:
+    """Return the events of the actor's last step that was not undone and whose values are still there, last first."""
+    steps = connection.execute(
+        "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id) ORDER BY id DESC",
+        (actor.id, scope),
+    )
+    for (step,) in steps:
+        rows = connection.execute("SELECT * FROM event WHERE step = ? ORDER BY id DESC", (step,)).fetchall()
+        places = ((row["owner"], row["fact"], row["sentence"], row["kind"]) for row in rows)
+        if all(value_of(connection, *place) == row["value"] for place, row in zip(places, rows, strict=True)):
+            return rows
+    return []
 
 
 def _find_step(connection: Connection, actor: Annotator, key: str) -> int | None:

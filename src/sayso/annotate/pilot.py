@@ -13,7 +13,7 @@ from sayso.annotate.log import Change, record
 from sayso.annotate.majority import majority
 from sayso.annotate.people import KNOWN, Annotator
 from sayso.annotate.store import Connection
-from sayso.annotate.work import MARK, fact_number, sentence_number, work_of
+from sayso.annotate.work import MARK, SUBMITTED, fact_number, sentence_number, work_of
 from sayso.bags.store import Store
 from sayso.bags.table import BagTable
 from sayso.metrics.agreement import cohen_kappa, percent_agreement
@@ -92,22 +92,23 @@ def choose_pilot(answers: Answers, num: int) -> list[Triple]:
 
 
 def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], answers: Answers, key: str) -> None:
-    """Make these facts the pilot round, with their answers."""
-    connection.execute("DELETE FROM pilot")
+    """Make these facts the pilot round, with their answers; those of the round before that were marked stay apart."""
+    connection.execute("UPDATE pilot SET is_over = 1")
+    connection.execute("DELETE FROM pilot WHERE fact NOT IN (SELECT fact FROM entry WHERE kind = ?)", (SUBMITTED,))
     changes = []
     for fact in facts:
         number = fact_number(connection, fact)
-        connection.execute("INSERT INTO pilot VALUES (?)", (number,))
+        connection.execute("INSERT OR REPLACE INTO pilot (fact, is_over) VALUES (?, 0)", (number,))
         changes += [
             Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
         ]
     record(connection, actor, SCOPE, key, changes, owner=KNOWN)
 
 
-def pilot_facts(connection: Connection) -> list[Triple]:
-    """Return the facts of the pilot round."""
-    query = "SELECT head_id, relation, tail_id FROM pilot JOIN fact ON fact.id = fact ORDER BY fact"
-    return [Triple(*row) for row in connection.execute(query)]
+def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]:
+    """Return the facts of the pilot round, also of those before it if that is wanted."""
+    query = "SELECT head_id, relation, tail_id FROM pilot JOIN fact ON fact.id = fact WHERE is_over <= ? ORDER BY fact"
+    return [Triple(*row) for row in connection.execute(query, (with_past,))]
 
 
 def pilot_result(connection: Connection, annotator: Annotator) -> PilotResult:

@@ -1,29 +1,88 @@
 """What people have said about facts beside their marks: comments, and doubts about the bag's label."""
 
+import json
+import uuid
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby, islice
+from pathlib import Path
 from typing import NamedTuple
 
+from sayso.annotate.judgement import IMPORTED
+from sayso.annotate.log import WHOLE_FACT, Change, record
+from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection
-from sayso.annotate.work import COMMENT, WRONG, find_fact
+from sayso.annotate.work import COMMENT, WRONG, YES, fact_number
+from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.json_line import has_keys, json_object, string
+from sayso.corpus.lines import read_lines
+from sayso.errors import BadInputError
 from sayso.records import Triple
 
 
 class Remark(NamedTuple):
     """One person's comment on a fact, and whether they hold its label for wrong."""
 
+    fact: Triple
     annotator: str
     comment: str
     is_wrong: bool
 
 
-def remarks_on(connection: Connection, fact: Triple) -> list[Remark]:
-    """Return what people who have submitted the fact said about it."""
+def remarks(connection: Connection, facts: Collection[Triple] | None = None) -> list[Remark]:
+    """Return what people have said about facts that they have submitted, on all but the pilot round or on these."""
     rows = connection.execute(
-        "SELECT name, kind, value FROM entry AS said JOIN annotator ON annotator.id = owner"
-        " WHERE fact = ? AND kind IN (?, ?) AND EXISTS (SELECT 1 FROM entry WHERE owner = said.owner"
-        " AND fact = said.fact AND sentence = 0 AND kind = 'submitted') ORDER BY owner",
-        (find_fact(connection, fact), COMMENT, WRONG),
+        "SELECT head_id, relation, tail_id, name, kind, value FROM entry AS said JOIN fact ON fact.id = said.fact"
+        " JOIN annotator ON annotator.id = owner WHERE kind IN (?, ?) AND said.fact NOT IN (SELECT fact FROM pilot)"
+        " AND EXISTS (SELECT 1 FROM entry WHERE owner = said.owner AND fact = said.fact AND sentence = 0"
+        "             AND kind = 'submitted') ORDER BY said.fact, owner",
+        (COMMENT, WRONG),
     )
-    said: dict[str, dict[str, str]] = {}
-    for name, kind, value in rows:
-        said.setdefault(name, {})[kind] = value
-    return [Remark(name, values.get(COMMENT, ""), WRONG in values) for name, values in said.items()]
+    found = []
+    for (*fact, name), said in groupby(rows, key=lambda row: tuple(row[:4])):
+        values = {row[4]: row[5] for row in said}
+        found.append(Remark(Triple(*fact), name, values.get(COMMENT, ""), WRONG in values))
+    return [each for each in found if facts is None or each.fact in facts]
+
+
+def take_remarks(connection: Connection, given: Iterable[Remark]) -> None:
+    """Save remarks as those of the people they name, in place of what they said before; the log keeps that."""
+    for fact, name, comment, is_wrong in given:
+        number = fact_number(connection, fact)
+        values = {COMMENT: comment, WRONG: YES if is_wrong else ""}
+        changes = [Change(number, WHOLE_FACT, kind, value) for kind, value in values.items()]
+        record(connection, annotator_named(connection, name or IMPORTED), IMPORTED, uuid.uuid4().hex, changes)
+
+
+def remark_lines(given: Iterable[Remark]) -> Iterator[str]:
+    """Yield a line of JSON for each remark."""
+    for fact, annotator, comment, is_wrong in given:
+        about = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "by": annotator}
+        yield json.dumps({**about, "is_wrong": is_wrong, "comment": comment}, ensure_ascii=False) + "\n"
+
+
+def holds_remarks(path: Path) -> bool:
+    """Say whether a file holds remarks rather than marks, by its first line."""
+    first = "" if path.is_dir() else next((text for _, text in islice(read_lines(path), 1)), "")
+    return isinstance(first, str) and has_keys(first, "is_wrong", "comment")
+
+
+def read_remarks(path: Path) -> Iterator[Remark]:
+    """Yield the remarks of a file that `remark_lines` was written to; a bad line is an error."""
+    for number, text in read_lines(path):
+        try:
+            if isinstance(text, BadLine):
+                raise BadLineError(text.reason)
+            if text and not text.isspace():
+                yield _parse(text)
+        except BadLineError as error:
+            raise BadInputError(f"{path}:{number}: {error}") from None
+
+
+def _parse(text: str) -> Remark:
+    values = json_object(text)
+    head_id, relation, tail_id = (string(values, key) for key in ("head", "relation", "tail"))
+    is_wrong = values.get("is_wrong", False)
+    if not isinstance(is_wrong, bool):
+        raise BadLineError("'is_wrong' must be true or false")
+    comment = string(values, "comment", "")
+    return Remark(Triple(head_id, relation, tail_id), string(values, "by", ""), comment, is_wrong)

@@ -53,4 +53,9 @@ CREATE TABLE session (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERE
 CREATE TABLE link (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, created TEXT NOT NULL);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _ACCESS)
+# Who has marked facts of a pilot round has seen their answers: these facts stay apart when the round is over.
+_PAST_PILOT = """
+ALTER TABLE pilot ADD COLUMN is_over INTEGER NOT NULL DEFAULT 0;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ACCESS, _PAST_PILOT)

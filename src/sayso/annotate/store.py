@@ -40,9 +40,7 @@ class Database:
         self._lock = threading.Lock()
         self._readers: queue.LifoQueue[Connection] = queue.LifoQueue()
         with _told(path):
-            _refuse_folder(path)
-            if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            _make_file(path)
             self._writer = self._connect()
             if max_pages is not None:
                 self._writer.execute(f"PRAGMA max_page_count = {int(max_pages)}")
@@ -99,11 +97,36 @@ def open_existing(path: Path) -> Database:
     return Database(path)
 
 
+@contextlib.contextmanager
+def reading_from(path: Path) -> Iterator[Connection]:
+    """Give a connection that reads a file that must be there already, and close the file afterwards."""
+    with contextlib.closing(open_existing(path)) as database, database.reading() as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def writing_to(path: Path) -> Iterator[Connection]:
+    """Give a connection for one transaction on a file, which is made where there is none, and close it afterwards."""
+    with contextlib.closing(Database(path)) as database, database.writing() as connection:
+        yield connection
+
+
 def _refuse_folder(path: Path) -> None:
     if path.is_dir():
         raise BadInputError(f"{path}: this is a folder; name a file for the annotations")
     if not path.resolve().parent.is_dir():
         raise BadInputError(f"{path}: the folder of this file does not exist; make it first")
+
+
+def _make_file(path: Path) -> None:
+    """Make the file, readable by its owner only, where there is none."""
+    try:
+        _refuse_folder(path)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInputError(f"{path}: cannot be opened for writing ({reason}); name another file") from error
 
 
 def _migrate(path: Path, connection: Connection) -> None:
@@ -156,5 +179,3 @@ def _told(path: Path) -> Iterator[None]:
         if code in _UNWRITABLE:
             raise BadInputError(f"{path}: cannot be opened for writing ({error}); name another file") from error
         raise
-    except PermissionError as error:
-        raise BadInputError(f"{path}: cannot be opened for writing; name another file") from error

@@ -32,11 +32,10 @@ def next_turn(
     following = neighbour(connection, annotator, after, 1) if after else None
     if following:
         return following
-    pilot = pilot_facts(connection)
     if not pilot_result(connection, annotator).is_done:
-        found = claim_next(connection, annotator, pilot, None)
+        found = claim_next(connection, annotator, pilot_facts(connection), None)
     else:
-        apart = set(pilot)
+        apart = set(pilot_facts(connection, with_past=True))
         per_fact = read_settings(connection).annotators_per_fact
         found = claim_next(connection, annotator, (fact for fact in queue if fact not in apart), per_fact)
     return found or first_open(connection, annotator, but=after)

@@ -16,7 +16,7 @@ COMMENT: Final = "comment"
 WRONG: Final = "wrong"
 SUBMITTED: Final = "submitted"
 LABELS = ("rationale", "irrelevant", "unsure")
-_YES = "yes"
+YES = "yes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ def comment(connection: Connection, annotator: Annotator, fact: Triple, text: st
 def flag_wrong(connection: Connection, annotator: Annotator, fact: Triple, is_wrong: bool, key: str) -> None:
     """Save whether somebody holds the bag's label for wrong."""
     _refuse_submitted(connection, annotator, fact)
-    _set(connection, annotator, fact, WRONG, _YES if is_wrong else "", key)
+    _set(connection, annotator, fact, WRONG, YES if is_wrong else "", key)
 
 
 def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Sequence[str], key: str) -> None:
@@ -101,7 +101,7 @@ def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Se
     num_open = sum(text not in labels for text in texts)
     if num_open:
         raise UserError(f"{num_open} of {len(texts)} sentences have no mark yet; unsure is a mark, too")
-    _set(connection, annotator, fact, SUBMITTED, _YES, key)
+    _set(connection, annotator, fact, SUBMITTED, YES, key)
 
 
 def undo_last(connection: Connection, annotator: Annotator, key: str) -> tuple[Triple, list[tuple[str, str]]] | None:

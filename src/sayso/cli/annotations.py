@@ -21,6 +21,7 @@ class FormName(StrEnum):
     eraser = "eraser"
     csv = "csv"
     tuples = "tuples"
+    remarks = "remarks"
 
 
 @app.callback()
@@ -33,7 +34,10 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; a folder for eraser.")],
     db: Database,
     form: Annotated[
-        FormName, typer.Option(help="jsonl and eraser are what `sayso evaluate --rationales` reads.")
+        FormName,
+        typer.Option(
+            help="jsonl and eraser are what `sayso evaluate --rationales` reads; remarks are comments and flags."
+        ),
     ] = FormName.jsonl,
     each: Annotated[bool, typer.Option("--each", help="Everybody's marks, not one a sentence.")] = False,
 ) -> None:
@@ -45,12 +49,14 @@ def export(
     """
     from sayso.annotate.forms import ERASER_FILE, FORMS
     from sayso.annotate.judgement import each_judgement, settled_judgements
-    from sayso.annotate.store import open_existing
+    from sayso.annotate.store import reading_from
 
-    database, chosen = open_existing(db), FORMS[form.value]
-    with database.reading() as connection:
+    if form is FormName.remarks:
+        _export_remarks(out, db)
+        return
+    chosen = FORMS[form.value]
+    with reading_from(db) as connection:
         judgements = list((each_judgement if each else settled_judgements)(connection))
-    database.close()
     if not judgements:
         raise UserError(f"{db}: nobody has submitted a fact yet; there is nothing to write")
     num_left_out = chosen.write(out, judgements)
@@ -63,6 +69,21 @@ def export(
     say_next(str(out), f"{following} {written}")
 
 
+def _export_remarks(out: Path, db: Path) -> None:
+    from sayso.annotate.remark import remark_lines, remarks
+    from sayso.annotate.store import reading_from
+    from sayso.atomic import atomic_file
+
+    with reading_from(db) as connection:
+        found = remarks(connection)
+    if not found:
+        raise UserError(f"{db}: nobody has said anything about a fact that they have submitted")
+    with atomic_file(out) as file:
+        file.writelines(remark_lines(found))
+    print(f"{len(found):,} remarks")
+    say_next(str(out), f"sayso annotations import --db FILE {out}")
+
+
 @app.command("import")
 def take(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of any form that export writes.")],
@@ -71,20 +92,27 @@ def take(
         bool, typer.Option("--known", help="The marks are the known answers for a pilot round, not somebody's work.")
     ] = False,
 ) -> None:
-    """Take marks from files in, under the names that stand there; a mark on the same sentence is replaced.
+    """Take marks and remarks from files in, under the names that stand there; a mark on the same sentence is replaced.
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
     from sayso.annotate.forms import read_any
     from sayso.annotate.judgement import take_judgements
-    from sayso.annotate.store import Database as OpenDatabase
+    from sayso.annotate.remark import holds_remarks, read_remarks, take_remarks
+    from sayso.annotate.store import writing_to
 
-    judgements = [judgement for path in files for judgement in read_any(path)]
-    database = OpenDatabase(db)
-    with database.writing() as connection:
+    said = [path for path in files if holds_remarks(path)]
+    if known and said:
+        raise UserError(f"{said[0]}: remarks are no known answers; import them without --known")
+    judgements = [judgement for path in files if path not in said for judgement in read_any(path)]
+    remarks = [each for path in said for each in read_remarks(path)]
+    with writing_to(db) as connection:
         taken = take_judgements(connection, judgements, known)
-    database.close()
-    print(f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts")
+        take_remarks(connection, remarks)
+    if judgements:
+        print(f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts")
+    if remarks:
+        print(f"{len(remarks):,} remarks")
     say_next(str(db), f"sayso serve --data STORE --db {db}")
 
 
@@ -100,12 +128,10 @@ def show_agreement(
     from dataclasses import asdict
 
     from sayso.annotate.agreement import report, submitted_marks
-    from sayso.annotate.store import open_existing
+    from sayso.annotate.store import reading_from
 
-    database = open_existing(db)
-    with database.reading() as connection:
+    with reading_from(db) as connection:
         figures = report(submitted_marks(connection))
-    database.close()
     if as_json:
         print_json(asdict(figures))
         return

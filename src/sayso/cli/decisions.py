@@ -41,20 +41,23 @@ def export(
     Example: `sayso decisions export accepted.jsonld --db demo/store.annotations.db`
     """
     from sayso.annotate.curation import decisions
-    from sayso.annotate.store import open_existing
+    from sayso.annotate.store import reading_from
     from sayso.atomic import atomic_file
     from sayso.provenance.forms import FORMS
 
-    database, chosen = open_existing(db), FORMS[form.value]
-    with database.reading() as connection:
-        facts = chosen.keep(decisions(connection))
-    database.close()
+    chosen = FORMS[form.value]
+    with reading_from(db) as connection:
+        facts, num_left_out = chosen.keep(decisions(connection))
+    if num_left_out:
+        remark(f"{form.value}: {chosen.about}: {num_left_out:,} of {num_left_out + len(facts):,}")
+    if not facts and num_left_out:
+        raise UserError(f"{db}: no accepted fact fits into the form {form.value}; nothing was written")
     if not facts:
         raise UserError(f"{db}: no fact is {' or '.join(chosen.decisions)} yet; decide on some with `sayso serve`")
     with atomic_file(out) as file:
         file.write(chosen.write(facts))
     print(f"{len(facts):,} facts")
-    remark(f"wrote {out}; next: docs/workbench.md says what is in it")
+    remark(f"wrote {out}; docs/workbench-explore.md says what is in it")
 
 
 @app.command("import")
@@ -73,15 +76,13 @@ def take(
     Example: `sayso decisions import verdicts.jsonl --facts facts/facts.jsonl --db decisions.db --by Ada`
     """
     from sayso.annotate.curation import decide_on_found
-    from sayso.annotate.store import Database
+    from sayso.annotate.store import writing_to
     from sayso.corpus.verdict import read_verdicts
     from sayso.provenance.found import read_found
 
     wanted = {verdict.fact: verdict for verdict in read_verdicts(verdicts)}
-    database = Database(db)
-    with database.writing() as connection:
+    with writing_to(db) as connection:
         num = decide_on_found(connection, read_found(facts), wanted, by)
-    database.close()
     if num < len(wanted):
         remark(f"{len(wanted) - num:,} verdicts are on facts that {facts} does not have; they were left out")
     print(f"{num:,} decisions")

@@ -13,17 +13,20 @@ FormName = Literal["jsonld", "csv", "triples", "quickstatements", "judgements"]
 
 
 class FileForm(NamedTuple):
-    """A form of file; `decisions` are those of the facts that it holds."""
+    """A form of file; `decisions` are those of the facts that it holds, as far as it `can_hold` them."""
 
     file_name: str
     media_type: str
     decisions: tuple[Decision, ...]
     write: Callable[[Sequence[DecidedFact]], str]
     about: str
+    can_hold: Callable[[DecidedFact], bool] = lambda _: True
 
-    def keep(self, facts: Sequence[DecidedFact]) -> list[DecidedFact]:
-        """Return the facts that the form holds."""
-        return [fact for fact in facts if fact.decision in self.decisions]
+    def keep(self, facts: Sequence[DecidedFact]) -> tuple[list[DecidedFact], int]:
+        """Return the facts that the form holds, and how many more were decided so but do not fit into it."""
+        wanted = [fact for fact in facts if fact.decision in self.decisions]
+        kept = [fact for fact in wanted if self.can_hold(fact)]
+        return kept, len(wanted) - len(kept)
 
 
 def _triples(facts: Sequence[DecidedFact]) -> str:
@@ -58,6 +61,7 @@ FORMS: dict[FormName, FileForm] = {
         ("accepted",),
         _quick_statements,
         "accepted facts with their quotes, as lines for Wikidata; those with other ids are left out",
+        lambda fact: bool(quick_statements(fact)),
     ),
     "judgements": FileForm(
         "judgements.jsonl",

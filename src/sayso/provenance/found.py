@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines
@@ -15,7 +15,6 @@ from sayso.records import Source, Verdict
 Status = Literal["", "new", "known", "contradicts"]
 """What the knowledge base says: nothing was asked, it has not the fact, it has it, or it has another object for a
 subject that can have only one."""
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, kw_only=True)

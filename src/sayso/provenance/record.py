@@ -36,8 +36,8 @@ class Quote(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecidedFact:
-    """A fact, a person's decision on it, and the run and the sentences that the person saw.
+class FactDecision:
+    """A fact, a person's decision on it, and the run that the person looked at.
 
     `is_label` says whether the knowledge base held the fact; `decided_at` is a time in UTC, as ISO 8601 writes it.
     """
@@ -58,6 +58,12 @@ class DecidedFact:
     model_fingerprint: str
     data_fingerprint: str
     mechanism: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedFact(FactDecision):
+    """A decision with the sentences that the person saw."""
+
     quotes: tuple[Quote, ...]
 
     def to_json(self) -> str:

@@ -1,13 +1,17 @@
-"""Decided facts as CSV: a row for every quote, and one for a fact that has none."""
+"""Decided facts as CSV: a row for every quote, and one for a fact that has none.
+
+An apostrophe stands before text that a spreadsheet would take for a formula.
+"""
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from sayso.provenance.record import DecidedFact, Quote
+from sayso.provenance.cell import shielded
+from sayso.provenance.record import DecidedFact, FactDecision, Quote
 
-FACT_COLUMNS = tuple(field.name for field in fields(DecidedFact) if field.name != "quotes")
+FACT_COLUMNS = tuple(field.name for field in fields(FactDecision))
 QUOTE_COLUMNS = ("rank", "score", "mark", "prefix", "quote", "suffix", "document", "start", "stop")
 """Of a quote; `start` and `stop` are the characters of the document that the whole sentence covers."""
 
@@ -19,7 +23,7 @@ def csv_table(facts: Sequence[DecidedFact]) -> str:
     writer.writerow((*FACT_COLUMNS, *QUOTE_COLUMNS))
     for fact in facts:
         about = [getattr(fact, name) for name in FACT_COLUMNS]
-        writer.writerows([*about, *cells] for cells in _quote_rows(fact.quotes))
+        writer.writerows(map(shielded, (*about, *cells)) for cells in _quote_rows(fact.quotes))
     return file.getvalue()
 
 

@@ -8,7 +8,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from sayso import __version__
 from sayso.serve.wording import FILTERS
 
 FOLDER = Path(__file__).parent
@@ -32,6 +31,5 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
         "form_token": access.form_token(request),
         "is_local": workbench.settings.is_local,
         "section": "",
-        "version": __version__,
     }
     return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)

@@ -54,9 +54,16 @@ class Gate:
         if not length.isdecimal() or int(length) > self._settings.max_body:
             raise _too_large(self._settings.max_body)
         # A foreign name that resolves to this machine would let a foreign page read ours (DNS rebinding).
-        host = urlsplit(f"//{headers.get('host', '')}").hostname
-        if self._settings.is_local and host not in _LOCAL_HOSTS:
+        if self._settings.is_local and _host_name(headers.get("host", "")) not in _LOCAL_HOSTS:
             raise RequestError(HTTPStatus.MISDIRECTED_REQUEST, f"Open the workbench as {self._settings.url}.")
+
+
+def _host_name(host: str) -> str | None:
+    """Return the name in a `Host` header, without its port; None where it is none."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
 
 
 async def _whole_body(receive: Receive, limit: int) -> bytes:

@@ -123,7 +123,14 @@ def test_nobody_decides_without_a_name_or_from_elsewhere(client: Client) -> None
 
 
 def test_what_cannot_be_decided_is_refused(client: Client) -> None:
-    for changes in ({"decision": "perhaps"}, {"run": "three"}, {"bag": "99999"}, {"reason": "x" * 3_000}):
+    for changes in (
+        {"decision": "perhaps"},
+        {"run": "three"},
+        {"run": "x" * 400},
+        {"bag": "99999"},
+        {"bag": str(10**20)},
+        {"reason": "x" * 3_000},
+    ):
         values = {**FACT, "bag": str(explored(client).fact(0)["bag"]), "decision": "accepted", **changes}
-        assert client.post("/curate/decide", data=values).status_code in (404, 422)
+        assert client.post("/curate/decide", data=values).status_code in (404, 422), changes
     assert client.get("/api/decisions").json() == []

@@ -1,11 +1,13 @@
+import json
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 
 from sayso.serve.explore.query import FactQuery
 from sayso.serve.explore.run import ExploredRun
-from toy_explored import Client
+from toy_explored import Client, make_toy_settings
 from toy_predictions import HOSTILE
 
 
@@ -60,8 +62,19 @@ def test_the_view_shows_what_people_read_or_what_the_model_saw(
 ) -> None:
     row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
     page = client.get("/facts/one/fact", params={"bag": row.bag, "relation": row.relation, "view": view}).text
-    assert ('<mark class="tail" dir="auto">port_town18</mark> is the capital' in page) == read
+    assert ('<mark class="tail" dir="auto">port town18</mark> is the capital' in page) == read
     assert ("/tail" in page.split("evidence-list")[1]) == seen
+
+
+def test_runs_that_share_no_mechanism_are_compared_each_by_its_own(tmp_path: Path) -> None:
+    settings = make_toy_settings(tmp_path)
+    for run, name in zip(settings.runs, ("shapley", "attention"), strict=True):
+        path = run / "predictions" / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"mechanisms": [name], "ranked_by": name}))
+    answer = Client(settings).get("/compare", params={"left": "one", "right": "two", "bag": 0, "relation": "capital"})
+    assert answer.status_code == 200
+    assert "ranked by shapley" in answer.text
+    assert "ranked by attention" in answer.text
 
 
 def test_a_point_of_the_curve_lists_its_facts(client: Client) -> None:

@@ -1,12 +1,14 @@
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from sayso.errors import UserError
-from sayso.serve.try_it.process import MAX_WAITING, Worker, WorkerError
+from sayso.serve.try_it.process import ANSWER_SECONDS, MAX_WAITING, Worker, WorkerError
 
 # Real processes that speak the worker's lines, each with one way to behave.
 PROGRAM = """
@@ -17,9 +19,10 @@ for line in sys.stdin:
     if asked["do"] == "die":
         print("out of memory", file=sys.stderr)
         os._exit(3)
-    time.sleep(asked.get("wait", 0))
-    if asked["do"] == "hang":
-        time.sleep(60)
+    if asked["do"] == "wait":  # says that it does, and goes on when it is told
+        open(asked["door"] + ".knocked", "w").close()
+        while not os.path.exists(asked["door"]):
+            time.sleep(0.01)
     if asked["do"] == "refuse":
         print(json.dumps({"error": "no such name"}), flush=True)
     else:
@@ -29,7 +32,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    started = Worker([sys.executable, "-c", PROGRAM], start_seconds=30, answer_seconds=1)
+    started = Worker([sys.executable, "-c", PROGRAM])
     yield started
     started.close()
 
@@ -69,30 +72,34 @@ def test_one_that_ended_between_two_questions_is_started_anew(worker: Worker) ->
     assert worker.ask({"do": "answer"})["pid"] != pid
 
 
-def test_one_that_takes_too_long_is_stopped(worker: Worker) -> None:
+def test_one_that_takes_too_long_is_stopped(worker: Worker, tmp_path: Path) -> None:
     worker.ask({"do": "answer"})
     process = worker._process
-    with pytest.raises(WorkerError, match="more than 1 seconds to answer and was stopped"):
-        worker.ask({"do": "hang"})
+    worker._answer_seconds = 0.2
+    with pytest.raises(WorkerError, match=r"more than 0\.2 seconds to answer and was stopped"):
+        worker.ask({"do": "wait", "door": str(tmp_path / "closed")})
     assert process
     assert process.poll() is not None
+    worker._answer_seconds = ANSWER_SECONDS
     assert worker.ask({"do": "answer"})
 
 
-def test_only_a_few_may_wait_at_a_time(worker: Worker) -> None:
-    worker.ask({"do": "answer"})
+def test_only_a_few_may_wait_at_a_time(worker: Worker, tmp_path: Path) -> None:
+    door = tmp_path / "door"
     with ThreadPoolExecutor(MAX_WAITING + 3) as pool:
-        asked = [pool.submit(worker.ask, {"do": "answer", "wait": 0.3}) for _ in range(MAX_WAITING + 3)]
-    faults = [str(each.exception()) for each in asked if each.exception()]
-    assert len(faults) == 3
+        asked = [pool.submit(worker.ask, {"do": "wait", "door": str(door)}) for _ in range(MAX_WAITING + 3)]
+        faults = [str(each.exception()) for each in islice(as_completed(asked, 60), 3)]
+        door.touch()
     assert all("busy" in fault for fault in faults)
+    assert sum(each.exception() is None for each in asked) == MAX_WAITING
 
 
-def test_closing_while_it_answers_is_said(worker: Worker) -> None:
-    worker.ask({"do": "answer"})
+def test_closing_while_it_answers_is_said(worker: Worker, tmp_path: Path) -> None:
+    door, knocked = tmp_path / "door", tmp_path / "door.knocked"
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(worker.ask, {"do": "answer", "wait": 0.9})
-        time.sleep(0.2)
+        asked = pool.submit(worker.ask, {"do": "wait", "door": str(door)})
+        while not knocked.exists() and not asked.done():
+            time.sleep(0.01)
         worker.close()
     assert isinstance(asked.exception(), WorkerError)
 
@@ -109,8 +116,4 @@ def test_the_process_ends_with_whoever_started_it(worker: Worker) -> None:
     assert process
     assert process.stdin
     process.stdin.close()
-    for _ in range(100):
-        if process.poll() is not None:
-            break
-        time.sleep(0.05)
-    assert process.poll() == 0
+    assert process.wait(60) == 0

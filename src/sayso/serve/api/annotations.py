@@ -13,6 +13,7 @@ from sayso.annotate.disagreement import closed_facts
 from sayso.annotate.forms import FORMS
 from sayso.annotate.judgement import each_judgement, settled_judgements
 from sayso.annotate.queue import read_settings
+from sayso.annotate.remark import remark_lines, remarks
 from sayso.serve.deps import Bench, Who
 
 router = APIRouter(prefix="/api/annotations", tags=["annotations"])
@@ -38,6 +39,16 @@ def export(
     name = "annotations.zip" if chosen.is_folder else target.name
     media = "application/zip" if chosen.is_folder else "text/csv" if form == "csv" else "application/x-ndjson"
     return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+@router.get("/remarks", response_class=Response)
+def get_remarks(bench: Bench, _: Who) -> Response:
+    """Return what people have said about closed facts as JSON lines: comments, and labels that they hold for wrong."""
+    with bench.database.reading() as connection:
+        closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
+        content = "".join(remark_lines(remarks(connection, closed)))
+    headers = {"Content-Disposition": 'attachment; filename="remarks.jsonl"'}
+    return Response(content, media_type="application/x-ndjson", headers=headers)
 
 
 def _zipped(folder: Path) -> bytes:

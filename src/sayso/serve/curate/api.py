@@ -1,6 +1,6 @@
 """Decisions as JSON, and the files made from them."""
 
-import json
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from sayso.annotate.curation import DecisionFilter, decisions, undo_decision
 from sayso.provenance.forms import FormName
-from sayso.provenance.record import DecidedFact, Decision
+from sayso.provenance.record import DecidedFact, FactDecision
 from sayso.serve.api.forms import Step
 from sayso.serve.curate.decide import DecisionStep, save_decision
 from sayso.serve.curate.files import decided_file
@@ -33,25 +33,10 @@ class QuoteAnswer(BaseModel):
     source: SourceAnswer | None
 
 
-class DecisionAnswer(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class DecisionAnswer(FactDecision):
     """A decided fact, and all that the person who decided has seen."""
 
-    head_id: str
-    head_name: str
-    relation: str
-    tail_id: str
-    tail_name: str
-    decision: Decision
-    reason: str
-    annotator: str
-    decided_at: str
-    probability: float
-    is_label: bool
-    run: str
-    variant: str
-    model_fingerprint: str
-    data_fingerprint: str
-    mechanism: str
     quotes: list[QuoteAnswer]
 
 
@@ -100,4 +85,8 @@ def get_file(bench: Bench, form: FormName) -> Response:
 
 
 def _answer(decided: DecidedFact) -> DecisionAnswer:
-    return DecisionAnswer.model_validate(json.loads(decided.to_json()))
+    quotes = [
+        QuoteAnswer.model_validate({**each._asdict(), "source": each.source and each.source._asdict()})
+        for each in decided.quotes
+    ]
+    return DecisionAnswer(**{**vars(decided), "quotes": quotes})

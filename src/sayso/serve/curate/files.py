@@ -11,6 +11,6 @@ def decided_file(bench: Workbench, form: FormName) -> Response:
     """Return the decided facts in a form of file."""
     chosen = FORMS[form]
     with bench.database.reading() as connection:
-        facts = chosen.keep(decisions(connection))
+        facts, _ = chosen.keep(decisions(connection))
     headers = {"Content-Disposition": f'attachment; filename="{chosen.file_name}"'}
     return Response(chosen.write(facts), media_type=chosen.media_type, headers=headers)

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query, Request
+from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.curation import DecisionFilter, count_decisions, curators, decisions, undo_decision
 from sayso.provenance.forms import FORMS, FormName
-from sayso.provenance.record import Decision
 from sayso.records import Triple
-from sayso.serve.curate.decide import MAX_REASON, DecisionStep, save_decision
+from sayso.serve.curate.decide import DecisionStep, save_decision
 from sayso.serve.curate.files import decided_file
 from sayso.serve.deps import Bench, Who
 from sayso.serve.explore.deps import fact_address
@@ -24,7 +24,12 @@ router = APIRouter(include_in_schema=False)
 
 PAGE_SIZE = 50
 
-Text = Annotated[str, Form(max_length=500)]
+
+class DecisionForm(DecisionStep):
+    """A decision as the page of a fact sends it: no key, because a browser sends a form once; and the way back."""
+
+    key: str = Field(default_factory=lambda: secrets.token_hex(8))
+    within: Annotated[str, Field(max_length=2_000)] = ""
 
 
 @router.get("/curate")
@@ -69,17 +74,12 @@ def list_page(
 def decide_form(
     bench: Bench,
     who: Who,
-    run: Text,
-    bag: Annotated[int, Form(ge=0)],
-    relation: Text,
-    decision: Annotated[Decision | Literal["withdrawn"], Form()],
-    reason: Annotated[str, Form(max_length=MAX_REASON)] = "",
-    within: Annotated[str, Form(max_length=2_000)] = "",
+    given: Annotated[DecisionForm, Form()],
 ) -> Response:
     """Save a decision and show the fact again."""
-    given = {"run": run, "bag": bag, "relation": relation, "decision": decision, "reason": reason}
-    save_decision(bench, who, DecisionStep.model_validate({**given, "key": secrets.token_hex(8)}))
-    return RedirectResponse(fact_address(run, bag, relation, within=within), HTTPStatus.SEE_OTHER)
+    save_decision(bench, who, given)
+    address = fact_address(given.run, given.bag, given.relation, within=given.within)
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)
 
 
 @router.post("/curate/undo")

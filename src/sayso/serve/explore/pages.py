@@ -105,7 +105,9 @@ def compare_page(
     """Show one fact in two runs, side by side."""
     runs = (find_run(left, bench), find_run(right, bench))
     mechanisms = [name for name in runs[0].predictions.mechanisms if name in runs[1].predictions.mechanisms]
-    by = by if by in mechanisms else mechanisms[0] if runs[0].ranked_by not in mechanisms else runs[0].ranked_by
+    # Runs that were evaluated with other mechanisms each are ranked by their own.
+    usual = runs[0].ranked_by if runs[0].ranked_by in mechanisms else next(iter(mechanisms), "")
+    by = by if by in mechanisms else usual
     found = compare(runs, *asked, by)
     if found is None:
         raise not_found("Neither run has written this fact down.")

@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from sayso.annotate.agreement import report, submitted_marks
-from sayso.annotate.disagreement import disagreements
+from sayso.annotate.disagreement import closed_facts, disagreements
 from sayso.annotate.forms import FORMS
 from sayso.annotate.queue import read_settings
-from sayso.annotate.remark import remarks_on
+from sayso.annotate.remark import remarks
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, stretches
 from sayso.serve.deps import Bench, Who
 from sayso.serve.errors import not_found
@@ -24,6 +24,7 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
         settings = read_settings(connection)
         figures = report(submitted_marks(connection))
         found = disagreements(connection, settings.annotators_per_fact)
+        said = remarks(connection, frozenset(closed_facts(connection, settings.annotators_per_fact)))
     disputed = [
         {"shown": shown, "num": len(each), "num_settled": sum(bool(one.settled) for one in each)}
         for fact, each in found.items()
@@ -31,7 +32,14 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
     ]
     disputed.sort(key=lambda each: each["num_settled"] == each["num"])
     return page(
-        request, "agree/home.html", section="agree", figures=figures, disputed=disputed, settings=settings, forms=FORMS
+        request,
+        "agree/home.html",
+        section="agree",
+        figures=figures,
+        disputed=disputed,
+        remarks=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
+        settings=settings,
+        forms=FORMS,
     )
 
 
@@ -41,7 +49,7 @@ def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
         found = disagreements(connection, read_settings(connection).annotators_per_fact)
-        remarks = remarks_on(connection, shown.fact)
+        said = remarks(connection, {shown.fact})
     if shown.fact not in found:
         raise not_found("There is nothing to settle about this fact.")
     places = {text: place for place, text in enumerate(shown.texts)}
@@ -59,7 +67,7 @@ def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
         section="agree",
         shown=shown,
         sentences=sentences,
-        remarks=remarks,
+        remarks=said,
         previous=addresses[here - 1] if here > 0 else "",
         following=addresses[here + 1] if here + 1 < len(addresses) else "",
         number=here + 1,

@@ -43,7 +43,6 @@ def _shown(operation: dict[str, Any]) -> dict[str, Any]:
         "parameters": operation.get("parameters", []),
         "takes": [_schema_name(content["schema"]) for content in body.values()],
         "gives": answers,
-        "tag": (operation.get("tags") or [""])[0],
     }
 
 

@@ -1,29 +1,38 @@
 // The page where disputed sentences are settled: the same keys as for annotating.
 
+import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
-import { Marking, factAddress, factName, gone, isThisFact } from "./marking.js";
+import { Marking, factAddress, factName, isThisFact } from "./marking.js";
 import { newKey } from "./net.js";
 
 const marking = new Marking({
-  onMark: (place, label) =>
-    marking.saver.add("POST", "/api/agreement/settle", { ...factName, key: newKey(), sentence: place, label }),
+  onMark: (place, label) => {
+    marking.item.querySelector(".settled-by")?.remove();
+    marking.saver.add("POST", "/api/agreement/settle", { ...factName, key: newKey(), sentence: place, label });
+  },
 });
 
 async function undo() {
   const { fact } = await marking.saver.add("POST", "/api/agreement/undo", { key: newKey() });
   if (!fact) return;
-  if (isThisFact(fact)) location.reload();
-  else location.assign(factAddress("/agree/fact", fact));
-  await gone;
+  const address = factAddress("/agree/fact", fact);
+  return marking.leave(() => (isThisFact(fact) ? location.reload() : location.assign(address)));
 }
-document.getElementById("undo").addEventListener("click", () => marking.inTurn(undo));
+document.getElementById("undo").addEventListener("click", () => inTurn(undo));
 
-async function follow(id) {
-  await marking.saver.idle();
-  document.getElementById(id)?.click();
+function follow(id) {
+  const link = document.getElementById(id);
+  return link && marking.leave(() => location.assign(link.href));
+}
+for (const id of ["next", "previous"]) {
+  document.getElementById(id)?.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    inTurn(() => follow(id));
+  });
 }
 
-const actions = {
+bindKeys({
   j: () => marking.move(1),
   k: () => marking.move(-1),
   ArrowDown: () => marking.move(1),
@@ -34,5 +43,4 @@ const actions = {
   n: () => follow("next"),
   p: () => follow("previous"),
   z: undo,
-};
-bindKeys(actions, (action) => marking.inTurn(action));
+});

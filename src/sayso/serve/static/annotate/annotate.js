@@ -1,7 +1,8 @@
 // The annotation page: one key labels, saves and goes on.
 
+import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
-import { Marking, factAddress, factName, gone, isThisFact } from "./marking.js";
+import { Marking, factAddress, factName, isThisFact } from "./marking.js";
 import { newKey, send } from "./net.js";
 
 const fact = document.getElementById("fact");
@@ -43,20 +44,21 @@ function markRest() {
 }
 
 function leaveFor(address) {
-  location.assign(address);
-  return gone;
+  saveComment();
+  return marking.leave(() => location.assign(address));
 }
 
 function stay() {
-  location.reload();
-  return gone;
+  saveComment();
+  return marking.leave(() => location.reload());
 }
 
 async function undo() {
+  clearTimeout(placeTimer);
   const { fact, is_more, marks } = await saver.add("POST", "/api/annotate/undo", { key: newKey() });
   if (!fact) return;
-  if (!isThisFact(fact)) await leaveFor(factAddress(PAGE, fact));
-  if (is_more) await stay();
+  if (!isThisFact(fact)) return leaveFor(factAddress(PAGE, fact));
+  if (is_more) return stay();
   for (const { sentence, label } of marks) marking.setLabel(marking.items[marking.itemAt(sentence)], label);
   marking.goTo(marking.itemAt(marks[0].sentence), true, false);
 }
@@ -69,20 +71,22 @@ function submit() {
 async function submitAndStay() {
   if (isSubmitted) return;
   await submit();
-  await stay();
+  return stay();
 }
 
 async function go(direction) {
+  // The server keeps the place that this leads to: it must not hear of the one before afterwards.
+  clearTimeout(placeTimer);
   saveComment();
   const { fact } = await saver.add("POST", `/api/annotate/${direction}`, factName);
-  if (fact) await leaveFor(factAddress(PAGE, fact));
-  if (direction === "next") await leaveFor("/annotate?done=1");
+  if (fact) return leaveFor(factAddress(PAGE, fact));
+  if (direction === "next") return leaveFor("/annotate?done=1");
 }
 
 async function next() {
   const isWhole = !isSubmitted && !marking.unmarked.length;
-  if (isWhole && (await submit()).is_pilot_done) await leaveFor("/annotate/pilot");
-  await go("next");
+  if (isWhole && (await submit()).is_pilot_done) return leaveFor("/annotate/pilot");
+  return go("next");
 }
 
 let saidBefore = comment.value;
@@ -105,13 +109,12 @@ function flag() {
 }
 wrong.addEventListener("change", flag);
 
-const inTurn = (action) => marking.inTurn(action);
 const previous = () => go("previous");
 for (const [id, action] of Object.entries({ undo, rest: markRest, submit: submitAndStay, next, previous })) {
   document.getElementById(id).addEventListener("click", () => inTurn(action));
 }
 
-const actions = {
+bindKeys({
   j: () => marking.move(1),
   k: () => marking.move(-1),
   ArrowDown: () => marking.move(1),
@@ -126,5 +129,4 @@ const actions = {
   z: undo,
   w: () => wrong.click(),
   c: () => comment.focus(),
-};
-bindKeys(actions, inTurn);
+});

@@ -1,10 +1,13 @@
 // Single keys, the help that lists them, and the switch that turns them off.
 
+import { inTurn } from "../turn.js";
+
 const help = document.getElementById("help");
 const isOn = document.getElementById("keys-on");
+// A key that is held down moves and undoes on and on, but labels one sentence only.
+const REPEATED = new Set(["j", "k", "z", "ArrowDown", "ArrowUp"]);
 
-// `run` is given the action of the key that was pressed.
-export function bindKeys(actions, run) {
+export function bindKeys(actions) {
   isOn.checked = localStorage.getItem("sayso-keys") !== "off";
   isOn.addEventListener("change", () => localStorage.setItem("sayso-keys", isOn.checked ? "on" : "off"));
   document.getElementById("show-help").addEventListener("click", () => help.showModal());
@@ -14,12 +17,19 @@ export function bindKeys(actions, run) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const action = event.key === "?" ? () => help.showModal() : isOn.checked ? actions[event.key] : undefined;
-    if (action) {
-      event.preventDefault();
-      run(action);
-    }
+    const key = keyOf(event);
+    if (key === "?") help.showModal();
+    const action = isOn.checked ? actions[key] : undefined;
+    if (!action) return;
+    event.preventDefault();
+    if (!event.repeat || REPEATED.has(key)) inTurn(action);
   });
+}
+
+// Letters are what Shift makes of them, whatever the Caps Lock says: `I` marks much more than `i`.
+function keyOf({ key, shiftKey }) {
+  if (key.length > 1) return key;
+  return shiftKey ? key.toUpperCase() : key.toLowerCase();
 }
 
 function isTyping(element) {

@@ -1,5 +1,6 @@
 // A list of sentences with a cursor and labels: what annotating and settling have in common.
 
+import { inTurn, leave } from "../turn.js";
 import { Saver } from "./net.js";
 
 const fact = document.getElementById("fact");
@@ -21,12 +22,7 @@ export function complain(message) {
   alertBox.hidden = !message;
 }
 
-// For what waits until the page is left: nothing that is asked for after it happens any more.
-export const gone = new Promise(() => {});
-
 export class Marking {
-  #turn = Promise.resolve();
-
   // `onMark(place, label)` saves a label; `onMove(place)` hears where the cursor is.
   constructor({ onMark, onMove = () => {} }) {
     // What does nothing yet cannot be clicked: the page comes with its controls inert.
@@ -39,7 +35,7 @@ export class Marking {
       item.addEventListener("click", () => this.goTo(index, false));
       for (const button of item.querySelectorAll("button[data-label]")) {
         button.addEventListener("click", () => {
-          this.inTurn(() => {
+          inTurn(() => {
             this.goTo(index, false);
             this.mark(button.dataset.label);
           });
@@ -52,10 +48,10 @@ export class Marking {
     this.count();
   }
 
-  // Keys and clicks take effect in their order, each once the one before has its answer where it waits for one:
-  // what is marked after an undo is marked where the undo has led.
-  inTurn(action) {
-    this.#turn = this.#turn.then(action);
+  // Leave for another page, or this one anew, once everything is saved.
+  async leave(go) {
+    await this.saver.idle();
+    return leave(go);
   }
 
   get item() {
@@ -82,6 +78,7 @@ export class Marking {
 
   // Label the current sentence, and go on to the next, or at the end to the first that is still open.
   mark(label) {
+    if (!this.item) return;
     this.setLabel(this.item, label);
     this.onMark(Number(this.item.dataset.place), label);
     const isLast = this.current === this.items.length - 1;
@@ -120,7 +117,7 @@ export class Marking {
     savedBox.classList.toggle("waiting", state === "waiting" || state === "refused");
     // What the server refuses is not shown as if it were there: the page shows again what is.
     if (state === "refused") sessionStorage.setItem("sayso-refused", reason);
-    if (state === "refused") location.reload();
+    if (state === "refused") leave(() => location.reload());
     else complain(state === "waiting" ? reason : "");
   }
 }

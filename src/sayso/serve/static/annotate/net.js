@@ -2,6 +2,9 @@
 
 const token = document.querySelector('meta[name="form-token"]').content;
 const LONGEST_WAIT = 8000;
+// Longer than the server waits for other writers.
+const LONGEST_ANSWER = 60_000;
+const AWAY = "The workbench does not answer. What you mark is kept here and sent again.";
 
 export class Refused extends Error {
   constructor(status, message) {
@@ -14,30 +17,31 @@ export class Refused extends Error {
   }
 }
 
-export async function send(method, path, body, options = {}) {
-  let answer;
+export async function send(method, path, body) {
+  let answer, text;
   try {
     answer = await fetch(path, {
       method,
       headers: { "Content-Type": "application/json", "X-Form-Token": token },
       body: JSON.stringify(body),
-      ...options,
+      signal: AbortSignal.timeout(LONGEST_ANSWER),
     });
+    text = await answer.text();
   } catch {
-    throw new Refused(0, "The workbench does not answer. What you mark is kept here and sent again.");
+    throw new Refused(0, AWAY);
   }
-  const text = await answer.text();
-  if (!answer.ok) {
-    throw new Refused(answer.status, messageOf(text) ?? answer.statusText);
-  }
-  return text ? JSON.parse(text) : null;
+  const value = jsonOf(text);
+  if (!answer.ok) throw new Refused(answer.status, value?.error?.message ?? `The workbench answers ${answer.status}.`);
+  // Whatever answers so is not the workbench: a proxy that wants somebody to sign in, perhaps.
+  if (value === undefined) throw new Refused(0, AWAY);
+  return value;
 }
 
-function messageOf(text) {
+function jsonOf(text) {
   try {
-    return JSON.parse(text).error.message;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -93,6 +97,8 @@ export class Saver {
         } else {
           // The page is about to show again what the server has.
           this.#waiting = [];
+          this.#idle = [];
+          this.#running = false;
           this.onState("refused", error.message);
           return;
         }

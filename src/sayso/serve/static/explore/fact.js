@@ -1,7 +1,6 @@
-import { follow, mover, onKeys, submitOnChange } from "./keys.js";
+import { follow, mover, onKeys, press, pressAndFollow, submitOnChange } from "./keys.js";
 
 const move = mover([...document.querySelectorAll(".evidence")]);
-const press = (key) => document.querySelector(`button[data-key=${key}]`)?.click();
 
 function turnView() {
   const views = [...document.querySelectorAll("input[name=view]")];
@@ -18,6 +17,6 @@ onKeys({
   a: () => press("a"),
   x: () => press("x"),
   e: () => press("e"),
-  z: () => press("z"),
+  z: () => pressAndFollow("z"),
 });
 submitOnChange();

@@ -1,6 +1,8 @@
-import { follow, mover, onKeys } from "./keys.js";
+// A list of facts: those of a run, or those that people have decided on.
 
-const move = mover([...document.querySelectorAll("table.facts a.open")]);
+import { follow, mover, onKeys, pressAndFollow } from "./keys.js";
+
+const move = mover([...document.querySelectorAll("a.open")]);
 
 onKeys({
   "/": () => document.querySelector("input[type=search]").focus(),
@@ -8,4 +10,5 @@ onKeys({
   k: () => move(-1),
   n: () => follow("next"),
   p: () => follow("prev"),
+  z: () => pressAndFollow("z"),
 });
