@@ -1,0 +1,117 @@
+"""Takes the pictures of the workbench for the pages, of what `make demo` leaves.
+
+    make demo
+    python docs/make_pictures.py demo
+
+Two people have marked the first facts: one as the truth has it, the other differently now and then.
+"""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+DOCS = Path(__file__).parent
+RUNS = ("cnns_att_f_ld", "directsup_f_ld")
+NUM_MARKS = 240
+DISSENT = 0.25
+LABELS = ("rationale", "irrelevant", "unsure")
+SAYSO = (sys.executable, "-m", "sayso")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+DECIDED = {0: "a", 2: "x", 4: "e", 5: "a"}
+"""Which facts of the table somebody has decided on, and how."""
+
+
+def write_marks(truth: Path, out: Path) -> None:
+    """Write the marks of both people on the first facts."""
+    rng = random.Random(13)
+    lines = [json.loads(line) for line in truth.read_text().splitlines()[:NUM_MARKS]]
+    marks = [line | {"by": "Anna"} for line in lines]
+    for line in lines:
+        is_other = rng.random() < DISSENT
+        marks.append(line | {"by": "Ben"} | ({"label": rng.choice(LABELS)} if is_other else {}))
+    out.write_text("".join(json.dumps(mark) + "\n" for mark in marks))
+
+
+@contextmanager
+def workbench(demo: Path, database: Path) -> Iterator[str]:
+    """Give the address of a workbench over the demo's store and runs."""
+    runs = [word for run in RUNS for word in ("--run", str(demo / run))]
+    command = [*SAYSO, "serve", "--data", str(demo / "store"), *runs, "--db", str(database), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        line = next(line for line in process.stdout if line.startswith("workbench: "))
+        yield line.split()[1]
+        process.terminate()
+
+
+def take(page: Page, name: str, height: int = 860) -> None:
+    """Take one picture."""
+    page.set_viewport_size({"width": 1280, "height": height})
+    page.wait_for_load_state("networkidle")
+    page.evaluate("scrollTo(0, 0)")
+    page.screenshot(path=DOCS / f"workbench-{name}.png")
+
+
+def take_annotating(page: Page) -> None:
+    """Take the page with a fact half marked, and that of agreement."""
+    page.goto("/annotate")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_selector("li.current")
+    while page.locator("#sentences > li").count() < 4:
+        before = page.url
+        page.keyboard.press("n")
+        page.wait_for_url(lambda url, before=before: url != before)
+        page.wait_for_selector("li.current")
+    page.keyboard.press("i")
+    page.keyboard.press("r")
+    page.wait_for_selector("text=· saved")
+    take(page, "annotate")
+    page.goto("/agree")
+    take(page, "agree")
+
+
+def take_facts(page: Page) -> None:
+    """Take the table of facts with some decided on, and one fact."""
+    table = f"/facts/{RUNS[0]}?max_probability=0.93&sort=probability"
+    for place, key in DECIDED.items():
+        page.goto(table)
+        page.locator("a.open").nth(place).click()
+        page.wait_for_url("**/fact?**")
+        page.keyboard.press(key)
+        page.wait_for_selector(".decide .badge")
+    page.goto(table)
+    take(page, "facts")
+    page.goto(f"/facts/{RUNS[0]}?sort=sentences&relation=/location/location/contains")
+    page.locator("a.open").nth(2).click()
+    page.wait_for_url("**/fact?**")
+    take(page, "fact", 1040)
+
+
+def main(demo: Path) -> None:
+    """Serve, sign in, take the pictures."""
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as player:
+        marks, database = Path(name) / "marks.jsonl", Path(name) / "marks.db"
+        write_marks(demo / "corpus" / "rationales.jsonl", marks)
+        subprocess.run([*SAYSO, "annotations", "import", str(marks), "--db", str(database)], check=True)
+        browser = player.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        with workbench(demo, database) as url:
+            page = browser.new_context(base_url=url).new_page()
+            page.goto("/sign-in")
+            page.fill("#name", "Anna")
+            page.keyboard.press("Enter")
+            page.wait_for_url("**/annotate**")
+            take_annotating(page)
+            take_facts(page)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
