@@ -64,10 +64,10 @@ class Workfolder:
         """Make the folder where it is missing, and keep other writers out of it while the block runs."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
+            descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
-        # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
-        descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._lock(descriptor)
             yield

@@ -188,7 +188,31 @@ def test_a_folder_that_holds_something_is_not_written_over(files: Inputs, tmp_pa
     prepare(files, PrepareSettings(), out, quiet, overwrite=True)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "{", '{"format": 99}'])
+def test_only_a_store_is_replaced_by_a_store(files: Inputs, tmp_path: Path) -> None:
+    """The folder of one's own files, named by mistake, must survive --overwrite."""
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(UserError, match=r"the folder holds .*, which is not of a store; name another folder"):
+        prepare(files, PrepareSettings(), tmp_path, quiet, overwrite=True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_store_of_another_format_may_be_replaced(files: Inputs, tmp_path: Path) -> None:
+    out = tmp_path / "store"
+    out.mkdir()
+    (out / "manifest.json").write_text('{"format": 0}')
+    prepare(files, PrepareSettings(), out, quiet, overwrite=True)
+    assert Store(out).parts
+
+
+def test_a_folder_that_is_taken_is_refused_before_anything_is_read(files: Inputs, tmp_path: Path) -> None:
+    out = tmp_path / "store"
+    make(files, out)
+    files.train.write_text("no sentence at all\n")
+    with pytest.raises(UserError, match="not empty"):
+        make(files, out)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "{", "[]", '{"made_by": "sayso invent"}', '{"format": 99}'])
 def test_what_is_not_a_store_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(BadInputError, match="sayso prepare"):

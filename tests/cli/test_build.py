@@ -54,6 +54,12 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
     assert json.loads((store / "manifest.json").read_text())["inputs"]["train"]["sha256"] != "not a plain file"
 
 
+def test_a_corpus_without_anything_to_learn_from_is_said_to_be_one(tmp_path: Path, tables: list[object]) -> None:
+    (tmp_path / "docs.txt").write_text("Bo was here.")
+    result = sayso("build", "--documents", tmp_path / "docs.txt", *tables, "--out", tmp_path / "out")
+    assert "nothing to learn from: no sentence names two entities that the facts relate" in result.stderr
+
+
 def test_json_is_the_manifest(tmp_path: Path, tables: list[object]) -> None:
     result = sayso("build", "--documents", articles(tmp_path / "docs"), *tables, "--out", tmp_path / "out", "--json")
     written = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -67,6 +73,8 @@ def test_what_the_user_can_repair_is_one_line_and_exit_code_2(tmp_path: Path, ta
         ((*tables, "--documents", tmp_path / "none"), "none: no such file or directory"),
         ((*tables, "--documents", docs, "--append"), "there is no built corpus to append to"),
         ((*tables, "--documents", docs, "--append", "--overwrite"), "--append and --overwrite exclude each other"),
+        ((*tables, "--documents", docs, "--finder", "spacy", "--spacy-model", "xx_none"), "spaCy has no such model"),
+        ((*tables, "--documents", docs, "--spacy-model", "xx_none"), "--spacy-model is for --finder spacy"),
         ((*tables, "--documents", docs, "--only-utf8", "--max-bad", 0.1), "1 of 2 documents cannot be used"),
     ):
         result = sayso("build", *words, "--out", out)
@@ -80,14 +88,10 @@ def test_what_the_user_can_repair_is_one_line_and_exit_code_2(tmp_path: Path, ta
     assert not (tmp_path / "other").exists()
 
 
-def many(path: Path, number: int) -> Path:
-    """So many articles, each with a pair of its own, in shards of two thousand."""
-    with path.open("w") as file:
-        for index in range(number):
-            file.write(
-                json.dumps({"id": str(index), "text": f"Ana Diaz met Bo on day {index} in May. It rained."}) + "\n"
-            )
-    return path
+def many(number: int) -> bytes:
+    """So many articles, in shards of two thousand."""
+    texts = (f"Ana Diaz met Bo on day {index} in May. It rained." for index in range(number))
+    return "".join(f"{json.dumps({'id': str(index), 'text': text})}\n" for index, text in enumerate(texts)).encode()
 
 
 def contents(out: Path) -> dict[str, str]:
@@ -99,26 +103,27 @@ def contents(out: Path) -> dict[str, str]:
 def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
     tmp_path: Path, tables: list[object], sent: signal.Signals
 ) -> None:
-    words = ["build", "--documents", many(tmp_path / "docs.jsonl", 20_000), *tables]
-    assert sayso(*words, "--out", tmp_path / "straight").returncode == 0
-    program = [sys.executable, "-m", "sayso", *map(str, words), "--out", str(tmp_path / "stopped")]
+    words, articles, stopped = ["build", *tables, "--documents", "-"], many(5_000), tmp_path / "stopped"
+    assert sayso(*words, "--out", tmp_path / "straight", stdin=articles).returncode == 0
+    program = [sys.executable, "-m", "sayso", *map(str, words), "--out", str(stopped)]
     process = subprocess.Popen(
         program,
+        stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         env=os.environ | {"NO_COLOR": "1"},
-        # Tests that run in the background of a script inherit that Ctrl-C is ignored; a user's terminal does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while not (tmp_path / "stopped" / "shards" / "000001.json").exists():
+    assert process.stdin
+    process.stdin.write(articles)  # and no end: when two shards are done it waits for more, however busy the machine
+    process.stdin.flush()
+    while not (stopped / "shards" / "000001.json").exists():
         assert process.poll() is None
-        time.sleep(0.005)
+        time.sleep(0.01)
     process.send_signal(sent)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
-    assert sent == signal.SIGKILL or "the same command with --append goes on" in err
-    assert len(list((tmp_path / "stopped" / "shards").glob("0*"))) < 10
-    assert sayso(*words, "--out", tmp_path / "stopped").returncode == 2
-    result = sayso(*words, "--out", tmp_path / "stopped", "--append")
+    assert sent == signal.SIGKILL or b"the same command with --append goes on" in err
+    assert sorted(path.name for path in (stopped / "shards").glob("0*")) == ["000000.json", "000001.json"]
+    assert sayso(*words, "--out", stopped, stdin=articles).returncode == 2
+    result = sayso(*words, "--out", stopped, "--append", stdin=articles)
     assert result.returncode == 0, result.stderr
-    assert contents(tmp_path / "stopped") == contents(tmp_path / "straight")
+    assert contents(stopped) == contents(tmp_path / "straight")

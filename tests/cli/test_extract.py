@@ -1,14 +1,13 @@
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from command import sayso
 from extract.toy_corpus import sentences, write
 from sayso.cli import app
 from sayso.errors import UserError
@@ -38,7 +37,8 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     assert columns.split() == ["head", "relation", "tail", "probability", "status", "first", "evidence"]
     assert first.split()[0].startswith("north_land")
     assert "18 sentences of 6 pairs; 6 pairs predicted now, 0 repeated sentences left out" in result.stderr
-    assert f"wrote {out / 'facts.jsonl'}; next: less {out / 'facts.jsonl'}" in result.stderr
+    judged = f"sayso decisions import VERDICTS --facts {out / 'facts.jsonl'} --db DB"
+    assert f"wrote {out / 'facts.jsonl'}; next: {judged}" in result.stderr
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
 
 
@@ -53,6 +53,21 @@ def test_facts_are_compared_with_a_knowledge_base(run: Path, corpus: Path, tmp_p
     assert sorted((tmp_path / "some" / "facts.tsv").read_text().splitlines()) == ["l0\tcapital\tt0", "l1\tborn\tt1"]
     lines = (tmp_path / "some" / "facts.jsonl").read_text().splitlines()
     assert [json.loads(line)["status"] for line in lines] == ["known", "known"]
+    kb.write_text("l0\tP36\tt0\n")
+    result = extract(run, corpus, "--out", tmp_path / "none", "--threshold", 0, "--kb", kb)
+    assert "no fact of the knowledge base has a relation of the model: are the relations named alike?" in result.stderr
+
+
+def test_forms_that_are_not_asked_for_again_are_removed_and_named(run: Path, corpus: Path, tmp_path: Path) -> None:
+    options = (run, corpus, "--out", tmp_path / "out", "--threshold", 0)
+    extract(*options, "--format", "jsonl", "--format", "tsv")
+    result = extract(*options, "--resume", "--format", "tsv", "--format", "quickstatements")
+    assert "removed, because they may not hold any longer: jsonl (see --format)" in result.stderr
+    assert "12 facts are left out, because their ids are not Wikidata's: --wikidata FILE" in result.stderr
+    assert sorted(path.name for path in (tmp_path / "out").glob("facts.*")) == [
+        "facts.quickstatements.tsv",
+        "facts.tsv",
+    ]
 
 
 def test_the_threshold_for_a_precision_is_said_with_its_interval(run: Path, corpus: Path, tmp_path: Path) -> None:
@@ -62,6 +77,14 @@ def test_the_threshold_for_a_precision_is_said_with_its_interval(run: Path, corp
     assert "on pairs that it was not chosen on" in result.stderr
     chosen = json.loads(result.stdout)
     assert chosen["threshold"] == chosen["threshold_chosen"]["threshold"]
+
+
+def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "built" / "train").mkdir(parents=True)
+    corpus.rename(tmp_path / "built" / "train" / "000000.jsonl")
+    (tmp_path / "built" / "manifest.json").write_text('{"made_by": "sayso build", "is_finished": false}')
+    with pytest.raises(UserError, match="built: `sayso build` was interrupted here: let it go on with --append first"):
+        extract(run, tmp_path / "built", "--out", tmp_path / "facts")
 
 
 def test_options_that_do_not_go_together_are_said(run: Path, corpus: Path, tmp_path: Path) -> None:
@@ -79,24 +102,40 @@ def test_options_that_do_not_go_together_are_said(run: Path, corpus: Path, tmp_p
             extract(run, corpus, "--out", tmp_path / "facts", *options)
 
 
+DYING = """
+import signal
+from contextlib import contextmanager
+from sayso.engine import ENGINES
+from sayso.cli import main
+
+def dying(function, shards):
+    for number, shard in enumerate(shards):
+        if number == 5:
+            signal.setitimer(signal.ITIMER_REAL, 0.005)  # ends this process, wherever it is then
+        yield function(shard)
+
+@contextmanager
+def opened(settings):
+    yield dying
+
+ENGINES["local"] = opened
+main()
+"""
+"""The command line, killed as the operating system kills while it is at the sixth shard or soon after it."""
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(3), num_pairs=300))
     words = ["extract", run, corpus, "--threshold", 0, "--device", "cpu", "--shards", 64]
-    program = [sys.executable, "-c", "from sayso.cli import main; main()", *map(str, words)]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*program, "--out", whole], check=True, capture_output=True)
-    process = subprocess.Popen([*program, "--out", killed], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while len(list(killed.glob("shards/*.jsonl"))) < 5 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    done = len(list(killed.glob("shards/*.jsonl")))
-    assert 5 <= done < 64, "killed in the middle"
-    refused = subprocess.run([*program, "--out", killed], capture_output=True, text=True)
+    assert sayso(*words, "--out", whole).returncode == 0
+    program = [sys.executable, "-c", DYING, *map(str, words), "--out", str(killed)]
+    assert subprocess.run(program, capture_output=True).returncode == -signal.SIGALRM
+    assert 5 <= len(list(killed.glob("shards/*.jsonl"))) < 64, "killed in the middle"
+    refused = sayso(*words, "--out", killed)
     assert (refused.returncode, "was interrupted: go on with --resume" in refused.stderr) == (2, True)
-    subprocess.run([*program, "--out", killed, "--resume"], check=True, capture_output=True)
+    assert sayso(*words, "--out", killed, "--resume").returncode == 0
     assert (killed / "facts.jsonl").read_bytes() == (whole / "facts.jsonl").read_bytes()
     manifest = json.loads((killed / "manifest.json").read_text())
     assert manifest["is_finished"]

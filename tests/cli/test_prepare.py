@@ -45,6 +45,15 @@ def test_a_missing_file_is_named_before_any_work(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (2, f"sayso: {tmp_path / 'a'}: no such file or directory\n")
 
 
+def test_judged_facts_that_training_has_not_are_counted_and_where_to_take_them_from_is_said(tmp_path: Path) -> None:
+    path, verdicts = write_corpus(tmp_path / "x.txt"), tmp_path / "verdicts.jsonl"
+    verdicts.write_text('{"head": "m.1", "relation": "/lived", "tail": "m.y", "verdict": "rejected"}\n')
+    result = sayso("prepare", "--train", path, "--judgements", verdicts, "--out", tmp_path / "s")
+    assert "1 pairs have no sentence here (--rest takes them from the sentences of other pairs)" in result.stderr
+    result = sayso("prepare", "--train", path, "--rest", path, "--out", tmp_path / "t")
+    assert "--rest is for sentences of judged facts: name the verdicts with --judgements" in result.stderr
+
+
 def test_usage_errors_exit_2(tmp_path: Path) -> None:
     assert sayso("prepare", "--out", tmp_path).returncode == 2
     assert sayso("prepare", "--leak", "maybe").returncode == 2

@@ -61,14 +61,17 @@ def dying_once(function: Callable[[Any], Any], marker: Path) -> Callable[[Any], 
     return work
 
 
-def signing(function: Callable[[Any], Any], folder: Path) -> Callable[[Any], Any]:
-    """Return the function with a signature: a file for each node that it is called on."""
+def meeting(function: Callable[[Any], Any], folder: Path) -> Callable[[Any], Any]:
+    """Return the function that works only once both nodes have come to it, each of which leaves a file."""
 
     def work(shard: Any) -> Any:
         import ray
 
-        time.sleep(0.3)  # or the first worker that is there has done all before the second comes
         (folder / str(ray.get_runtime_context().get_node_id())).touch()
+        deadline = time.monotonic() + 400
+        while len(list(folder.iterdir())) < 2:  # or the first to be there has done all before the second comes
+            assert time.monotonic() < deadline, "the other node has not come"
+            time.sleep(0.05)
         return function(shard)
 
     return work
@@ -77,16 +80,17 @@ def signing(function: Callable[[Any], Any], folder: Path) -> Callable[[Any], Any
 def test_the_cluster_finds_what_this_process_finds(
     cluster: Any, inputs: ExtractInputs, expected: Any, tmp_path: Path
 ) -> None:
-    (tmp_path / "nodes").mkdir()
     with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
 
         def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
-            return ray_engine(signing(function, tmp_path / "nodes"), shards)
+            nodes = tmp_path / type(function).__name__
+            nodes.mkdir()
+            return ray_engine(meeting(function, nodes), shards)
 
         found = extract(inputs, SETTINGS, tmp_path / "out", engine=engine)
+    assert {path.name for path in tmp_path.iterdir()} == {"Gatherer", "ShardJudge", "out"}
     assert len(expected) == 24 * 2
     assert not differing(list(found), expected)
-    assert len(list((tmp_path / "nodes").iterdir())) == 2, "both nodes worked"
 
 
 def test_a_worker_that_is_killed_changes_nothing(
@@ -124,10 +128,11 @@ def test_a_store_is_the_same_whoever_reads(cluster: Any, tmp_path: Path, monkeyp
     (tmp_path / "train.txt").write_text("\n".join([*corpus_lines(), *corpus_lines()[:40]]) + "\n")
     inputs, settings = Inputs(train=tmp_path / "train.txt"), PrepareSettings()
     expected = prepare(inputs, settings, tmp_path / "here", lambda *_: None)
+    (tmp_path / "nodes").mkdir()
     with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
 
         def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
-            return ray_engine(signing(function, tmp_path), shards)
+            return ray_engine(meeting(function, tmp_path / "nodes"), shards)
 
         found = prepare(inputs, settings, tmp_path / "there", lambda *_: None, engine=engine)
     assert found == expected
@@ -168,6 +173,14 @@ def test_what_cannot_be_helped_is_said_in_one_line(cluster: Any) -> None:
         with pytest.raises(UserError, match="workers die again and again"):
             list(engine(kill, [7]))
         assert list(engine(str, [7])) == ["7"]
+    with pytest.raises(UserError, match=r"no cluster can be had at 127\.0\.0\.1:1 \(.*refused\); `ray start --head`"):
+        open_ray(EngineSettings(address="127.0.0.1:1")).__enter__()
     needs_gpu = EngineSettings(address=cluster.address, num_gpus=1)
     with open_ray(needs_gpu) as engine, pytest.raises(UserError, match="a worker needs 1 GPU, but the cluster has 0"):
         list(engine(str, [7]))
+
+
+def test_without_an_address_a_cluster_of_its_own_is_started(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    with open_ray(EngineSettings(num_workers=1)) as engine:
+        assert list(engine(str, [7])) == ["7"]

@@ -8,11 +8,20 @@ from typing import Any
 MEMORY = 100 * 2**20
 """Bytes of each node's object store; more than shards and functions of tests need."""
 
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    # Workers and nodes die when a test says so, not because other programs fill or slow down the machine.
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_worker_register_timeout_seconds": "300",
+    "RAY_health_check_timeout_ms": "60000",
+}
+
 
 @contextmanager
 def two_nodes() -> Iterator[Any]:
     """Give a running cluster, and end it afterwards."""
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+    os.environ |= _ENVIRONMENT
     from ray.cluster_utils import Cluster
 
     options = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
@@ -27,5 +36,5 @@ def two_nodes() -> Iterator[Any]:
 def add_node(cluster: Any) -> Any:
     """Return a node that has just come, once the cluster knows it."""
     node = cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
-    cluster.wait_for_nodes()
+    cluster.wait_for_nodes(timeout=120)
     return node

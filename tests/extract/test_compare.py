@@ -26,3 +26,8 @@ def test_a_fact_is_known_new_or_contradicts_where_only_one_object_can_be() -> No
 
 def test_facts_of_other_relations_are_passed_over() -> None:
     assert ("chile", "other") not in KNOWN.tails
+
+
+def test_a_mark_at_the_beginning_and_space_around_columns_do_not_count() -> None:
+    found = known_facts([Triple("\ufeffnamibia", " capital", "windhoek ")], RELATIONS)
+    assert found.tails == {("namibia", "capital"): frozenset({"windhoek"})}

@@ -10,6 +10,7 @@ import pytest
 
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
 from sayso.errors import BadInputError, UserError
+from sayso.extract.folder import work_folder
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
 from sayso.library import load
@@ -92,6 +93,23 @@ def test_an_earlier_extraction_stays_as_it_is(run: Path, tmp_path: Path) -> None
     assert before == {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
 
 
+def test_going_on_from_another_kind_of_extraction_or_a_live_one_is_refused_and_leaves_nothing(
+    run: Path, tmp_path: Path
+) -> None:
+    inputs = ExtractInputs(run=run, corpus=write(tmp_path / "c.jsonl", sentences(range(1))))
+    extract(inputs, EVERYTHING, tmp_path / "out")
+    with pytest.raises(
+        UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave --since"
+    ):
+        extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "later", since=tmp_path / "out")
+    with (
+        work_folder(tmp_path / "out").claimed(),
+        pytest.raises(UserError, match=r"out: `sayso extract` is at work in this folder"),
+    ):
+        extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")
+    assert len(list(extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out"))) == 12
+
+
 def test_pairs_of_entities_with_other_types_are_predicted_again(run: Path, tmp_path: Path) -> None:
     corpus, types = write(tmp_path / "c.jsonl", sentences(range(2))), tmp_path / "types.json"
     inputs = ExtractInputs(run=run, corpus=corpus, types=types)
@@ -130,6 +148,19 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path,
     assert (tmp_path / "out" / "facts.jsonl").read_bytes() == (tmp_path / "whole" / "facts.jsonl").read_bytes()
 
 
+def test_going_on_from_an_earlier_one_may_be_interrupted_too(run: Path, tmp_path: Path) -> None:
+    corpus = write(tmp_path / "corpus" / "0.jsonl", sentences(range(2))).parent
+    inputs = ExtractInputs(run=run, corpus=corpus)
+    extract(inputs, EVERYTHING, tmp_path / "out")
+    write(corpus / "1.jsonl", sentences(range(2, 3)))
+    with pytest.raises(KeyboardInterrupt):
+        extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out", engine=interrupted(2))
+    with pytest.raises(UserError, match=r"later: .* was interrupted: go on with --resume"):
+        extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")
+    found = extract(inputs, EVERYTHING, tmp_path / "later", mode="resume")
+    assert not differing(list(found), facts_of(run, corpus, tmp_path / "at once"))
+
+
 def test_what_is_there_is_neither_overwritten_nor_mixed(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(1)))
     inputs = ExtractInputs(run=run, corpus=corpus)
@@ -154,8 +185,10 @@ def test_a_corpus_that_changed_is_refused_by_name(run: Path, tmp_path: Path) -> 
     inputs = ExtractInputs(run=run, corpus=corpus)
     extract(inputs, EVERYTHING, tmp_path / "out")
     write(corpus / "0.jsonl", sentences(range(1, 4)))
+    before = (tmp_path / "out" / "facts.jsonl").read_bytes()
     with pytest.raises(UserError, match=r"0\.jsonl: this file has changed since it was extracted from"):
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
+    assert (tmp_path / "out" / "facts.jsonl").read_bytes() == before, "what was found is not lost"
     (corpus / "0.jsonl").rename(corpus / "1.jsonl")
     with pytest.raises(UserError, match=r"0\.jsonl: this file was extracted from and is gone"):
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")

@@ -1,10 +1,12 @@
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
+from spacy.tokens import Doc
 
-import sayso.integrations.spacy_component  # noqa: F401  (an installed sayso is found by its entry point)
+from sayso.integrations.spacy_component import create
 from sayso.library import load
 from sayso.records import Bag, Sentence
 from toy_run import make_run, make_store, toy_config
@@ -49,6 +51,23 @@ def test_a_sentence_knows_what_it_is_evidence_for(run: Path) -> None:
     assert nothing._.sayso == []
     assert {fact.head_id for fact in (*capital._.sayso, *talk._.sayso)} == {"l2", "t2"}
     assert all(fact.quotes[0].source.start == capital.start_char for fact in capital._.sayso)
+
+
+def test_a_document_that_went_through_another_pipeline_has_none() -> None:
+    doc = spacy.blank("en")("Nothing here.")
+    assert doc._.sayso == doc[:1]._.sayso == []
+
+
+def test_facts_are_stored_with_their_document(run: Path) -> None:
+    nlp = pipeline(run)
+    doc = nlp(TEXT)
+    assert len(doc._.sayso) == 4
+    assert Doc(nlp.vocab).from_bytes(doc.to_bytes())._.sayso == doc._.sayso
+
+
+def test_an_installed_sayso_offers_the_component() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["spacy_factories"] == {"sayso": f"{create.__module__}:{create.__name__}"}
 
 
 def test_labels_stand_for_types_of_the_model(run: Path) -> None:

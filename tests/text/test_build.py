@@ -178,6 +178,19 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
     assert not list((world.folder / "out").glob("*/.*.partial"))
 
 
+def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
+    def broken(*_: object) -> Iterator[ShardRecord]:
+        raise KeyboardInterrupt
+        yield
+
+    world.build({"one": TEXTS["one"]})
+    with pytest.raises(KeyboardInterrupt):
+        world.build(TEXTS, mode="append", engine=broken)
+    with pytest.raises(UserError, match="was interrupted: go on with --append"):
+        world.build(TEXTS)
+    assert world.build(TEXTS, mode="append")["is_finished"]
+
+
 def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World) -> None:
     world.build(TEXTS)
     with pytest.raises(

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def test_a_folder_is_read_in_order_of_paths_whatever_it_holds(tmp_path: Path) ->
     (tmp_path / "a.HTML").write_text("<p>One.")
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"Four."))
     (tmp_path / "notes.pdf").write_text("no")
+    (tmp_path / "._b.txt").write_text("what another system remembers about b.txt")
     heard: list[int] = []
     found = list(read_documents(tmp_path, BuildSettings(), heard.append))
     assert [(item.id, item.text) for item in found if isinstance(item, Document)] == [
@@ -33,6 +35,20 @@ def test_a_folder_is_read_in_order_of_paths_whatever_it_holds(tmp_path: Path) ->
         ("c.txt.gz", "Four."),
     ]
     assert heard[-1] == size_of(tmp_path) > 0
+    (passed_over,) = [item for item in found if isinstance(item, LeftOut)]
+    assert passed_over == LeftOut(
+        str(tmp_path / "notes.pdf"), "does not end in .txt, .text, .html, .htm (or .gz)", is_fault=False
+    )
+
+
+def test_a_file_that_is_gone_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "b.txt").write_text("Ana.")
+    assert size_of(tmp_path) == 4
+    assert read(tmp_path) == [
+        LeftOut(str(tmp_path / "a.txt"), "no such file or directory"),
+        Document("b.txt", "Ana."),
+    ]
 
 
 def test_a_file_is_one_document_or_json_lines(tmp_path: Path) -> None:
@@ -42,6 +58,11 @@ def test_a_file_is_one_document_or_json_lines(tmp_path: Path) -> None:
         gzip.compress('\ufeff{"id": 7, "text": "Ana."}\n\n{"id": "b", "text": "Bo."}'.encode())
     )
     assert read(tmp_path / "x.jsonl") == [Document("7", "Ana."), Document("b", "Bo.")]
+
+
+def test_a_file_that_claims_to_be_json_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('[{"id": "a", "text": "Ana."}]')
+    assert reasons(tmp_path / "x.json") == ["the line is JSON but not an object {…}"]
 
 
 def test_mentions_may_come_with_the_document(tmp_path: Path) -> None:
@@ -109,6 +130,21 @@ def test_a_gigantic_document_is_left_out_also_when_it_is_packed(tmp_path: Path) 
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a" * (2**20 + 1)))
     (tmp_path / "c.txt").write_bytes(b"a" * 2**20)
     assert reasons(tmp_path, max_document_mb=1) == ["larger than 1 MB"] * 2
+    (tmp_path / "d.jsonl").write_text(json.dumps({"id": "a", "text": "a" * 2**20}))
+    assert reasons(tmp_path / "d.jsonl", max_document_mb=1) == ["larger than 1 MB"]
+    assert not reasons(tmp_path / "d.jsonl", max_document_mb=2)
+
+
+def test_a_name_that_is_not_utf_8_can_be_written(tmp_path: Path) -> None:
+    for name in (b"a\xff.txt", b"b\xff.txt", b"c\xff.pdf"):
+        (tmp_path / os.fsdecode(name)).write_text("" if name.startswith(b"b") else "Ana.")
+    document, empty, other = read(tmp_path)
+    assert isinstance(document, Document)
+    assert document.id == "a\ufffd.txt"
+    assert [item.where for item in (empty, other) if isinstance(item, LeftOut)] == [
+        f"{tmp_path}/b\ufffd.txt",
+        f"{tmp_path}/c\ufffd.pdf",
+    ]
 
 
 def test_a_folder_without_documents_is_an_error(tmp_path: Path) -> None:

@@ -26,15 +26,19 @@ def test_an_id_that_stands_twice_is_taken_once() -> None:
 def test_kinds_of_faults_are_counted_whatever_their_numbers() -> None:
     intake = Intake()
     taken(
-        intake, LeftOut("x:1", "byte 3 is not UTF-8"), LeftOut("x:2", "byte 1,999 is not UTF-8"), LeftOut("y", "empty")
+        intake,
+        LeftOut("x:1", "byte 3 is not UTF-8"),
+        LeftOut("x:2", "byte 1,999 is not UTF-8"),
+        LeftOut("x:3", "mention [0, 30] lies outside"),
+        LeftOut("x:4", "'id' is missing"),
     )
-    assert intake.left_out == {"byte … is not UTF-8": 2, "empty": 1}
-    assert intake.first_left_out[1] == "x:2: byte 1,999 is not UTF-8"
+    assert intake.left_out == {"byte … is not UTF-8": 2, "mention […, …] lies outside": 1, "'id' is missing": 1}
+    assert intake.first_bad[1] == "x:2: byte 1,999 is not UTF-8"
 
 
 def test_too_many_unusable_documents_are_refused_but_empty_ones_are_no_fault() -> None:
     intake = Intake()
-    taken(intake, Document("a", "one"), LeftOut("x", "bad"), LeftOut("y", "empty"))
+    taken(intake, Document("a", "one"), LeftOut("y", "empty", is_fault=False), LeftOut("x", "bad"))
     with pytest.raises(
         BadInputError, match=r"docs: 1 of 2 documents cannot be used, more than 5%.*the first is x: bad"
     ):
@@ -44,6 +48,6 @@ def test_too_many_unusable_documents_are_refused_but_empty_ones_are_no_fault() -
 
 def test_no_usable_document_is_refused_whatever_is_allowed() -> None:
     intake = Intake()
-    taken(intake, LeftOut("y", "empty"))
+    taken(intake, LeftOut("y", "empty", is_fault=False))
     with pytest.raises(BadInputError, match="no document in it can be used; the first is y: empty"):
         intake.refuse_too_many_left_out(Path("docs"), 1.0)

@@ -24,6 +24,7 @@ def sentences(text: str, *names: str) -> list[str]:
         "It went on... and on.",
         "It fell 3.5 percent on Jan. 5 and 0.5 on Feb. 6.",
         "Ana left at 5 p.m. Monday.",
+        "Ana Diaz, a.k.a. A. Diaz, left.",
         "A wrapped line goes\non here\nand here",
     ],
 )

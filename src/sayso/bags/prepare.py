@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from sayso.atomic import atomic_folder
 from sayso.bags.direct import CorpusForm, corpus_form, direct_types, in_form
 from sayso.bags.elsewhere import ElsewhereReader
 from sayso.bags.entity_type import EntityTypes, count_mentions, finest_types
@@ -15,7 +16,7 @@ from sayso.bags.leakage import find_leakage, refuse_leakage, without_pairs_of
 from sayso.bags.manifest import make_manifest
 from sayso.bags.overrule import read_overruled
 from sayso.bags.split import split_by_pair
-from sayso.bags.store import StoreContents, write_store
+from sayso.bags.store import StoreContents, refuse_foreign, write_store
 from sayso.bags.table import BagTable
 from sayso.bags.vocabulary import Vocabulary
 from sayso.bags.words import WordOrder, entity_vectors, order_words
@@ -35,12 +36,16 @@ def prepare(
 ) -> dict[str, Any]:
     """Write the store of these files to `out`, whole or not at all, and return its manifest.
 
+    A folder that holds something is a `UserError`, at once, unless it may be overwritten and is nothing but a store.
     Where an engine is given, its workers read training and test sentences; the store is the same.
     """
     refuse_missing(inputs)
-    contents = _Preparation(inputs, settings, on_progress, engine).run()
-    on_progress("writing the store", 0, 0)
-    write_store(out, contents, overwrite)
+    if overwrite:
+        refuse_foreign(out)
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        contents = _Preparation(inputs, settings, on_progress, engine).run()
+        on_progress("writing the store", 0, 0)
+        write_store(folder, contents)
     return contents.manifest
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sayso.atomic import atomic_folder
 from sayso.bags.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
 from sayso.bags.entity_type import EntityTypes
 from sayso.bags.manifest import FORMAT
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, UserError
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 
 MANIFEST = "manifest.json"
@@ -45,27 +44,48 @@ class StoreContents:
     manifest: dict[str, Any]
 
 
-def write_store(folder: Path, contents: StoreContents, overwrite: bool = False) -> None:
-    """Write the store whole or not at all."""
-    with atomic_folder(folder, overwrite=overwrite) as work:
-        write_columns(work / "words.arrow", {"word": contents.words, "count": contents.word_count})
-        write_columns(work / "vectors.arrow", {"vector": contents.vector_VD})
-        write_columns(
-            work / "entities.arrow",
-            {
-                "id": contents.entity_ids,
-                "name": contents.entity_names,
-                "type": contents.entity_types.type_E,
-                "vector": contents.entity_vector_ED,
-            },
-        )
-        write_columns(work / "types.arrow", {"name": contents.entity_types.names})
-        write_columns(work / "documents.arrow", {"id": contents.documents})
-        write_columns(work / "judgements.arrow", contents.judgements)
-        write_columns(work / "relations.arrow", _relation_columns(contents.relations))
-        for part, table in contents.parts.items():
-            write_bags(work, part, table)
-        (work / MANIFEST).write_text(json.dumps(contents.manifest, indent=2, ensure_ascii=False) + "\n")
+def refuse_foreign(folder: Path) -> None:
+    """Raise `UserError` where a folder holds what is not of a store, and must not be replaced by one."""
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    foreign = [name for name in names if name != MANIFEST and not name.endswith(".arrow")]
+    if foreign:
+        raise UserError(f"{folder}: the folder holds {foreign[0]}, which is not of a store; name another folder")
+    if names:
+        _read_manifest(folder)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a store of any format."""
+    try:
+        found = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` ({error})") from error
+    if not isinstance(found, dict) or "format" not in found:
+        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare`")
+    return found
+
+
+def write_store(folder: Path, contents: StoreContents) -> None:
+    """Write the store into a folder, which is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_columns(folder / "words.arrow", {"word": contents.words, "count": contents.word_count})
+    write_columns(folder / "vectors.arrow", {"vector": contents.vector_VD})
+    write_columns(
+        folder / "entities.arrow",
+        {
+            "id": contents.entity_ids,
+            "name": contents.entity_names,
+            "type": contents.entity_types.type_E,
+            "vector": contents.entity_vector_ED,
+        },
+    )
+    write_columns(folder / "types.arrow", {"name": contents.entity_types.names})
+    write_columns(folder / "documents.arrow", {"id": contents.documents})
+    write_columns(folder / "judgements.arrow", contents.judgements)
+    write_columns(folder / "relations.arrow", _relation_columns(contents.relations))
+    for part, table in contents.parts.items():
+        write_bags(folder, part, table)
+    (folder / MANIFEST).write_text(json.dumps(contents.manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | Rows | list[str]]:
@@ -82,13 +102,10 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        try:
-            self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-        except (OSError, json.JSONDecodeError) as error:
-            raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` ({error})") from error
-        if self.manifest.get("format") != FORMAT:
+        self.manifest = _read_manifest(folder)
+        if self.manifest["format"] != FORMAT:
             raise BadInputError(
-                f"{folder}: store of format {self.manifest.get('format')}, this version reads {FORMAT}:"
+                f"{folder}: store of format {self.manifest['format']}, this version reads {FORMAT}:"
                 " make it anew with `sayso prepare`"
             )
 

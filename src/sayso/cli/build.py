@@ -88,6 +88,8 @@ def build(
     from sayso.text.settings import BuildSettings
     from sayso.text.tables import BuildInputs
 
+    if spacy_model and finder != Finder.spacy:
+        raise UserError("--spacy-model is for --finder spacy")
     inputs = BuildInputs(
         documents=documents, kb=kb, names=names, types=types, relations=relations, stop_names=stop_names
     )
@@ -127,7 +129,8 @@ def _mode(append: bool, overwrite: bool) -> "Mode":
 def _print(manifest: dict[str, Any]) -> None:
     rows = [[name, number] for name, number in manifest["counts"].items() if number]
     print_table("what is there", ["", "number"], rows)
-    for line in (*_about_documents(manifest["documents"]), *_about_names(manifest), *_about_knowledge(manifest)):
+    documents, lines = _about_documents(manifest["documents"]), _about_lines(manifest["counts"])
+    for line in (*documents, *_about_names(manifest), *_about_knowledge(manifest), *lines):
         remark(line)
     types = manifest["types"]
     if types["num_learnt_from"]:
@@ -142,9 +145,21 @@ def _about_documents(documents: dict[str, Any]) -> list[str]:
     lines = [f"documents: {documents['num_new']:,} new, {documents['num_already_there']:,} there already"]
     if documents["num_changed"]:
         named = ", ".join(documents["changed"])
-        lines.append(f"documents: {documents['num_changed']:,} have changed and were not taken again: {named}")
+        lines.append(
+            f"documents: {documents['num_changed']:,} not taken, because their id is there with another text: {named}"
+            " (give a changed document a new id, or start over with --overwrite)"
+        )
     lines += [f"documents left out: {number:,}: {reason}" for reason, number in documents["left_out"].items()]
-    return [*lines, *documents["first_left_out"][:3]]
+    return [*lines, *documents["first_bad"]]
+
+
+def _about_lines(counts: dict[str, int]) -> list[str]:
+    if counts["lines with a relation"]:
+        return []
+    return [
+        "nothing to learn from: no sentence names two entities that the facts relate; do --names and --kb use the same"
+        " ids, and are names written as in the documents (--case ignore for lower case)?"
+    ]
 
 
 def _about_names(manifest: dict[str, Any]) -> list[str]:

@@ -1,5 +1,7 @@
 """`sayso extract`: the facts of a whole corpus, each with the sentences that say so."""
 
+import shutil
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from sayso.provenance.found import FoundFact
 
 _NUM_SHOWN, _WIDTH = 10, 70
+_ROOM = 130
+"""Columns of a terminal that take the evidence too; in a narrower one every fact would be six lines."""
 
 
 class FactForm(StrEnum):
@@ -125,7 +129,10 @@ def extract(
         raise typer.Exit(130) from None
     _report(found, as_json, chosen)
     written = ", ".join(str(out / FORMS[name].file_name) for name in output.forms)
-    say_next(written, f"less {out / FORMS[output.forms[0]].file_name}; with more documents: the same with --resume")
+    judged = (
+        f"sayso decisions import VERDICTS --facts {out / FORMS['jsonl'].file_name} --db DB, once people have judged"
+    )
+    say_next(written, f"{judged}; with more documents the same command with --resume")
 
 
 def _mode(resume: bool, overwrite: bool, since: Path | None) -> "Mode":
@@ -156,7 +163,9 @@ def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "Ex
     from sayso.extract.settings import ExtractInputs
     from sayso.text.folder import FACTS, TYPES, read_manifest
 
-    if read_manifest(corpus):
+    if manifest := read_manifest(corpus):
+        if not manifest["is_finished"]:
+            raise UserError(f"{corpus}: `sayso build` was interrupted here: let it go on with --append first")
         kb, types = kb or corpus / FACTS, types or corpus / TYPES
     return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types)
 
@@ -172,10 +181,14 @@ def _report(found: "Extraction", as_json: bool, chosen: "ChosenThreshold | None"
             [fact.head_name, fact.relation, fact.tail_name, f"{fact.probability:.3f}", fact.status or "–", _quote(fact)]
             for fact in islice(found, _NUM_SHOWN)
         ]
-        title = f"the first of {manifest['num_written']:,} facts"
-        print_table(title, ["head", "relation", "tail", "probability", "status", "first evidence"], rows, num_text=6)
+        columns = ["head", "relation", "tail", "probability", "status", "first evidence"]
+        if sys.stdout.isatty() and shutil.get_terminal_size().columns < _ROOM:
+            columns, rows = columns[:-1], [row[:-1] for row in rows]
+        print_table(f"the first of {manifest['num_written']:,} facts", columns, rows, num_text=6)
     for line in _remarks(manifest):
         remark(line)
+    if found.known and not found.known.tails:
+        remark("no fact of the knowledge base has a relation of the model: are the relations named alike?")
 
 
 def _quote(fact: "FoundFact") -> str:
@@ -199,5 +212,8 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         lines.append("facts: " + ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items()))
     for name, number in manifest["num_left_out"].items():
         if number:
-            lines.append(f"{name}: {number:,} facts have no place in this form (other ids are needed) and are left out")
+            why = "not Wikidata's: --wikidata FILE translates yours" if name == "quickstatements" else "not of one line"
+            lines.append(f"{name}: {number:,} facts are left out, because their ids are {why}")
+    if manifest["removed"]:
+        lines.append(f"removed, because they may not hold any longer: {', '.join(manifest['removed'])} (see --format)")
     return lines

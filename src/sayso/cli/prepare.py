@@ -8,6 +8,7 @@ import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
+from sayso.errors import UserError
 
 
 class Leak(StrEnum):
@@ -58,6 +59,8 @@ def prepare(
     from sayso.bags.inputs import Inputs, PrepareSettings
     from sayso.bags.prepare import prepare as make_store
 
+    if rest and not judgements:
+        raise UserError("--rest is for sentences of judged facts: name the verdicts with --judgements")
     inputs = Inputs(
         train=train,
         test=test,
@@ -112,10 +115,11 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         if entry.get("bad_lines"):
             lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
     if overruled := manifest.get("overruled"):
+        hint = "" if "rest" in manifest["inputs"] else " (--rest takes them from the sentences of other pairs)"
         lines.append(
             f"judgements: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
             f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
-            " pairs have no sentence here"
+            f" pairs have no sentence here{hint}"
         )
     marks = manifest["judgements"]
     if marks["num_matched"] or marks["num_unmatched"]:

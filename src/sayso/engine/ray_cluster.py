@@ -6,6 +6,7 @@ that dies, or whose machine leaves, go to others; another worker takes its place
 
 import logging
 import os
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ _SHARDS_AHEAD = 2
 
 _PATIENCE_S = 600.0
 """How long there may be nobody at work."""
+
+_SECONDS_TO_ANSWER = 10.0
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
 """Nothing is reported to anybody."""
@@ -50,13 +53,23 @@ def _connect(ray: Any, settings: EngineSettings) -> None:
     if settings.address:
         options["address"] = settings.address
     else:
-        options["include_dashboard"] = False
-        options["num_cpus"] = settings.num_workers or None
+        # "local" starts a cluster even where another is at work on this machine: that one was not asked for.
+        options |= {"address": "local", "include_dashboard": False, "num_cpus": settings.num_workers or None}
     try:
+        _refuse_nobody(settings.address)
         ray.init(**options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         where = settings.address or "this machine"
-        raise UserError(f"--engine ray: no cluster can be had at {where} ({_first_line(error)})") from error
+        raise UserError(
+            f"--engine ray: no cluster can be had at {where} ({_first_line(error)}); `ray start --head` starts one"
+        ) from error
+
+
+def _refuse_nobody(address: str) -> None:
+    """Raise `OSError` where nobody answers at a host and port; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
 class _Workers:

@@ -31,7 +31,8 @@ def known_facts(triples: Iterable[Triple], relations: Sequence[Relation]) -> Kno
     """Return the knowledge base's facts of these relations; others are passed over."""
     names = {relation.name for relation in relations}
     tails: dict[tuple[str, str], set[str]] = {}
-    for head_id, relation, tail_id in triples:
+    for triple in triples:
+        head_id, relation, tail_id = (column.removeprefix("\ufeff").strip() for column in triple)  # as `build` does
         if relation in names:
             tails.setdefault((head_id, relation), set()).add(tail_id)
     functional = frozenset(relation.name for relation in relations if relation.is_functional)

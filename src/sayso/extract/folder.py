@@ -10,7 +10,7 @@ from sayso.atomic import atomic_file
 from sayso.corpus.entity_type import EntityTypes
 from sayso.errors import UserError
 from sayso.extract.forms import FORMS
-from sayso.extract.gather import GATHERED, remove_from
+from sayso.extract.gather import GATHERED
 from sayso.extract.shard import SHARDS, TYPES, read_types, types_file
 from sayso.workfolder import MANIFEST, Workfolder
 
@@ -38,7 +38,7 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
     if mode == "overwrite":
         _clear(place.path)
     if before:
-        _refuse_other(place.path, before, identity)
+        _refuse_other(place.path, before, identity, "use the same, or start over with --overwrite")
         if num_shards not in (0, before["num_shards"]):
             raise UserError(f"{place.path}: divided into {before['num_shards']:,} shards, which stays so; start over")
     for name in _FOLDERS:
@@ -49,16 +49,24 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
     return manifest
 
 
-def copy_extraction(earlier: Workfolder, place: Workfolder) -> None:
-    """Make the folder one that goes on where an earlier extraction ended, which itself stays as it is."""
+def refuse_other_since(earlier: Workfolder, identity: dict[str, Any]) -> None:
+    """Raise `UserError` where there is no earlier extraction to go on from, or one that was done in another way."""
     manifest = earlier.read()
     if not manifest:
         raise UserError(f"{earlier.path}: --since needs the folder of an earlier `sayso extract`")
-    place.refuse_occupied()
-    place.path.mkdir(parents=True, exist_ok=True)
-    place.write({**manifest, "is_finished": False})
-    for name in _FOLDERS:
-        shutil.copytree(earlier.path / name, place.path / name, copy_function=_link, dirs_exist_ok=True)
+    _refuse_other(earlier.path, manifest, identity, "use the same, or leave --since out")
+
+
+def copy_extraction(earlier: Workfolder, place: Workfolder) -> None:
+    """Make the folder one that goes on where an earlier extraction ended, which itself stays as it is."""
+    with earlier.claimed():
+        place.write({**earlier.read(), "is_finished": False})
+        for name in _FOLDERS:
+            (place.path / name).mkdir()
+            files = [file for file in (earlier.path / name).iterdir() if not file.name.startswith(".")]
+            # What says that a piece is done comes after what the piece holds: this run may be killed as well.
+            for file in sorted(files, key=lambda file: file.suffix == ".json"):
+                _link(file, place.path / name / file.name)
 
 
 def num_shards_for(num_bytes: int) -> int:
@@ -78,32 +86,29 @@ def keep_types(folder: Path, types: EntityTypes | None) -> int:
     return last + 1
 
 
-def remove_stale(folder: Path, num_pieces: int) -> None:
-    """Remove what no longer holds once new sentences come in: results, and pieces that a killed run left behind."""
-    for form in FORMS.values():
-        (folder / form.file_name).unlink(missing_ok=True)
-    remove_from(folder, num_pieces)
+def remove_results(folder: Path) -> list[str]:
+    """Remove the files of facts, which may not hold any longer, and return the names of their forms."""
+    there = [name for name, form in FORMS.items() if (folder / form.file_name).exists()]
+    for name in there:
+        (folder / FORMS[name].file_name).unlink()
+    return there
 
 
-def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any]) -> None:
+def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any], advice: str) -> None:
     """Refuse to mix facts that were found by another model or in another way."""
     for name, value in identity.items():
         if before.get(name) != value:
-            raise UserError(
-                f"{path}: extracted with {name} {before.get(name)}, not {value}: use the same, or start over with"
-                " --overwrite"
-            )
+            raise UserError(f"{path}: extracted with {name} {before.get(name)}, not {value}: {advice}")
 
 
 def _clear(path: Path) -> None:
     for name in _FOLDERS:
         shutil.rmtree(path / name, ignore_errors=True)
-    for form in FORMS.values():
-        (path / form.file_name).unlink(missing_ok=True)
+    remove_results(path)
     (path / MANIFEST).unlink(missing_ok=True)  # last: as long as it is there the folder is known to be ours
 
 
-def _link(source: str, target: str) -> None:
+def _link(source: Path, target: Path) -> None:
     """Share a file that is only ever replaced, never changed; copy it where it cannot be shared."""
     try:
         os.link(source, target)

@@ -18,9 +18,17 @@ from sayso.engine.local import map_locally
 from sayso.errors import BadInputError
 from sayso.extract.compare import known_facts
 from sayso.extract.extraction import Extraction
-from sayso.extract.folder import Mode, begin, copy_extraction, keep_types, remove_stale, work_folder
+from sayso.extract.folder import (
+    Mode,
+    begin,
+    copy_extraction,
+    keep_types,
+    refuse_other_since,
+    remove_results,
+    work_folder,
+)
 from sayso.extract.forms import FORMS, Writing
-from sayso.extract.gather import Gatherer, read_records
+from sayso.extract.gather import Gatherer, read_records, remove_from
 from sayso.extract.judge import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import ShardJudge, read_record, shard_file
@@ -71,21 +79,26 @@ def extract(
     files, model = corpus_files(inputs.corpus), load_model(inputs.run)
     known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
     origin = origin_of(inputs.run, model)
-    place = work_folder(out)
-    if since is not None:
-        copy_extraction(work_folder(since), place)
+    identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
+    place, earlier = work_folder(out), work_folder(since) if since else None
+    if earlier:
+        refuse_other_since(earlier, identity)
+        place.refuse_occupied()
     place.refuse_foreign()
     with place.claimed():
-        identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
+        if earlier:
+            copy_extraction(earlier, place)
         num_bytes = sum(file.stat().st_size for file in files)
         manifest = begin(place, "resume" if since else mode, identity, settings.num_shards, num_bytes)
         work = _Work(inputs, settings, place.path.resolve(), manifest["num_shards"], engine, on_progress)
         records = work.gather(files)
+        # Not before: gathering refuses a corpus that has changed, and then what was found in it is still worth having.
+        removed = [name for name in remove_results(place.path) if name not in output.forms]
         report = work.judge(records, origin)
         manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
         extraction = Extraction(folder=out, manifest=manifest, known=known)
         on_progress("writing", 0, 0)
-        manifest |= write_results(extraction, output)
+        manifest |= {"removed": removed, **write_results(extraction, output)}
         place.write(manifest | {"is_finished": True})
     return replace(extraction, manifest=manifest | {"is_finished": True}, only=output.only)
 
@@ -120,7 +133,7 @@ class _Work:
     def gather(self, files: Sequence[Path]) -> list[PieceRecord]:
         """Bring the sentences of all files to the shards of their pairs; return the records of all pieces."""
         records = read_records(self.folder)
-        remove_stale(self.folder, len(records))
+        remove_from(self.folder, len(records))  # what a killed run left behind
         size = sum(file.stat().st_size for file in files)
         piece_bytes = max(self.settings.piece_bytes, size // _MOST_PIECES)
         pieces = new_pieces(files, records, self.settings.form, piece_bytes)

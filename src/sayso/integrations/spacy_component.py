@@ -24,6 +24,9 @@ try:
 except ImportError:
     raise MissingExtraError("the spaCy component", "spacy") from None
 
+_KEY = "sayso"
+"""Where a document carries its facts."""
+
 _DEFAULTS: dict[str, Any] = {"threshold": 0.5, "method": "shapley", "max_evidence": 5, "types": {}}
 
 
@@ -54,21 +57,27 @@ class FactFinder:
             bags.setdefault(sentence.pair, []).append(sentence)
         types = {_entity_id(each): self.types[each.label_] for each in doc.ents if each.label_ in self.types}
         found = replace(self.judge, types=types).judge([Bag(*pair, tuple(each)) for pair, each in bags.items()])
-        doc._.sayso = sorted(found.facts, key=lambda fact: fact.sort_key)
+        # As text: whatever a document carries must be plain, or it cannot be stored or come from another process.
+        doc.user_data[_KEY] = [fact.to_json() for fact in sorted(found.facts, key=lambda fact: fact.sort_key)]
         return doc
+
+
+def _facts_of_doc(doc: Any) -> list[FoundFact]:
+    """Return the facts of the document; none where nothing has looked for them."""
+    return [FoundFact.from_json(text) for text in doc.user_data.get(_KEY, ())]
 
 
 def _facts_of_span(span: Any) -> list[FoundFact]:
     """Return the facts of the document that have evidence inside the span."""
     return [
         fact
-        for fact in span.doc._.sayso
+        for fact in _facts_of_doc(span.doc)
         if any(q.source and span.start_char <= q.source.start and q.source.stop <= span.end_char for q in fact.quotes)
     ]
 
 
 if not Doc.has_extension("sayso"):
-    Doc.set_extension("sayso", default=None)
+    Doc.set_extension("sayso", getter=_facts_of_doc)
     DocSpan.set_extension("sayso", getter=_facts_of_span)
 
 

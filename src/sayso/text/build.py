@@ -17,7 +17,7 @@ from sayso.text.folder import FACTS, GUESSED, RELATIONS, TYPES, Mode, corpus_fol
 from sayso.text.guess_type import Guesses, guess_types
 from sayso.text.intake import Intake
 from sayso.text.settings import BuildSettings
-from sayso.text.shard import CONTEXTS, ShardRecord, read_records, remove_unfinished, shards, total
+from sayso.text.shard import CONTEXTS, ShardBuilder, ShardRecord, read_records, remove_unfinished, shards, total
 from sayso.text.tables import BuildInputs, Tables, identity_of, read_tables
 
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
@@ -46,11 +46,12 @@ def build(
     """
     on_progress("reading names and facts", 0, 0)
     tables, identity = read_tables(inputs, settings), identity_of(inputs, settings)
+    build_shard = tables.shard_builder(out.resolve())  # before the folder is touched: what it needs may be missing
     with corpus_folder(out, mode, identity):
         records, intake = read_records(out), Intake()
         remove_unfinished(out, records)
         _write_knowledge(out, tables)
-        for record in _build_shards(inputs.documents, tables, out, records, intake, engine, on_progress):
+        for record in _build_shards(inputs.documents, settings, build_shard, records, intake, engine, on_progress):
             records.append(record)
         intake.refuse_too_many_left_out(inputs.documents, max_bad_share)
         on_progress("guessing types", 0, 0)
@@ -62,8 +63,8 @@ def build(
 
 def _build_shards(
     documents: Path,
-    tables: Tables,
-    out: Path,
+    settings: BuildSettings,
+    build_shard: ShardBuilder,
     before: Iterable[ShardRecord],
     intake: Intake,
     engine: Engine,
@@ -81,9 +82,9 @@ def _build_shards(
         nonlocal done
         done = position
 
-    new = intake.new_ones(read_documents(documents, tables.settings, on_bytes), there)
+    new = intake.new_ones(read_documents(documents, settings, on_bytes), there)
     waiting = shards(new, first, SHARD_DOCUMENTS, SHARD_CHARACTERS)
-    for record in engine(tables.shard_builder(out.resolve()), waiting):
+    for record in engine(build_shard, waiting):
         num_sentences += record.counts.get("sentences", 0)
         rate = num_sentences / max(time.monotonic() - began, 1e-9)
         on_progress("building", done, size, f"{num_sentences:,} sentences, {rate:,.0f} a second")

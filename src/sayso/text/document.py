@@ -17,6 +17,8 @@ from sayso.text.name_table import checked_id
 from sayso.text.settings import BuildSettings
 
 _ENDINGS = (".txt", ".text", ".html", ".htm")
+_KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
+_JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 _MB = 2**20
 
 OnBytes = Callable[[int], None]
@@ -47,10 +49,11 @@ class Document(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A document that could not be used: where it stands, and why."""
+    """A document that was not used: where it stands, why, and whether that is a fault (an empty one is none)."""
 
     where: str
     reason: str
+    is_fault: bool = True
 
 
 def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
@@ -61,7 +64,7 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
     if path.is_dir():
         yield from _of_folder(path, settings, on_bytes)
     elif str(path) == "-" or _is_json_lines(path):
-        yield from _of_lines(path, on_bytes)
+        yield from _of_lines(path, settings, on_bytes)
     else:
         yield _of_file(path, path.name, settings)
         on_bytes(size_of(path))
@@ -69,60 +72,80 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
 
 def size_of(path: Path) -> int:
     """Return the bytes of all files that would be read; 0 where that is not known."""
-    if path.is_dir():
-        return sum(file.stat().st_size for file in _files(path))
-    return path.stat().st_size if path.is_file() else 0
+    files = filter(_is_document, _files(path)) if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _files(folder: Path) -> list[Path]:
-    found = []
-    for place, _, names in os.walk(folder):
-        found += [Path(place) / name for name in names if name.lower().removesuffix(".gz").endswith(_ENDINGS)]
-    return sorted(found, key=lambda file: file.relative_to(folder).parts)
+    """Return all files of the folder and below, hidden ones aside, in order of their paths."""
+    found = [(Path(place) / name).relative_to(folder).parts for place, _, names in os.walk(folder) for name in names]
+    return [folder.joinpath(*parts) for parts in sorted(found) if not any(part.startswith(".") for part in parts)]
+
+
+def _is_document(file: Path) -> bool:
+    return file.name.lower().removesuffix(".gz").endswith(_ENDINGS)
 
 
 def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
     files, done = _files(folder), 0
-    if not files:
-        raise BadInputError(f"{folder}: there is no document in it; documents end in {', '.join(_ENDINGS)} (or .gz)")
+    if not any(map(_is_document, files)):
+        raise BadInputError(
+            f"{folder}: there is no document in it; documents end in {_KNOWN} (a file of JSON lines is named itself)"
+        )
     for file in files:
-        # A name that is not UTF-8 must still be an id that can be written.
-        document_id = os.fsencode(file.relative_to(folder).as_posix()).decode("utf-8", "replace")
-        yield _of_file(file, document_id, settings)
-        done += file.stat().st_size
+        if not _is_document(file):
+            yield LeftOut(_written(file), f"does not end in {_KNOWN}", is_fault=False)
+            continue
+        yield _of_file(file, _written(file.relative_to(folder)), settings)
+        done += size_of(file)
         on_bytes(done)
 
 
+def _written(path: Path) -> str:
+    """Return the path as text that can be written, also where the file's name is not UTF-8."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
+
+
 def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
-    most = settings.max_document_mb * _MB
-    with open_bytes(path) as (_, stream):
-        try:
-            data = stream.read(most + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            return LeftOut(str(path), "the gzip file is cut short or damaged")
-    if len(data) > most:
-        return LeftOut(str(path), f"larger than {settings.max_document_mb} MB")
     try:
-        text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
+        text, is_not_utf8, has_nul = decode(_bytes_of(path, settings.max_document_mb), settings.only_utf8)
     except UnreadableError as error:
-        return LeftOut(str(path), str(error))
-    return _if_any(str(path), Document(document_id, text, None, is_not_utf8, has_nul))
+        return LeftOut(_written(path), str(error))
+    return _if_any(_written(path), Document(document_id, text, None, is_not_utf8, has_nul))
+
+
+def _bytes_of(path: Path, most_mb: int) -> bytes:
+    try:
+        with open_bytes(path) as (_, stream):
+            data = stream.read(most_mb * _MB + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UnreadableError("the gzip file is cut short or damaged") from error
+    except BadInputError as error:  # one file that may not be read, or is gone, must not end it all
+        raise UnreadableError(str(error).removeprefix(f"{path}: ")) from error
+    if len(data) > most_mb * _MB:
+        raise UnreadableError(f"larger than {most_mb} MB")
+    return data
 
 
 def _if_any(where: str, document: Document) -> Document | LeftOut:
-    return document if document.text.strip() else LeftOut(where, "empty")
+    return document if document.text.strip() else LeftOut(where, "empty", is_fault=False)
 
 
 def _is_json_lines(path: Path) -> bool:
+    """Say whether the file holds JSON lines, or claims to: then what is not is told line by line."""
+    if path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS):
+        return True
     with open_bytes(path) as (_, stream):
         return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
 
 
-def _of_lines(path: Path, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
+def _of_lines(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
     for number, line in read_lines(path, on_bytes):
         where = f"{path}:{number}"
         if isinstance(line, BadLine):
             yield LeftOut(where, line.reason)
+        elif len(line) > settings.max_document_mb * _MB:
+            yield LeftOut(where, f"larger than {settings.max_document_mb} MB")
         elif line.strip():
             try:
                 yield _if_any(where, _document(line.removeprefix("\ufeff")))

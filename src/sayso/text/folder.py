@@ -33,8 +33,7 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
             _clear(path)
         for name in (TRAIN, REST, CONTEXTS, RECORDS):
             (path / name).mkdir(exist_ok=True)
-        if mode != "append":
-            write_manifest(path, {"is_finished": False, **identity})
+        write_manifest(path, {**folder.read(), **identity, "is_finished": False})
         yield
 
 

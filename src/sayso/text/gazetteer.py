@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
@@ -136,9 +137,11 @@ def longest_first(found: Sequence[Found]) -> list[Found]:
             continue
         taken: list[Found] = []
         for each in sorted(cluster, key=lambda one: (one.start - one.stop, one.start)):
-            if all(each.stop <= other.start or other.stop <= each.start for other in taken):
-                taken.append(each)
-        kept += sorted(taken)
+            place = bisect_left(taken, each)
+            beside = taken[max(0, place - 1) : place + 1]
+            if all(each.stop <= other.start or other.stop <= each.start for other in beside):
+                taken.insert(place, each)
+        kept += taken
     return kept
 
 

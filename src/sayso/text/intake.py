@@ -21,7 +21,9 @@ class Intake:
     num_changed: int = 0
     changed: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    first_left_out: list[str] = field(default_factory=list)
+    num_bad: int = 0
+    first_bad: list[str] = field(default_factory=list)
+    first_passed_over: list[str] = field(default_factory=list)
 
     def new_ones(self, items: Iterable[Document | LeftOut], there: dict[str, str]) -> Iterator[Document]:
         """Yield the documents that are not there yet; `there` has ids with fingerprints, and grows.
@@ -42,16 +44,17 @@ class Intake:
                 self.changed += [item.id] if len(self.changed) < _NUM_SHOWN else []
 
     def _leave_out(self, item: LeftOut) -> None:
-        # Numbers and names differ from document to document; the rest is the kind of fault.
-        self.left_out[re.sub(r"(?<![\w-])[0-9][0-9,]*|'[^']*'", "…", item.reason)] += 1
-        if len(self.first_left_out) < _NUM_SHOWN:
-            self.first_left_out.append(f"{item.where}: {item.reason}")
+        # Numbers differ from document to document; the rest is the kind of fault.
+        self.left_out[re.sub(r"(?<![\w-])[0-9]+(?:,[0-9]{3})*", "…", item.reason)] += 1
+        self.num_bad += item.is_fault
+        shown = self.first_bad if item.is_fault else self.first_passed_over
+        if len(shown) < _NUM_SHOWN:
+            shown.append(f"{item.where}: {item.reason}")
 
     def refuse_too_many_left_out(self, path: Path, max_share: float) -> None:
-        """Raise `BadInputError` where more than the share cannot be used, or none can; empty ones are no fault."""
-        num_used = self.num_new + self.num_already_there + self.num_changed
-        num_bad = self.left_out.total() - self.left_out["empty"]
-        first = f"; the first is {self.first_left_out[0]}" if self.first_left_out else ""
+        """Raise `BadInputError` where more than the share are bad, or none can be used; empty ones are not bad."""
+        num_used, num_bad = self.num_new + self.num_already_there + self.num_changed, self.num_bad
+        first = "".join(f"; the first is {shown}" for shown in (self.first_bad + self.first_passed_over)[:1])
         if not num_used:
             raise BadInputError(f"{path}: no document in it can be used{first}")
         if num_bad > max_share * (num_used + num_bad):

@@ -15,7 +15,8 @@ _CANDIDATE = re.compile(
 )
 _STOPS = ".!?…"
 _CLOSING = "\"'”’»)]"
-_FOLLOWING = re.compile(r"\s*[\"'“‘«(\[¿¡]*(\w*)")
+_FOLLOWING = re.compile(r"\s*[\"'“‘«(\[¿¡]*(\w\.|\w*)")
+"""The next word; an initial with its stop, so that the A. of "a.k.a. A. Diaz" is not the word that begins sentences."""
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]*$")
 _LINE_END = re.compile(r"(\S)[^\S\n]*\n(?=[^\S\n]*\S)")
 _DOTTED = re.compile(r"(?:\w\.)+\w")
