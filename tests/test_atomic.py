@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from sayso.atomic import atomic_file, atomic_folder
+from sayso.atomic import atomic_file, atomic_folder, refuse_unwritable_path
 from sayso.errors import UserError
 
 LIMITED = """
 import pathlib, resource, sys
-from sayso.atomic import atomic_file, atomic_folder
+from sayso.atomic import atomic_file, atomic_folder, refuse_unwritable_path
 from sayso.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 path = pathlib.Path(sys.argv[1])
@@ -27,7 +27,7 @@ except UserError as error:
 
 SLEEPING = """
 import pathlib, sys, time
-from sayso.atomic import atomic_file, atomic_folder
+from sayso.atomic import atomic_file, atomic_folder, refuse_unwritable_path
 kind = atomic_file if sys.argv[2] == "file" else atomic_folder
 with kind(pathlib.Path(sys.argv[1])) as place:
     if sys.argv[2] == "file":
@@ -212,3 +212,11 @@ def test_a_target_moved_aside_by_a_killed_run_is_put_back(tmp_path: Path) -> Non
         pass
     assert (tmp_path / "store" / "data").read_text() == "old"
     assert names(tmp_path) == ["store"]
+
+
+def test_where_no_file_can_be_made_it_is_said_before_the_work(tmp_path: Path) -> None:
+    refuse_unwritable_path(tmp_path / "v")
+    with pytest.raises(UserError, match="this is a folder"):
+        refuse_unwritable_path(tmp_path)
+    with pytest.raises(UserError, match="there is no folder"):
+        refuse_unwritable_path(tmp_path / "absent" / "v")

@@ -84,6 +84,14 @@ def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
             _put_in_place(partial, target)
 
 
+def refuse_unwritable_path(path: Path) -> None:
+    """Raise `UserError` where no file can be made: better before the work of an hour than after it."""
+    if path.is_dir():
+        raise UserError(f"{path}: this is a folder; name a file")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {path.parent}; make it first")
+
+
 def _refuse_other_kind(path: Path, target: Path) -> None:
     if target.is_dir():
         raise UserError(f"{path}: this is a folder; name a file")

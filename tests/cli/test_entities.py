@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,12 @@ def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, tri
     assert "33 entities; filtered MRR 0." in result.stdout
     assert f"wrote {tmp_path / 'e.bin'}; next: sayso prepare" in result.stderr
     assert "no --exclude" in result.stderr
+
+
+def test_the_figures_may_be_had_as_json(tmp_path, triples):
+    figures = json.loads(run(triples, "--out", tmp_path / "e.bin", "--json").stdout)
+    assert (figures["entities"], figures["seed"], figures["best_epoch"]) == (33, 1, 1)
+    assert 0 < figures["held_out_mrr"] <= 1
 
 
 def test_facts_of_test_pairs_are_refused_in_either_direction(tmp_path, triples, sentences):

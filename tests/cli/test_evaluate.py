@@ -71,6 +71,14 @@ def test_several_runs_are_compared_and_those_on_other_data_refused(run: Path, st
         evaluate(run, stranger, "--data", store)
 
 
+def test_a_place_for_the_report_that_cannot_be_made_is_said_before_the_work(run: Path, store: Path) -> None:
+    predictions = run / "predictions"
+    before = predictions.stat().st_mtime_ns if predictions.exists() else None
+    with pytest.raises(UserError, match="name another folder"):
+        evaluate(run, "--data", store, "--out", run / "config.toml")
+    assert (predictions.stat().st_mtime_ns if predictions.exists() else None) == before
+
+
 def test_an_unknown_mechanism_is_said_before_any_work(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no mechanism is called 'magic': choose from attention"):
         evaluate(run, "--data", tmp_path / "absent", "--method", "magic")

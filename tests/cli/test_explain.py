@@ -80,6 +80,10 @@ def test_the_page_shows_the_sentences_and_needs_nothing_from_elsewhere(run: Path
         (["--head", "xl1", "--tail", "xt2"], "the test part has no bag of head 'xl1' and tail 'xt2'"),
         (["--head", "xl1", "--tail", "xt1", "--relation", "/made/up"], "relation '/made/up' is none of the model's 2"),
         (["--head", "xl1", "--tail", "xt1", "--method", "magic"], "no mechanism is called 'magic'"),
+        (
+            ["--head", "xl1", "--tail", "xt1", "--html", "nowhere/fact.html"],
+            "there is no folder nowhere; make it first",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_said(run: Path, store: Path, words: list[str], message: str) -> None:

@@ -52,6 +52,12 @@ def test_what_is_left_out_done_and_diverged_is_a_line_each(
     ]
 
 
+def test_where_nothing_is_left_to_do_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan(jobs=JOBS, left_out={})
+    Overview(is_live=False).begin(Standing(plan=plan, done=JOBS, todo=[], num_workers=1))
+    assert capsys.readouterr().err == "5 runs, all done already\n"
+
+
 def test_the_live_table_has_a_row_for_every_run_in_progress(overview: Overview) -> None:
     for job in JOBS[1:3]:
         overview.hear(Event("epoch", job.key, epoch=5, seconds=2.0))

@@ -99,3 +99,13 @@ def test_a_run_that_is_not_finished_and_a_missing_file_are_said(run: Path, file:
         predict(tmp_path, file)
     with pytest.raises(BadInputError, match=r"absent\.txt: no such file"):
         predict(run, tmp_path / "absent.txt")
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no folder .*nowhere; make it first"):
+        predict(run, tmp_path / "absent.txt", "--out", tmp_path / "nowhere" / "facts.jsonl")
+
+
+def test_facts_may_be_written_and_printed_at_once(run: Path, file: Path, tmp_path: Path) -> None:
+    printed = predict(run, file, "--out", tmp_path / "facts.jsonl", "--threshold", 0, "--json").stdout
+    assert printed == (tmp_path / "facts.jsonl").read_text() != ""

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def test_train_writes_vectors_and_names_the_next_command(tmp_path):
     assert "20 distinct sentences" in result.stdout
     assert "epoch 5 of 5" in result.stderr
     assert f"wrote {out}; next: sayso prepare" in result.stderr
+
+
+def test_the_figures_may_be_had_as_json(tmp_path):
+    words = ["train", str(corpus(tmp_path)), "--out", str(tmp_path / "v"), "--width", "4", "--seed", "1", "--json"]
+    figures = json.loads(CliRunner().invoke(app, words).stdout)
+    assert figures == {"words": 26, "sentences": 20, "seed": 1}
 
 
 def test_a_drawn_seed_is_printed(tmp_path):

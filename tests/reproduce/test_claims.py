@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from reproduce.toy_outcomes import diverged, make_outcomes
 from sayso.reproduce.claims import Judged, judge_claims
-from sayso.reproduce.sample import Sample
+from sayso.reproduce.sample import AREA, PRECISION, Sample
 from sayso.reproduce.variant import features_of
 from sayso.reproduce.verdict import HELD, NOT_HELD, UNDECIDED
 
@@ -79,6 +81,16 @@ def test_the_best_explained_model_may_be_another_than_the_most_accurate() -> Non
     assert judged(alike, claim, "τ by readers, −E").verdict == NOT_HELD
 
 
+def test_where_the_area_is_the_same_as_printed_average_precision_says_which_is_the_most_accurate() -> None:
+    outcomes = make_outcomes()
+    for key, run in outcomes.items():
+        area, precision = (0.3999, 0.9) if run.variant == "CNNs+ATT" else (0.4, 0.8)
+        outcomes[key] = replace(run, test=run.test | {AREA: area, PRECISION: precision})
+    found = judge_claims(Sample(outcomes.values()), ["readers"])
+    names = [each.reading for each in found if each.claim.startswith("The most accurate")]
+    assert names[0] == "τ by readers, −E: better on H than CNNs+ATT"
+
+
 def test_a_run_that_diverged_is_left_out_of_its_pairs_and_one_seed_less_is_said() -> None:
     outcomes = make_outcomes()
     outcomes["cnns_att-seed-14"] = diverged(outcomes["cnns_att-seed-14"])
@@ -91,6 +103,15 @@ def test_variants_that_are_not_there_are_counted_as_missing() -> None:
     outcomes = {key: run for key, run in make_outcomes().items() if not run.variant.startswith("DirectSup")}
     found = judged(outcomes, F_RAISES, "AUC")
     assert (len(found.singles), found.num_missing) == (4, 2)
+
+
+def test_a_claim_about_runs_that_are_not_there_is_listed_as_undecided(plain: list[Judged]) -> None:
+    outcomes = {key: run for key, run in make_outcomes().items() if run.variant == "CNNs+ATT"}
+    found = judge_claims(Sample(outcomes.values()), ["readers"])
+    assert [each.claim for each in found] == [each.claim for each in plain]
+    missing = [each for each in found if not each.singles]
+    assert {each.claim for each in found if each.singles} == {"τ on H exceeds τ on L"}
+    assert {(each.verdict, each.mean) for each in missing} == {(UNDECIDED, None)}
 
 
 def test_one_seed_leaves_everything_undecided() -> None:

@@ -43,3 +43,18 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="name another folder"), Folder(tmp_path / "file").taken():
         pass
+
+
+def test_a_reproduction_never_works_among_other_files(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("")
+    with pytest.raises(UserError, match=r"holds train\.txt, which is not of a reproduction"), Folder(tmp_path).taken():
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]
+
+
+def test_a_broken_note_of_earlier_calls_is_one_line(folder: Folder) -> None:
+    folder.note_call(num_runs=3, num_workers=1, seconds=2.0)
+    assert [call["num_runs"] for call in folder.calls()] == [3]
+    (folder.path / "calls.jsonl").write_text("{")
+    with pytest.raises(UserError, match=r"calls\.jsonl: not what this command wrote: remove it"):
+        folder.calls()

@@ -54,6 +54,14 @@ def test_variants_that_need_what_the_store_lacks_are_left_out_and_the_rest_runs(
     assert all(line.startswith(reason) for line in plan.left_out.values())
 
 
+def test_all_that_a_variant_lacks_is_named_at_once(tmp_path: Path) -> None:
+    bare = make_store(tmp_path, "types", "direct", "vectors", "entity_vectors")
+    assert make_plan(Store(bare), Wish()).left_out["DirectSup+F+E"] == (
+        "the store has no entity types (prepare it with --types) and no entity vectors (prepare it with"
+        " --entity-vectors or --vectors) and no directly supervised sentences (prepare it with --direct)"
+    )
+
+
 def test_a_store_without_a_test_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="the test part has no bag with a relation"):
         make_plan(Store(make_store(tmp_path, "test", "rationales")), Wish())

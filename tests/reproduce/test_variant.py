@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,19 @@ def test_a_change_of_every_run_is_made() -> None:
     assert variant_config("CNNs+ATT+LD", ["loss.distractor=10", "train.max_epochs=2"]).loss.distractor == 10
 
 
-@pytest.mark.parametrize("change", ["loss.distractor=1.0", "data.mentions=type", "model.use_entities=true"])
-def test_a_change_that_makes_another_variant_is_refused(change: str) -> None:
-    with pytest.raises(BadConfigError, match="this makes CNNs\\+ATT another variant"):
+@pytest.mark.parametrize(
+    ("change", "other"),
+    [
+        ("loss.distractor=1.0", "CNNs+ATT+LD"),
+        ("data.mentions=type", "CNNs+ATT+F"),
+        ("model.use_entities=true", "CNNs+ATT+E"),
+        ("model.aggregator.kind=direct", "DirectSup"),
+    ],
+)
+def test_a_change_that_makes_another_variant_is_refused(change: str, other: str) -> None:
+    with pytest.raises(BadConfigError, match=re.escape(f"this makes CNNs+ATT into {other};")):
         variant_config("CNNs+ATT", [change])
+
+
+def test_another_encoder_is_a_setting_of_every_variant() -> None:
+    assert variant_config("CNNs+ATT", ["model.encoder.kind=pcnn"]).variant == "PCNNs+ATT"

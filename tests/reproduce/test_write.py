@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
+from reproduce.toy_store import make_store
 from sayso.bags.store import Store
+from sayso.reproduce.document import remarks
 from sayso.reproduce.outcome import Outcome
 from sayso.reproduce.plan import GRID_VARIANTS, LAMBDAS, Wish, make_plan
 from sayso.reproduce.summary import summarise
@@ -125,5 +127,46 @@ def test_without_marks_and_with_runs_to_do_the_rest_is_written_and_said(store: P
     assert "The store has no marks on test sentences" in text
     assert "Not done yet: 17 runs" in text
     assert "A quick look: 10 epochs at most" in text
+    assert "One seed: nothing is known of what another would give, so every claim is undecided." in text
+    assert "| F raises AUC (AUC@0.4) | undecided | – | – (6 left out) | 5 of 5 |" in text
     assert "Table 3" not in text
     assert not (tmp_path / "figure-2.svg").exists()
+
+
+def test_a_claim_without_a_run_to_judge_it_by_has_its_row(store: Path, tmp_path: Path) -> None:
+    run = make_outcome("CNNs+ATT", 13)
+    write_reproduction(summary_of(store, {run.key: run}), tmp_path)
+    text = (tmp_path / "reproduction.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| The most accurate")]
+    assert rows
+    assert all("| undecided | – | – " in line for line in rows)
+
+
+def test_a_claim_refuted_by_one_difference_alone_names_it(store: Path, tmp_path: Path) -> None:
+    outcomes = make_outcomes(
+        area=lambda name: 0.2 if name == "DirectSup+FE+E" else 0.35 if name.endswith("+E") else 0.3
+    )
+    write_reproduction(summary_of(store, outcomes), tmp_path)
+    text = (tmp_path / "reproduction.md").read_text()
+    assert "| +E raises AUC everywhere (AUC@0.4) | not held (by DirectSup+FE+E − DirectSup+FE) | +" in text
+
+
+def test_where_every_run_diverged_it_is_said_and_nothing_is_said_of_marks(store: Path) -> None:
+    run = diverged(make_outcome("CNNs+ATT", 13))
+    lines = remarks(summary_of(store, {run.key: run}, Wish(variants=("CNNs+ATT",), has_grid=False)))
+    assert "No run has come to its end with figures: there is nothing to compare." in lines
+    assert not any("marks" in line for line in lines)
+
+
+def test_random_vectors_and_leaking_pairs_are_said_in_the_document(
+    tmp_path: Path, outcomes: dict[str, Outcome]
+) -> None:
+    store = make_store(tmp_path, "vectors", "entity_vectors")
+    manifest = json.loads((store / "manifest.json").read_text())
+    manifest["leakage"]["test_pairs_in_train"] = 7
+    for leak, is_said in (("allow", True), ("drop", False)):
+        manifest["settings"]["leak"] = leak
+        (store / "manifest.json").write_text(json.dumps(manifest))
+        lines = remarks(summary_of(store, outcomes))
+        assert "The store has no word vectors: random ones stand in for them (prepare with --vectors)." in lines
+        assert any(line.startswith("7 test pairs stand in training") for line in lines) == is_said

@@ -77,3 +77,16 @@ def test_the_description_names_what_a_result_must_name() -> None:
     assert (described["seed"], described["data_fingerprint"], described["num_processes"]) == (5, "abc", 2)
     assert described["code_fingerprint"] == code_fingerprint()
     assert described["remarks"] == ["note this"]
+
+
+@pytest.mark.parametrize("name", ["train.jsonl", "model"])
+def test_a_run_never_begins_among_other_peoples_files_or_over_a_model(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    for resume in (False, True):
+        with pytest.raises(UserError, match=rf"the folder holds {name}; name one that is empty"):
+            RunFolder(tmp_path, is_writer=True).refuse_other_run(resume)
+
+
+def test_what_a_run_leaves_that_was_killed_in_its_first_epoch_is_begun_anew(tmp_path: Path) -> None:
+    begun(tmp_path).end()
+    RunFolder(tmp_path, is_writer=True).refuse_other_run(resume=False)

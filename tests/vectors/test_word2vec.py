@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from sayso.errors import BadInputError, UserError
-from sayso.vectors.word2vec import read_word_vectors, refuse_unwritable_path, write_word_vectors
+from sayso.vectors.word2vec import read_word_vectors, write_word_vectors
 
 SLOPPY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
@@ -172,11 +172,3 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
         write_word_vectors(path, ["a", "b"], broken, binary=False)
     assert list(tmp_path.iterdir()) == [path]
     assert read_word_vectors(path).words == ["old"]
-
-
-def test_where_no_file_can_be_made_it_is_said_before_the_work(tmp_path):
-    refuse_unwritable_path(tmp_path / "v")
-    with pytest.raises(UserError, match="this is a folder"):
-        refuse_unwritable_path(tmp_path)
-    with pytest.raises(UserError, match="there is no folder"):
-        refuse_unwritable_path(tmp_path / "absent" / "v")

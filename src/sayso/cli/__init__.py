@@ -3,15 +3,20 @@
 Exit codes: 0 done, 1 a bug, 2 something the user can repair, 130 interrupted.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from sayso import __version__
 from sayso.cli.annotations import app as annotations
 from sayso.cli.build import build
 from sayso.cli.check import check
+from sayso.cli.console import remark
 from sayso.cli.decisions import app as decisions
 from sayso.cli.entities import app as entities
 from sayso.cli.evaluate import evaluate
@@ -27,9 +32,41 @@ from sayso.cli.train import train
 from sayso.cli.vectors import app as vectors
 from sayso.errors import UserError
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class _Commands(TyperGroup):
+    """The commands, each of which ends in one line where it does not come to its end."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; a reader that has seen enough (`| head`) is no fault, and a full disk the user can repair."""
+        try:
+            result = super().invoke(ctx)
+            if sys.stdout:
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            remark("sayso: interrupted")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            _forget_output()
+            raise typer.Exit from None
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            _forget_output()
+            where = error.filename or "the output"
+            raise UserError(f"{where}: {os.strerror(error.errno).lower()}; make room and try again") from error
+        return result
+
+
+def _forget_output() -> None:
+    """Send what is still to be printed nowhere, so that it is not tried again at the very end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 app = typer.Typer(
     name="sayso",
-    help="Extract facts from text and show which sentences say so.",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -86,8 +123,5 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        print(f"sayso: {error}", file=sys.stderr)
+        remark(f"sayso: {error}")
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("sayso: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None

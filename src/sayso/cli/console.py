@@ -28,8 +28,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     for row in rows:
         table.add_row(*(escape(shown(cell)) for cell in row))
     # What is not a terminal is as wide as it needs: a pipe must not fold figures.
-    console = Console() if Console().is_terminal else Console(width=200)
+    console = _Output() if _Output().is_terminal else _Output(width=200)
     console.print(table)
+
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the command line end as it does wherever else the reader has gone; rich would end it as a fault."""
+        raise BrokenPipeError
 
 
 def shown(cell: object) -> str:

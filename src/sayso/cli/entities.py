@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import remark, say_next
+from sayso.cli.console import print_json, remark, say_next
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def _group() -> None:
 
 @app.command()
 def train(
-    triples: Annotated[Path, typer.Argument(help="Facts: head, relation and tail with tabs between, plain or gzip.")],
+    triples: Annotated[
+        Path, typer.Argument(metavar="TRIPLES", help="Facts: head, relation and tail with tabs between, plain or gzip.")
+    ],
     out: Annotated[Path, typer.Option(help="File to write: word2vec text, or binary if it ends in .bin.")],
     exclude: Annotated[
         list[Path] | None, typer.Option(help="Test sentences (or two columns of ids) whose pairs must not be used.")
@@ -36,6 +38,7 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed; drawn and printed if not given.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     max_bad: Annotated[float, typer.Option(help="Share of bad lines above which an excluded file is refused.")] = 0.001,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Train TransE vectors from the facts of a knowledge graph.
 
@@ -44,8 +47,9 @@ def train(
 
     Example: `sayso entities train kg.tsv.gz --exclude test.txt.gz --out entities.bin`
     """
+    from sayso.atomic import refuse_unwritable_path
     from sayso.vectors.transe import TransESettings, train_transe
-    from sayso.vectors.word2vec import refuse_unwritable, refuse_unwritable_path, write_word_vectors
+    from sayso.vectors.word2vec import refuse_unwritable, write_word_vectors
 
     if seed is None:
         seed = drawn_seed()
@@ -58,10 +62,15 @@ def train(
     vectors = train_transe(graph, settings, on_epoch=_show)
     seconds = time.monotonic() - started
     write_word_vectors(out, graph.entity_ids, vectors.entity_ED, binary=out.suffix == ".bin")
-    print(
-        f"{graph.num_entities:,} entities; filtered MRR {vectors.held_out_mrr:.3f} on {vectors.num_held_out:,} held-out"
-        f" facts (epoch {vectors.best_epoch}); {seconds:.1f} s"
-    )
+    if as_json:
+        found = {"entities": graph.num_entities, "facts": len(graph.fact_F3), "seed": seed, "seconds": seconds}
+        held_out = {"held_out_mrr": vectors.held_out_mrr, "held_out_facts": vectors.num_held_out}
+        print_json({**found, **held_out, "best_epoch": vectors.best_epoch})
+    else:
+        print(
+            f"{graph.num_entities:,} entities; filtered MRR {vectors.held_out_mrr:.3f} on {vectors.num_held_out:,}"
+            f" held-out facts (epoch {vectors.best_epoch}); {seconds:.1f} s"
+        )
     say_next(str(out), f"sayso prepare --entity-vectors {out} --train FILE --out STORE")
 
 

@@ -45,7 +45,7 @@ def evaluate(
     from sayso.bags.store import Store
     from sayso.evaluate.evaluation import EvaluationSettings
     from sayso.evaluate.mechanism import mechanisms_named
-    from sayso.evaluate.report import write_report
+    from sayso.evaluate.report import make_report_folder, write_report
     from sayso.evaluate.subject import open_subjects
     from sayso.train.device import choose_device
 
@@ -60,8 +60,9 @@ def evaluate(
     store = Store(data)
     subjects = open_subjects(runs, store, part, str(choose_device(device)))
     marks = _marks(store, subjects[0], rationales or [])
-    report = _evaluate(subjects, marks, settings)
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
+    make_report_folder(folder)
+    report = _evaluate(subjects, marks, settings)
     written = write_report(report, folder)
     if as_json:
         print_json(report.figures)

@@ -32,8 +32,12 @@ def explain(
 
     Example: `sayso explain runs/demo --data demo/store --head namibia --tail windhoek`
     """
+    from sayso.atomic import refuse_unwritable_path
+
     if (data is None) == (file is None):
         raise UserError("name either a store with --data or a file of sentences with --file")
+    if html is not None:
+        refuse_unwritable_path(html)
     try:
         if data is not None:
             found = _from_store(run, data, part, (head, tail), relation or [], method, threshold)

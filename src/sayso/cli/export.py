@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import remark
+from sayso.cli.console import print_json, remark
 
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
     out: Annotated[Path, typer.Option(help="ONNX file to write.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write a model as ONNX, for programs without torch, and check it against torch.
 
@@ -18,11 +19,16 @@ def export(
 
     Example: `sayso export runs/demo --out demo.onnx`
     """
+    from sayso.atomic import refuse_unwritable_path
     from sayso.integrations.onnx import export_onnx
     from sayso.library import load
 
+    refuse_unwritable_path(out)
     model = load(run)
     remark("exporting, which takes some seconds")
     error = export_onnx(model, out)
-    print(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
+    if as_json:
+        print_json({"variant": model.variant, "relations": len(model.relations), "largest_difference": error})
+    else:
+        print(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
     remark(f"wrote {out} ({out.stat().st_size:,} bytes); next: docs/library.md says how to call it")

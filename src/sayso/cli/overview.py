@@ -39,9 +39,12 @@ class Overview:
         self._num_runs = len(standing.plan.jobs)
         for variant, reason in standing.plan.left_out.items():
             remark(f"left out: {variant}: {reason}")
+        if not self._max_epochs:
+            remark(f"{self._num_runs} runs, all done already")
+            return
         remark(
             f"{self._num_runs} runs, {self._num_done_before} done already; {self._num_workers} side by side, at most"
-            f" {max(self._max_epochs.values(), default=0)} epochs each"
+            f" {max(self._max_epochs.values())} epochs each"
         )
 
     def hear(self, event: "Event") -> None:

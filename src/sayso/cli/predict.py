@@ -36,12 +36,15 @@ def predict(
 
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """
+    from sayso.atomic import refuse_unwritable_path
     from sayso.corpus.entity_type import read_entity_types
     from sayso.corpus.read import Tally, refuse_unknown_form
     from sayso.library import load
     from sayso.train.device import choose_device
 
     refuse_unknown_form(form)
+    if out is not None:
+        refuse_unwritable_path(out)
     typed = read_entity_types(types) if types else {}
     model = load(run, str(choose_device(device)))
     model.limit_table_memory(table_memory)
@@ -52,10 +55,10 @@ def predict(
     if out is not None:
         _write(out, facts)
         remark(f"wrote {out}: {len(facts):,} facts; next: less {out}")
-    elif as_json:
+    if as_json:
         for fact in facts:
             print(_line(fact))
-    else:
+    elif out is None:
         rows = [[f.head_name, f.relation, f.tail_name, f"{f.probability:.3f}", f.num_sentences] for f in facts]
         columns = ["head", "relation", "tail", "probability", "sentences"]
         print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)

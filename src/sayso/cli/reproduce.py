@@ -18,7 +18,9 @@ def reproduce(
     data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`, with a test part.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the reproduction; the same again goes on.")],
     name: Annotated[str, typer.Option(help="What tables call the data; else the store's folder.")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant, with seeds 13, 14, …")] = 3,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each variant, with seeds 13, 14, …; 3, or 1 with --quick.")
+    ] = None,
     variants: Annotated[
         str, typer.Option(metavar="NAME,…", help="Variants, such as CNNs+ATT,CNNs+ATT+F+E; else all 18.")
     ] = "",
@@ -49,7 +51,7 @@ def reproduce(
 
     wish = Wish(
         variants=variants_named(word.strip() for word in variants.split(",") if word.strip()),
-        num_seeds=1 if quick else seeds,
+        num_seeds=seeds or (1 if quick else 3),
         changes=tuple(changes or ()),
         is_quick=quick,
         has_grid=grid and not quick,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import remark, say_next
+from sayso.cli.console import print_json, remark, say_next
 from sayso.seeding import drawn_seed
 
 app = typer.Typer(help="Train word vectors.", no_args_is_help=True)
@@ -27,6 +27,7 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed; drawn and printed if not given.")] = None,
     workers: Annotated[int, typer.Option(help="Threads; more than one is faster but not repeatable.")] = 1,
     max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is trained.")] = 0.001,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Train skip-gram vectors on the sentences of a corpus, each distinct sentence once.
 
@@ -43,7 +44,10 @@ def train(
     report = train_skip_gram(corpora, out, settings, max_bad, on_progress=remark)
     if report.num_bad:
         remark(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
-    print(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
+    if as_json:
+        print_json({"words": report.num_words, "sentences": report.num_sentences, "seed": seed})
+    else:
+        print(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
     say_next(str(out), f"sayso prepare --train {corpora[0]} --vectors {out} --out STORE")
 
 

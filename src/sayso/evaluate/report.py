@@ -59,10 +59,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     """Write `report.json`, `report.html` and a file of points for each run; return what was written."""
     from sayso.evaluate.report_page import report_html
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; name another folder") from error
+    make_report_folder(folder)
     written = [folder / REPORT, folder / PAGE]
     with atomic_file(written[0]) as file:
         file.write(json.dumps(report.figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -73,6 +70,14 @@ def write_report(report: Report, folder: Path) -> list[Path]:
         with atomic_file(written[-1]) as file:
             file.write(points_tsv(curve_of(run)))
     return written
+
+
+def make_report_folder(folder: Path) -> None:
+    """Make the folder where it is missing; one that cannot be made is a `UserError`, better before work than after."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; name another folder") from error
 
 
 def points_tsv(curve: PrecisionRecallCurve) -> str:

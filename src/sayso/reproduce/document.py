@@ -51,11 +51,7 @@ def figure_curves(summary: Summary, name: str) -> dict[str, list[float]]:
 
 def remarks(summary: Summary) -> list[str]:
     """Return a line for everything that a reader must know before the figures."""
-    lines = []
-    if summary["is_quick"]:
-        lines.append(f"A quick look: {summary['max_epochs']} epochs at most, too few to judge the paper by.")
-    if summary["changes"]:
-        lines.append(f"Settings that are not the paper's: {', '.join(summary['changes'])}.")
+    lines = _about_wish(summary) + _about_store(summary)
     lines += [f"Left out: {variant}, because {reason}." for variant, reason in summary["left_out"].items()]
     for run in summary["diverged"]:
         name = " ".join(part for part in (run["variant"], run["label"]) if part)
@@ -64,7 +60,31 @@ def remarks(summary: Summary) -> list[str]:
         lines.append(f"The runs were made by {len(versions)} texts of the program: {', '.join(versions)}.")
     if summary["not_done"]:
         lines.append(f"Not done yet: {len(summary['not_done'])} runs ({', '.join(summary['not_done'][:5])} …).")
-    if not summary["marks"]:
+    return lines
+
+
+def _about_wish(summary: Summary) -> list[str]:
+    """Return what was asked for that is not what the paper did."""
+    lines = []
+    if summary["is_quick"]:
+        lines.append(f"A quick look: {summary['max_epochs']} epochs at most, too few to judge the paper by.")
+    if len(summary["seeds"]) < 2:
+        lines.append("One seed: nothing is known of what another would give, so every claim is undecided.")
+    if summary["changes"]:
+        lines.append(f"Settings that are not the paper's: {', '.join(summary['changes'])}.")
+    return lines
+
+
+def _about_store(summary: Summary) -> list[str]:
+    """Return what of the data bears on every figure."""
+    lines, data = [], summary["data"]
+    if pairs := data["test_pairs_in_train"]:
+        lines.append(f"{pairs:,} test pairs stand in training: all figures are TOO GOOD (prepare with --leak drop).")
+    if data.get("word_vector_width") == 0:
+        lines.append("The store has no word vectors: random ones stand in for them (prepare with --vectors).")
+    if not summary["extraction"]:
+        lines.append("No run has come to its end with figures: there is nothing to compare.")
+    elif not summary["marks"]:
         lines.append(
             "The store has no marks on test sentences: no τ, and no claim about it (prepare with --rationales)."
         )

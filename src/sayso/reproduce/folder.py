@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.errors import UserError
+from sayso.errors import BadInputError, UserError
 from sayso.reproduce.outcome import Outcome, read_outcome
 from sayso.reproduce.plan import Job
 
@@ -38,7 +38,10 @@ class Folder:
     def calls(self) -> list[dict[str, Any]]:
         """Return what each call of the command that came to its end has done: runs made, side by side, and seconds."""
         path = self.path / _CALLS
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        try:
+            return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        except ValueError:
+            raise BadInputError(f"{path}: not what this command wrote: remove it, no figure depends on it") from None
 
     def note_call(self, num_runs: int, num_workers: int, seconds: float) -> None:
         """Add what this call has done; one that had nothing to do is not worth a line."""
@@ -58,9 +61,15 @@ class Folder:
             raise UserError(f"{path}: made with other settings than are asked for now: name another --out")
         return outcome
 
+    def _refuse_foreign(self) -> None:
+        names = sorted(path.name for path in self.path.iterdir()) if self.path.is_dir() else []
+        if names and not {"runs", "outcomes"} & set(names):
+            raise UserError(f"{self.path}: the folder holds {names[0]}, which is not of a reproduction; name another")
+
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
         """Make the folders and keep other reproductions out while the block runs."""
+        self._refuse_foreign()
         try:
             for name in ("runs", "outcomes"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)

@@ -70,6 +70,8 @@ def reproduce(request: Request, on_begin: Callable[[Standing], None], on_event: 
 
     What is done stays done: after an interruption the same call goes on where it stood.
     """
+    # A store that does not serve is said before any folder is made.
+    make_plan(Store(request.store), request.wish)
     folder = Folder(request.out)
     with folder.taken():
         standing = look(request)

@@ -17,6 +17,7 @@ from sayso.reproduce.outcome import Outcome
 from sayso.reproduce.paper import AREAS, MECHANISMS, tau_of
 from sayso.reproduce.plan import GRID_VARIANTS, LAMBDA, Plan, Wish
 from sayso.reproduce.sample import AREA, PRECISION, TAU, Measure, Sample
+from sayso.reproduce.survey import num_leaking_pairs
 from sayso.reproduce.variant import VARIANTS
 
 _DIGITS = 6
@@ -65,7 +66,8 @@ def _data(store: Store) -> dict[str, Any]:
         "parts": manifest["parts"],
         "relations": manifest["relations"],
         "entities": manifest["entities"],
-        "test_pairs_in_train": manifest["leakage"]["test_pairs_in_train"] if "leakage" in manifest else None,
+        "word_vector_width": manifest["words"]["vector_width"],
+        "test_pairs_in_train": num_leaking_pairs(store),
     }
 
 

@@ -22,13 +22,19 @@ def _about_files(store: Store) -> list[str]:
     known = _RELEASES.get(sizes[0], "not the paper's release by its counts")
     lines = [f"files: {sizes[0]:,} training and {sizes[1]:,} test sentences: {known}"]
     pairs = store.manifest.get("leakage", {}).get("test_pairs_in_train", 0)
-    if pairs and store.manifest["settings"]["leak"] == "allow":
+    if num_leaking_pairs(store):
         lines.append(
             f"leakage: {pairs:,} test pairs stand in training: figures will be TOO GOOD; prepare with --leak drop"
         )
     elif pairs:
         lines.append(f"leakage: {pairs:,} test pairs stood in the training file and were left out")
     return lines
+
+
+def num_leaking_pairs(store: Store) -> int:
+    """Return how many test pairs stand in the training part itself, because that was allowed."""
+    pairs = int(store.manifest.get("leakage", {}).get("test_pairs_in_train", 0))
+    return pairs if store.manifest["settings"]["leak"] == "allow" else 0
 
 
 def _about_vectors(store: Store) -> list[str]:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from operator import attrgetter
+from dataclasses import replace
 
 from sayso.bags.store import Store
 from sayso.config import apply_changes
@@ -57,16 +57,11 @@ def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
     }
     plain = config_of(table)
     changed = config_of(apply_changes(plain.to_table(), changes))
-    for setting in ("data.mentions", "model.use_entities", "loss.distractor"):
-        if _says(plain, setting) != _says(changed, setting):
-            raise BadConfigError(f"--set {setting}: this makes {variant} another variant; choose those with --variants")
+    # Another encoder is a setting of every variant; all else that has a name in the tables is not.
+    named = replace(changed, model=replace(changed.model, encoder=plain.model.encoder)).variant
+    if named != variant:
+        raise BadConfigError(f"--set: this makes {variant} into {named}; choose variants with --variants")
     return changed
-
-
-def _says(config: RunConfig, setting: str) -> object:
-    """Return what a setting says of the variant: of a weight only whether it is 0."""
-    value = attrgetter(setting)(config)
-    return bool(value) if isinstance(value, float) else value
 
 
 def variants_named(names: Iterable[str]) -> tuple[str, ...]:
@@ -81,12 +76,12 @@ def variants_named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def lack_of(store: Store, config: RunConfig) -> str:
-    """Return what the store lacks for these settings and how to repair it, nothing where it lacks nothing."""
+    """Return all that the store lacks for these settings and how to repair it, nothing where it lacks nothing."""
+    lacks, vectors = [], store.manifest.get("entity_vectors", {})
     if config.data.mentions != "words" and len(store.types) < 2:
-        return "the store has no entity types (prepare it with --types)"
-    vectors = store.manifest.get("entity_vectors", {})
+        lacks.append("no entity types (prepare it with --types)")
     if config.model.use_entities and not (vectors.get("name_width") or vectors.get("graph_width")):
-        return "the store has no entity vectors (prepare it with --entity-vectors or --vectors)"
+        lacks.append("no entity vectors (prepare it with --entity-vectors or --vectors)")
     if config.needs_direct and not store.manifest["parts"].get("direct", {}).get("sentences"):
-        return "the store has no directly supervised sentences (prepare it with --direct)"
-    return ""
+        lacks.append("no directly supervised sentences (prepare it with --direct)")
+    return f"the store has {' and '.join(lacks)}" if lacks else ""

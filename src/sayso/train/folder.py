@@ -39,6 +39,16 @@ class RunFolder:
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
         if self.state.exists() and not resume:
             raise UserError(f"{self.path}: there is a run here already: go on with --resume, or name another folder")
+        if not self.state.exists():
+            self._refuse_foreign()
+
+    def _refuse_foreign(self) -> None:
+        """Raise `UserError` where the folder holds more than a run that was killed in its first epoch leaves."""
+        begun = {CONFIG, DESCRIPTION, METRICS, BOARD}
+        names = sorted(path.name for path in self.path.iterdir()) if self.path.is_dir() else []
+        foreign = [name for name in names if name not in begun and not name.startswith(".")]
+        if foreign:
+            raise UserError(f"{self.path}: the folder holds {foreign[0]}; name one that is empty or not there yet")
 
     def begin(self, config: RunConfig, description: dict[str, Any], epoch: int) -> None:
         """Write the resolved settings before the first batch, `epoch` epochs being done already."""

@@ -8,11 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from sayso.atomic import refuse_unwritable_path
 from sayso.corpus.read import Tally, read_sentences
 from sayso.errors import BadConfigError, BadInputError, MissingExtraError
 from sayso.records import Sentence, sentence_key
 from sayso.seeding import sub_seed
-from sayso.vectors.word2vec import refuse_unwritable_path, write_word_vectors
+from sayso.vectors.word2vec import write_word_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

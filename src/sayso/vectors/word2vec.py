@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sayso.atomic import atomic_file
 from sayso.corpus.lines import MAX_LINE_BYTES, open_bytes
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError
 from sayso.vectors import binary_rows, text_rows
 from sayso.vectors.row import MAX_WIDTH, Place, Row
 
@@ -82,14 +82,6 @@ def refuse_unwritable(words: Iterable[str]) -> None:
         raw = word.encode("utf-8")
         if raw.split() != [raw]:
             raise BadInputError(f"{word!r} is empty or has white space in it; a file of vectors cannot hold it")
-
-
-def refuse_unwritable_path(path: Path) -> None:
-    """Raise `UserError` where no file can be made: better before the work of an hour than after it."""
-    if path.is_dir():
-        raise UserError(f"{path}: this is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UserError(f"{path}: there is no folder {path.parent}; make it first")
 
 
 def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordVectors:
