@@ -173,7 +173,8 @@ def shortcut_charts(rows: list[Row]) -> dict[str, tuple[str, str]]:
             lines.append(Series(name, list(means), list(means.values()), COLOURS[place]))
         return title, figure_svg(lines, "strength of the name shortcut", title, title, is_alone=True, y_low=y_low)
 
-    stem = "shortcut-parts" if rows[0].get("names") == "parts" else "shortcut"
+    setting = rows[0].get("setting", "joined")
+    stem = "shortcut" if setting == "joined" else f"shortcut-{setting}"
     found = {f"{stem}-average-precision.svg": chart("test AP", lambda row: row["test"]["average_precision"], 0.0)}
     for mechanism, short in MECHANISMS.items():
         found[f"{stem}-tau-{mechanism}.svg"] = chart(
