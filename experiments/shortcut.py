@@ -3,7 +3,9 @@
 The invented corpus says how strongly parts of names and relations go together in training (`--name-shortcut`, from 0 to
 1); in test they never do. With `--setting parts` no joined name (`port_x`) has a vector of its own, so that each is the
 mean of its parts and the shortcut is in plain sight of every model that reads names; with `--setting noisy` moreover no
-sentence of half the related pairs says so, so that there is something to gain from names. The stores are made first (`prepare`, which needs gensim), then the runs (`run`), perhaps elsewhere.
+sentence of half the related pairs says so, so that there is something to gain from names.
+
+The stores are made first (`prepare`, which needs gensim), then the runs (`run`), perhaps elsewhere.
 Killed, `run` goes on where it stood.
 
     python experiments/shortcut.py prepare --stores stores/shortcut --size demo

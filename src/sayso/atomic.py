@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO, overload
@@ -90,6 +90,13 @@ def refuse_unwritable_path(path: Path) -> None:
         raise UserError(f"{path}: this is a folder; name a file")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it first")
+
+
+def refuse_foreign(folder: Path, is_own: Callable[[str], bool], what: str) -> None:
+    """Raise `UserError` where a folder holds something that is not of `what`, which must not be overwritten."""
+    for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
+        if not is_own(name):
+            raise UserError(f"{folder}: the folder holds {name}, which is not of {what}; name another folder")
 
 
 def _refuse_other_kind(path: Path, target: Path) -> None:

@@ -80,6 +80,13 @@ def test_an_existing_model_is_replaced_only_when_asked(folder: Path) -> None:
     assert load_model(folder).extractor.config == parts.extractor.config
 
 
+def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(UserError, match=r"holds thesis\.txt, which is not of a model"):
+        save_model(tmp_path, make_parts(VARIANTS["direct"]), overwrite=True)
+    assert (tmp_path / "thesis.txt").exists()
+
+
 @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, WORDS, ENTITIES])
 def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()

@@ -16,7 +16,7 @@ from sayso.bags.leakage import find_leakage, refuse_leakage, without_pairs_of
 from sayso.bags.manifest import make_manifest
 from sayso.bags.overrule import read_overruled
 from sayso.bags.split import split_by_pair
-from sayso.bags.store import StoreContents, refuse_foreign, write_store
+from sayso.bags.store import StoreContents, refuse_no_store, write_store
 from sayso.bags.table import BagTable
 from sayso.bags.vocabulary import Vocabulary
 from sayso.bags.words import WordOrder, entity_vectors, order_words
@@ -41,7 +41,7 @@ def prepare(
     """
     refuse_missing(inputs)
     if overwrite:
-        refuse_foreign(out)
+        refuse_no_store(out)
     with atomic_folder(out, overwrite=overwrite) as folder:
         contents = _Preparation(inputs, settings, on_progress, engine).run()
         on_progress("writing the store", 0, 0)

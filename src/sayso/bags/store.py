@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sayso.atomic import refuse_foreign
 from sayso.bags.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
 from sayso.bags.entity_type import EntityTypes
 from sayso.bags.manifest import FORMAT
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 
 MANIFEST = "manifest.json"
@@ -44,13 +45,10 @@ class StoreContents:
     manifest: dict[str, Any]
 
 
-def refuse_foreign(folder: Path) -> None:
+def refuse_no_store(folder: Path) -> None:
     """Raise `UserError` where a folder holds what is not of a store, and must not be replaced by one."""
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    foreign = [name for name in names if name != MANIFEST and not name.endswith(".arrow")]
-    if foreign:
-        raise UserError(f"{folder}: the folder holds {foreign[0]}, which is not of a store; name another folder")
-    if names:
+    refuse_foreign(folder, lambda name: name == MANIFEST or name.endswith(".arrow"), "a store")
+    if folder.is_dir() and any(folder.iterdir()):
         _read_manifest(folder)
 
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from sayso import __version__
-from sayso.atomic import atomic_folder
+from sayso.atomic import atomic_folder, refuse_foreign
 from sayso.bags.columns import Column, read_columns, to_numpy, write_columns
 from sayso.bags.direct import CorpusForm
 from sayso.config import fill, to_table
@@ -24,7 +24,7 @@ from sayso.model.kinds import KINDS
 from sayso.records import Relation
 
 FORMAT = 1
-CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (
+FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (
     "config.json",
     "model.safetensors",
     "words.arrow",
@@ -50,7 +50,12 @@ class ModelParts:
 
 
 def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None:
-    """Write the model, whole or not at all; a folder that holds something is refused unless it may be overwritten."""
+    """Write the model, whole or not at all.
+
+    A folder that holds something is a `UserError`, unless it may be overwritten and holds nothing but a model.
+    """
+    if overwrite:
+        refuse_foreign(folder, FILES.__contains__, "a model")
     lexicon = parts.lexicon
     tensors = {name: value.detach().cpu().contiguous() for name, value in parts.extractor.state_dict().items()}
     with atomic_folder(folder, overwrite=overwrite) as work:

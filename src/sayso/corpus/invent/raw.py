@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sayso.atomic import atomic_folder
+from sayso.atomic import atomic_folder, refuse_foreign
 from sayso.corpus.invent import tables
 from sayso.corpus.invent.choose import Pair
 from sayso.corpus.invent.names import Entity
@@ -23,7 +23,6 @@ from sayso.corpus.invent.plan import Plan, make_plan
 from sayso.corpus.invent.sample import Sampler
 from sayso.corpus.invent.settings import InventSettings
 from sayso.corpus.invent.wording import Wordings, all_wordings, training_wordings
-from sayso.errors import UserError
 from sayso.seeding import sub_seed
 
 RAW_FILES = {
@@ -84,10 +83,8 @@ def raw_settings(size: str, **changes: Any) -> InventSettings:
 
 def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) -> RawSummary:
     """Make up documents and a knowledge base and write them into the folder; the same settings give the same bytes."""
-    if overwrite and out.is_dir():
-        foreign = sorted(path.name for path in out.iterdir() if path.name not in RAW_FILES)
-        if foreign:
-            raise UserError(f"{out}: the folder holds {foreign[0]}, which is not of invented documents; name another")
+    if overwrite:
+        refuse_foreign(out, RAW_FILES.__contains__, "invented documents")
     with atomic_folder(out, overwrite=overwrite) as folder:
         return _Writer(folder, settings, make_plan(settings)).write(out)
 

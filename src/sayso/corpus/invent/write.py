@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.atomic import atomic_folder
+from sayso.atomic import atomic_folder, refuse_foreign
 from sayso.corpus.invent import tables
 from sayso.corpus.invent.choose import related_pairs
 from sayso.corpus.invent.direct import direct_blocks
@@ -19,7 +19,6 @@ from sayso.corpus.invent.sample import Sampler
 from sayso.corpus.invent.settings import InventSettings
 from sayso.corpus.invent.tally import PartCounts
 from sayso.corpus.invent.wording import Wordings, all_wordings, training_wordings
-from sayso.errors import UserError
 from sayso.seeding import sub_seed
 
 FILES = {
@@ -64,7 +63,7 @@ def invent(
     A folder that holds something is a `UserError`, unless it may be overwritten and holds nothing but such a corpus.
     """
     if overwrite:
-        _refuse_foreign(out)
+        refuse_foreign(out, FILES.__contains__, "an invented corpus")
     with atomic_folder(out, overwrite=overwrite) as folder:
         writer = _Writer(folder, settings, make_plan(settings), on_progress)
         known = training_wordings(settings.unseen_wording_share, writer.rng("wording"))
@@ -78,15 +77,6 @@ def invent(
         summary = Summary(out, parts, len(writer.plan.entities), len(writer.plan.world.facts))
         write_lines(folder / "manifest.json", [json.dumps(_manifest(settings, summary), indent=2)])
     return summary
-
-
-def _refuse_foreign(out: Path) -> None:
-    """Refuse to replace what somebody else has put there."""
-    foreign = sorted(path.name for path in out.iterdir() if path.name not in FILES) if out.is_dir() else []
-    if foreign:
-        raise UserError(
-            f"{out}: the folder holds {foreign[0]}, which is not of an invented corpus; name another folder"
-        )
 
 
 def _manifest(settings: InventSettings, summary: Summary) -> dict[str, object]:
