@@ -72,7 +72,7 @@ def prepare(arguments: argparse.Namespace) -> None:
         corpus = arguments.stores / f"corpus-{strength:g}"
         noise = NOISE if arguments.setting == "noisy" else ()
         sayso("invent", corpus, "--size", arguments.size, "--name-shortcut", strength, *noise, "--overwrite")
-        vectors = corpus / "words.bin"
+        vectors = arguments.stores / f"words-{strength:g}.bin"
         sayso("vectors", "train", corpus / "train.jsonl", "--out", vectors, "--width", arguments.width, "--seed", 13)
         if arguments.setting != "joined":
             drop_joined(vectors)
@@ -82,11 +82,10 @@ def prepare(arguments: argparse.Namespace) -> None:
             "--relations": "relations.tsv",
             "--types": "types.json",
             "--direct": "direct.txt",
-            "--vectors": "words.bin",
             "--rationales": "rationales.jsonl",
         }
         named = [word for option, file in files.items() for word in (option, corpus / file)]
-        sayso("prepare", *named, "--out", store_of(arguments.stores, strength), "--overwrite")
+        sayso("prepare", *named, "--vectors", vectors, "--out", store_of(arguments.stores, strength), "--overwrite")
 
 
 def drop_joined(path: Path) -> None:

@@ -56,7 +56,7 @@ def test_memory_is_bounded_and_what_does_not_fit_is_computed_all_the_same() -> N
             state = kept(extractor)._state
             assert state is not None
             assert state.product_YA.numel() * 8 <= num_rows * ROW_BYTES
-    assert len(state.product_YA) == 0
+    assert state.num_kept == 0
 
 
 def test_training_frees_the_memory() -> None:

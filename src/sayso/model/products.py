@@ -121,17 +121,16 @@ class _State:
         return Found(tables=tables, index_T=index_T)
 
     def _make_room(self, num_new: int, max_bytes: int) -> bool:
-        """Have room for so many more rows, if they may take it; at least twice the room each time."""
-        num_wanted, num_columns = self.num_kept + num_new, self.word_WA.shape[1]
-        most = max_bytes // (num_columns * self.word_WA.element_size())
-        if num_wanted > most:
-            return False
-        if num_wanted > len(self.product_YA):
-            room = min(most, max(num_wanted, 2 * len(self.product_YA)))
-            grown_YA = empty_table(self.product_YA, room, num_columns)
-            grown_YA[: self.num_kept] = self.product_YA[: self.num_kept]
-            self.product_YA = grown_YA
-        return True
+        """Say whether so many more rows may be kept; the first time, lay the table out.
+
+        It is laid out whole, since memory that nothing was written to takes no room, and growing it would for a moment
+        need the old table and the new one.
+        """
+        if not len(self.product_YA):
+            num_columns = self.word_WA.shape[1]
+            most = max_bytes // (num_columns * self.word_WA.element_size())
+            self.product_YA = empty_table(self.word_WA, min(most, self.embedding.num_tokens), num_columns)
+        return self.num_kept + num_new <= len(self.product_YA)
 
     def _add(self, token_Y: Tensor) -> None:
         stop = self.num_kept + len(token_Y)
