@@ -1,16 +1,13 @@
 """What the documents say is what the program does."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
 from sayso.cli import COMMANDS, GROUPS
 from sayso.corpus import READERS
+from script import ROOT, load
 from test_layers import LAYERS, SOURCE
-
-ROOT = Path(__file__).parent.parent
 
 
 def headings(page: str) -> set[str]:
@@ -18,11 +15,7 @@ def headings(page: str) -> set[str]:
 
 
 def test_the_command_page_is_what_help_prints() -> None:
-    spec = importlib.util.spec_from_file_location("make_cli_page", ROOT / "docs" / "make_cli_page.py")
-    assert spec
-    assert spec.loader
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = load("docs/make_cli_page.py")
     assert (ROOT / "docs" / "cli.md").read_text() == maker.page(), "run `make docs`"
 
 

@@ -1,6 +1,5 @@
 """The README's commands work, and print what the README shows."""
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -8,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-
-
-def load_walkthrough():
-    spec = importlib.util.spec_from_file_location("walkthrough", ROOT / "docs" / "walkthrough.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from script import ROOT, load
 
 
 @pytest.mark.slow
 def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None:
-    walkthrough = load_walkthrough()
+    walkthrough = load("docs/walkthrough.py")
     steps = walkthrough.steps()
     assert len(steps) >= 4
     folder = walkthrough.with_configs(tmp_path)
@@ -35,7 +25,7 @@ def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None
 
 
 def test_the_page_shows_an_output_for_every_command() -> None:
-    for step in load_walkthrough().steps():
+    for step in load("docs/walkthrough.py").steps():
         assert step.output.strip(), step.command
 
 

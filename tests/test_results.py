@@ -1,6 +1,5 @@
 """The page of results says what the committed runs say."""
 
-import importlib.util
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -13,17 +12,7 @@ from reproduce.toy_store import make_store
 from sayso.bags.store import Store
 from sayso.reproduce.plan import Wish, make_plan
 from sayso.reproduce.summary import summarise
-
-ROOT = Path(__file__).parent.parent
-
-
-def load(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from script import ROOT, load
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,12 @@
 """The figures of docs/scale.md are those of bench/scale.json."""
 
-import importlib.util
 import json
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from script import ROOT, load
 
 
 def test_the_page_has_the_figures_that_were_measured_and_nothing_else() -> None:
-    spec = importlib.util.spec_from_file_location("make_scale", ROOT / "docs" / "make_scale.py")
-    assert spec
-    assert spec.loader
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = load("docs/make_scale.py")
     assert (ROOT / "docs" / "scale.md").read_text() == maker.page(), "run `python docs/make_scale.py`"
 
 

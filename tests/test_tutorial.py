@@ -1,22 +1,11 @@
 """The tutorial runs from end to end, prints what it shows, and finds what was withheld."""
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from script import ROOT, load
 
 
 def figure(page: str, name: str) -> float:
@@ -25,7 +14,7 @@ def figure(page: str, name: str) -> float:
 
 @pytest.mark.slow
 def test_the_tutorial_works_and_finds_withheld_facts_with_the_sentences_that_say_so(tmp_path: Path) -> None:
-    tutorial = load("make_tutorial")
+    tutorial = load("docs/make_tutorial.py")
 
     def shape(output: str, varies: bool) -> str:
         # The second store's name depends on the facts found, which another machine's rounding may change.

@@ -1,17 +1,10 @@
 """The page of speeds says what the committed figures say."""
 
-import importlib.util
-from pathlib import Path
-
-ROOT = Path(__file__).parent.parent.parent
+from script import ROOT, load
 
 
 def test_the_page_is_made_from_the_committed_figures() -> None:
-    spec = importlib.util.spec_from_file_location("make_speed", ROOT / "docs" / "make_speed.py")
-    assert spec
-    assert spec.loader
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = load("docs/make_speed.py")
     assert (ROOT / "docs" / "speed.md").read_text() == maker.page(), "run `make docs`"
     for axis in maker.AXES:
         assert (ROOT / "docs" / maker.plot_name(axis)).exists()
