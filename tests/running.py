@@ -34,6 +34,6 @@ def serving(store: Path, database: Path, *options: object) -> Iterator[Running]:
         yield running
     finally:
         running.process.terminate()
-        running.process.wait(30)
+        running.process.wait(300)
         assert running.process.stdout
         running.process.stdout.close()

@@ -158,7 +158,7 @@ def test_ctrl_c_ends_all_processes_says_how_to_go_on_and_exits_130(store: Path, 
     process = start(store, tmp_path / "out", *more, epochs=200)
     wait_for("runs/*/state.safetensors", tmp_path / "out", process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert err.splitlines()[-1] == (
         f"sayso: interrupted; all that is done is in {tmp_path / 'out'}: the same command goes on"

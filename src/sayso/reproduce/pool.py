@@ -54,8 +54,8 @@ class _Pool:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self.task), daemon=True)
-        # The command hears of Ctrl-C and ends its processes; they need not.
-        with _interrupts_ignored():
+        # The command hears of Ctrl-C and ends its processes; they need not, and are started deaf to it.
+        with _interrupts_held_back():
             process.start()
         theirs.close()
         worker = _Worker(process, ours)
@@ -119,9 +119,10 @@ class _Pool:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interrupts_held_back() -> Iterator[None]:
+    """Hear of a Ctrl-C that comes meanwhile only afterwards."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
