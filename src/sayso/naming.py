@@ -52,24 +52,22 @@ def tokenise(text: str) -> list[str]:
 
 
 def _parts(word: str, is_last: bool) -> list[str]:
-    before: list[str] = []
-    after: list[str] = []
-    while len(word) > 1 and word[0] in _OPENING:
-        before.append(word[0])
-        word = word[1:]
-    word = _without_ending(word, after, is_last)
-    if clitic := _CLITIC.search(word):
-        after.insert(0, clitic[0].replace("’", "'"))
-        word = _without_ending(word[: clitic.start()], after, is_last=False)
-    return [*before, word, *after]
+    begin = 0
+    while begin < len(word) - 1 and word[begin] in _OPENING:
+        begin += 1
+    stem, after = _without_ending(word[begin:], is_last)
+    if clitic := _CLITIC.search(stem):
+        stem, closing = _without_ending(stem[: clitic.start()], is_last=False)
+        after = [*closing, clitic[0].replace("’", "'"), *after]
+    return [*word[:begin], stem, *after]
 
 
-def _without_ending(word: str, after: list[str], is_last: bool) -> str:
-    """Return the word without the punctuation at its end, which goes to the front of `after`."""
-    while len(word) > 1 and (word[-1] in _CLOSING or (is_last and _ends_sentence(word))):
-        after.insert(0, word[-1])
-        word = word[:-1]
-    return word
+def _without_ending(word: str, is_last: bool) -> tuple[str, list[str]]:
+    """Return the word without the punctuation at its end, and that, each character alone."""
+    end = len(word)
+    while end > 1 and (word[end - 1] in _CLOSING or (is_last and _ends_sentence(word[:end]))):
+        end -= 1
+    return word[:end], [*word[end:]]
 
 
 def _ends_sentence(word: str) -> bool:

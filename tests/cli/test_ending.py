@@ -29,7 +29,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "corpus.txt"
 
 
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
+@pytest.mark.parametrize("form", [(), ("--json",), ("--help",)], ids=["table", "json", "help"])
 def test_a_reader_that_has_gone_is_no_fault(corpus: Path, form: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)

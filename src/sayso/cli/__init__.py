@@ -125,3 +125,8 @@ def main() -> None:
     except UserError as error:
         remark(f"sayso: {error}")
         raise SystemExit(2) from None
+    except SystemExit as end:
+        # Help is printed by rich, for which a reader that has seen enough is a fault.
+        if isinstance(end.__context__, BrokenPipeError):
+            raise SystemExit(0) from None
+        raise

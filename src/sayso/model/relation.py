@@ -25,6 +25,11 @@ class Gate(NamedTuple):
     is_on: Tensor
     text_DD: Tensor
 
+    @property
+    def factor(self) -> Tensor:
+        """1 where the ReLU is on, else 0: torch multiplies by bytes several times faster than by truth values."""
+        return self.is_on.view(torch.uint8)
+
 
 class Slope(NamedTuple):
     """g_k = ∂o_k/∂x̄_k: r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with it, kept in parts.
@@ -39,21 +44,21 @@ class Slope(NamedTuple):
         """Return g for some bags, [C, R, D]; [1, R, D] where it is the same for all."""
         if self.gate is None:
             return self.relation_RD[None]
-        return (self.gate.is_on[some] * self.relation_RD) @ self.gate.text_DD
+        return (self.gate.factor[some] * self.relation_RD) @ self.gate.text_DD
 
     def match(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
         """Return x_n · g_k for each sentence and relation."""
         if self.gate is None:
             return vector_ND @ self.relation_RD.T
         # Projecting N vectors is less work than projecting B x R relations back.
-        text_ND, is_on = vector_ND @ self.gate.text_DD.T, self.gate.is_on
-        if is_on.shape[1] == 1:
-            return (is_on[bags.bag_N, 0] * text_ND) @ self.relation_RD.T
+        text_ND, factor = vector_ND @ self.gate.text_DD.T, self.gate.factor
+        if factor.shape[1] == 1:
+            return (factor[bags.bag_N, 0] * text_ND) @ self.relation_RD.T
         if is_compiled(vector_ND.device):
             from sayso.model.kernels.gate import gated_match
 
-            return gated_match(text_ND, is_on, self.relation_RD, bags)
-        return bag_match(text_ND, is_on * self.relation_RD, bags.bag_N)
+            return gated_match(text_ND, self.gate.is_on, self.relation_RD, bags)
+        return bag_match(text_ND, factor * self.relation_RD, bags.bag_N)
 
 
 class RelationScorer(nn.Module):
