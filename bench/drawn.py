@@ -68,6 +68,8 @@ def draw_table(
         expresses_N=np.full(num_sentences, np.nan, np.float32),
         document_N=np.full(num_sentences, -1, np.int32),
         place_N2=np.zeros((num_sentences, 2), np.int64),
+        glued=Rows.empty(num_sentences),
+        curly=Rows.empty(num_sentences),
     )
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from sayso.records import Bag, Sentence
+from sayso.records import Bag, Sentence, Source
 from toy import make_sentence
 
 
@@ -22,6 +22,13 @@ def test_given_ids_and_relations_are_the_bags() -> None:
 def test_a_bag_of_records_has_their_labels_and_those_given() -> None:
     bag = Bag.from_sentences([make_sentence("h of t", relations=("r",)), make_sentence("h at t")], relations=("s",))
     assert bag.relations == {"r", "s"}
+
+
+def test_a_sentence_is_written_as_its_document_has_it_and_keeps_its_text() -> None:
+    sentence = make_sentence("h ( it 's t )")._replace(source=Source("d", 0, 11, glued=(2, 3, 5), curly=(3,)))
+    assert (sentence.written, sentence.text) == ("h (it’s t)", "h ( it 's t )")
+    assert sentence._replace(source=Source("d", 0, 11)).written == sentence.text
+    assert sentence._replace(source=None).written == sentence.text
 
 
 def test_a_name_inside_the_longer_name_of_the_other_does_not_count() -> None:

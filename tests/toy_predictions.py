@@ -12,7 +12,9 @@ from sayso.bags.prepare import prepare
 from sayso.bags.rows import ranges
 from sayso.bags.store import Store
 from sayso.bags.table import BagTable
+from sayso.corpus import jsonl, nre
 from sayso.features.present import Appearance, present
+from sayso.records import Source
 
 MECHANISMS = ("attention", "gradient_x_input", "shapley")
 THRESHOLD = 0.5
@@ -33,9 +35,18 @@ def hostile_lines() -> list[str]:
     return ["\t".join(("h<1>", "t'2", head, tail, "capital", text, "###END###")) for text in texts]
 
 
+def documented(lines: list[str]) -> list[str]:
+    """Return lines of the NRE form in our own, from documents that leave no space before punctuation."""
+    sentences = [nre.parse(line) for line in lines]
+    glued = [tuple(n for n, token in enumerate(each.tokens) if n and token in (".", ",", "'s")) for each in sentences]
+    sources = [Source(f"news/{n}", 0, len(each.text), glued[n]) for n, each in enumerate(sentences)]
+    pairs = zip(sentences, sources, strict=True)
+    return [jsonl.write(sentence._replace(source=source)) for sentence, source in pairs]
+
+
 def make_plain_store(folder: Path, train: list[str], test: list[str]) -> Store:
-    """Return a store of sentences in the NRE form."""
-    for name, lines in (("train.txt", train), ("test.txt", test)):
+    """Return a store of sentences in the NRE form; those to test with come from documents."""
+    for name, lines in (("train.txt", train), ("test.txt", documented(test))):
         (folder / name).write_text("\n".join(lines) + "\n")
     settings = PrepareSettings(validation_share=0.3, leak="allow")
     prepare(Inputs(train=folder / "train.txt", test=folder / "test.txt"), settings, folder / "store", lambda *_: None)

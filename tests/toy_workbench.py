@@ -12,7 +12,7 @@ from sayso.bags.prepare import prepare
 from sayso.bags.store import Store
 from sayso.serve.app import make_app
 from sayso.serve.settings import ServeSettings
-from toy_predictions import hostile_lines, make_run_folder
+from toy_predictions import documented, hostile_lines, make_run_folder
 
 RELATIONS = """\
 name\tdefinition\texample\tfunctional
@@ -42,7 +42,7 @@ def make_store(folder: Path, extra: list[str] | None = None) -> Store:
     test = [line for pair in range(NUM_PAIRS) for line in fact_lines(pair)] + fact_lines(0, "contains")
     train = [line for pair in range(50, 60) for line in fact_lines(pair)] + fact_lines(60, "contains")
     (folder / "train.txt").write_text("\n".join(train) + "\n")
-    (folder / "test.txt").write_text("\n".join([*test, *(extra or [])]) + "\n")
+    (folder / "test.txt").write_text("\n".join(documented([*test, *(extra or [])])) + "\n")
     (folder / "relations.tsv").write_text(RELATIONS)
     (folder / "known.jsonl").write_text("".join(f"{line}\n" for pair in range(NUM_PAIRS) for line in _answers(pair)))
     inputs = Inputs(

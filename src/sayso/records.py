@@ -22,11 +22,17 @@ class Mention(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a sentence stands in its document, in characters."""
+    """Where a sentence stands in its document, in characters, and how the document writes its tokens.
+
+    `glued` are the numbers of the tokens that follow the one before them without white space, `curly` of those that the
+    document writes with ’ where the token has '; both rising.
+    """
 
     document_id: str
     start: int
     stop: int
+    glued: tuple[int, ...] = ()
+    curly: tuple[int, ...] = ()
 
 
 class Sentence(NamedTuple):
@@ -70,8 +76,18 @@ class Sentence(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The tokens joined by spaces."""
+        """The tokens joined by spaces: what identifies the sentence."""
         return " ".join(self.tokens)
+
+    @property
+    def written(self) -> str:
+        """The sentence as its document writes it, any white space as one space; the text where there is no source.
+
+        >>> sentence = Sentence.from_text("Windhoek, Namibia's capital", "Namibia", "Windhoek")
+        >>> sentence.text, sentence._replace(source=Source("d", 0, 27, glued=(1, 3))).written
+        ("Windhoek , Namibia 's capital", "Windhoek, Namibia's capital")
+        """
+        return "".join(gap + token for gap, token in as_written(self.tokens, self.source))
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -192,6 +208,18 @@ class Verdict(NamedTuple):
     probability_with: float
     probability_without: float
     probability_of_none: float
+
+
+def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, str]]:
+    """Return each token as its document writes it, and before it what stands between it and the one before: a space or
+    nothing."""
+    written = [(" ", token) for token in tokens]
+    written[:1] = [("", token) for token in tokens[:1]]
+    for number in source.glued if source else ():
+        written[number] = "", tokens[number]
+    for number in source.curly if source else ():
+        written[number] = written[number][0], tokens[number].replace("'", "’")
+    return written
 
 
 def sentence_key(text: str) -> str:

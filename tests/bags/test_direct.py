@@ -1,6 +1,7 @@
 from sayso.bags.direct import CorpusForm, argument_types, corpus_form, direct_types, in_form
 from sayso.bags.group import group_by_pair
 from sayso.bags.vocabulary import Vocabulary
+from sayso.records import Source
 from toy import make_sentence
 
 JOINED = CorpusForm(is_lower=True, is_joined=True)
@@ -27,6 +28,12 @@ def test_mentions_are_joined_and_their_spans_move() -> None:
     assert [sentence.tokens[s:e] for s, e in sentence.head.spans] == [("el_paso",), ("el_paso",)]
     assert [sentence.tokens[s:e] for s, e in sentence.tail.spans] == [("jo_ann_lee",)]
     assert sentence.tail.name == "jo_ann_lee"
+
+
+def test_where_names_are_joined_nothing_is_said_about_how_tokens_are_written() -> None:
+    sentence = make_sentence("( El Paso ) saw t", "El Paso", "t")._replace(source=Source("d", 3, 9, (1, 3)))
+    assert in_form(sentence, JOINED).source == Source("d", 3, 9)
+    assert in_form(sentence, JOINED).written == "( el_paso ) saw t"
 
 
 def test_names_that_would_be_no_known_word_or_are_joined_in_part_stay_as_they_are() -> None:

@@ -10,8 +10,10 @@ import pytest
 from sayso.bags import elsewhere
 from sayso.bags.inputs import Inputs, PrepareSettings
 from sayso.bags.prepare import prepare
+from sayso.bags.store import Store
 from sayso.engine.base import Engine
 from sayso.errors import BadInputError, UserError
+from toy_predictions import documented
 from toy_run import corpus_lines
 
 
@@ -27,7 +29,8 @@ def inputs(tmp_path: Path) -> Inputs:
     lines = corpus_lines()
     far = "\t".join(("q1", "q2", "a", "b", "born", "a " + "x " * 30 + "b", "###END###"))
     (tmp_path / "train.txt").write_text("\n".join([*lines[:60], far, *lines[60:], *lines[:5]]) + "\n")
-    (tmp_path / "test.txt").write_text("z1\tz2\tport_town1\tkaro\tborn\tport_town1 knows karo .\t###END###\n")
+    known = [f"z1\tz{n}\tport_town1\tkaro{n}\tborn\tport_town1 knows karo{n} .\t###END###" for n in range(12)]
+    (tmp_path / "test.txt").write_text("".join(f"{line}\n" for line in documented(known)))
     (tmp_path / "rest.txt").write_text("r1\tr2\tria\tport_town1\tNA\tria left port_town1 .\t###END###\n" * 2)
     verdicts = [("l1", "capital", "t1", "rejected"), ("r1", "born", "r2", "accepted")]
     keys = ("head", "relation", "tail", "verdict")
@@ -53,6 +56,8 @@ def test_a_store_read_in_pieces_is_the_store_read_at_one_go(
     found = make(inputs, tmp_path / "elsewhere", out_of_order)
     assert found == expected
     assert expected["read"]["train"]["num_too_far_apart"] == 1
+    store = Store(tmp_path / "elsewhere")
+    assert {store.bag(store.part("test"), n).sentences[0].source.glued for n in range(12)} == {(3,)}
     assert expected["overruled"]["num_sentences_changed"] == 3 + 2
     names = [path.name for path in (tmp_path / "here").iterdir()]
     same, other, odd = filecmp.cmpfiles(tmp_path / "here", tmp_path / "elsewhere", names, shallow=False)

@@ -47,11 +47,20 @@ def test_no_sentences_make_no_bags() -> None:
 
 def test_every_occurrence_and_the_place_in_the_document_are_kept() -> None:
     vocabulary = Vocabulary()
-    sentence = make_sentence("h and t and h")._replace(source=Source("d1", 10, 23))
+    sentence = make_sentence("h and t and h")._replace(source=Source("d1", 10, 23, (1, 4), (4,)))
     table = group_by_pair([sentence], vocabulary).table
     assert table.head_spans.row(0).tolist() == [0, 1, 4, 5]
     assert list(vocabulary.documents) == ["d1"]
     assert table.place_N2.tolist() == [[10, 23]]
+    assert (table.glued.row(0).tolist(), table.curly.row(0).tolist()) == ([1, 4], [4])
+
+
+def test_a_sentence_longer_than_the_window_keeps_how_all_of_it_is_written() -> None:
+    builder = BagBuilder(Vocabulary(), max_tokens=3)
+    builder.add(make_sentence("x x x x h of t x")._replace(source=Source("d1", 0, 12, (1, 5, 7))))
+    table = builder.finish().table
+    assert table.window_N2.tolist() == [[4, 7]]
+    assert (len(table.tokens.row(0)), table.glued.row(0).tolist()) == (8, [1, 5, 7])
 
 
 def test_a_sentence_whose_mentions_no_window_holds_is_counted_and_its_fact_remembered() -> None:

@@ -8,11 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sayso.bags.columns import read_columns, to_numpy, write_columns
 from sayso.bags.inputs import Inputs, PrepareSettings
 from sayso.bags.prepare import prepare
 from sayso.bags.store import Store
+from sayso.corpus import jsonl
 from sayso.errors import BadInputError, LeakageError, UserError
+from sayso.records import Source
 from sayso.vectors.word2vec import write_word_vectors
+from toy import make_sentence
 
 PEOPLE = ["ann", "bob", "eve", "dan", "zoe", "kim", "lou", "max"]
 CITIES = ["rome", "oslo", "el_paso", "bonn"]
@@ -84,6 +88,32 @@ def test_bags_come_back_from_the_store_as_they_were_written(files: Inputs, tmp_p
     assert [list(m.spans[0]) for m in (bag.sentences[0].head, bag.sentences[0].tail)] == [[0, 1], [3, 4]]
     assert store.bag(test, 1).relations == frozenset()
     assert [r.name for r in store.relations] == ["/lived", "/born", "/died"]
+
+
+def test_how_documents_write_sentences_comes_back_from_the_store(files: Inputs, tmp_path: Path) -> None:
+    sentences = [
+        make_sentence("h 's in ( t )")._replace(source=Source("d", 5, 15, (1, 4, 5), (1,))),
+        make_sentence("h and t .")._replace(source=Source("e", 0, 9)),
+        make_sentence("h or t ."),
+    ]
+    files.test.write_text("".join(f"{jsonl.write(sentence)}\n" for sentence in sentences))
+    store = make(files, tmp_path / "store")
+    assert [each.source for each in store.bag(store.part("test"), 0).sentences] == [each.source for each in sentences]
+
+
+def test_a_store_from_before_documents_said_how_they_write_is_read(files: Inputs, tmp_path: Path) -> None:
+    sentence = make_sentence("h 's in t .")._replace(source=Source("d", 5, 15, (1, 4)))
+    files.test.write_text(f"{jsonl.write(sentence)}\n")
+    store = make(files, tmp_path / "store")
+    path = store.folder / "test.sentences.arrow"
+    columns = {name: to_numpy(array) for name, array in read_columns(path).items()}
+    assert columns.pop("glued").value.tolist() == [1, 4]
+    assert "curly" not in columns, "what no sentence has is not written"
+    assert columns.keys() == read_columns(store.folder / "train.sentences.arrow").keys()
+    write_columns(tmp_path / "old.arrow", columns)
+    (tmp_path / "old.arrow").replace(path)
+    (old,) = Store(store.folder).bag(Store(store.folder).part("test"), 0).sentences
+    assert (old.source, old.written) == (Source("d", 5, 15), "h 's in t .")
 
 
 def test_training_and_validation_hold_all_pairs_once(files: Inputs, tmp_path: Path) -> None:

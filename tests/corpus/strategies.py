@@ -13,7 +13,6 @@ words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
 names = st.text(max_size=12)
 ids = st.text(min_size=1, max_size=12).filter(str.strip)
 relations = ids.filter(lambda name: name not in NA_NAMES)
-sources = st.builds(Source, ids, st.integers(0, 50), st.integers(50, 2**40))
 
 
 def _spans(roles: list[str], role: str) -> tuple[Span, ...]:
@@ -22,6 +21,13 @@ def _spans(roles: list[str], role: str) -> tuple[Span, ...]:
         i for i in range(len(roles) + 1) if (i < len(roles) and roles[i] == role) != (i > 0 and roles[i - 1] == role)
     ]
     return tuple(Span(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True))
+
+
+@st.composite
+def sources(draw: st.DrawFn, num_tokens: int) -> Source:
+    """The source of a sentence of so many tokens, some of them written otherwise than with spaces between them."""
+    glued, curly = (draw(st.sets(st.integers(1, num_tokens - 1)).map(sorted)) for _ in range(2))
+    return Source(draw(ids), draw(st.integers(0, 50)), draw(st.integers(50, 2**40)), tuple(glued), tuple(curly))
 
 
 @st.composite
@@ -34,7 +40,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
         Mention(draw(ids), draw(names), _spans(roles, "h")),
         Mention(draw(ids), draw(names), _spans(roles, "t")),
         tuple(draw(st.lists(relations, max_size=3))),
-        draw(st.none() | sources),
+        draw(st.none() | sources(len(tokens))),
         draw(st.none() | st.floats(0, 1)),
     )
 
@@ -57,6 +63,7 @@ labels = st.sampled_from(["rationale", "irrelevant", "unsure"])
 sentence_texts = st.lists(words, min_size=1, max_size=5).map(" ".join)
 judgements = st.builds(Judgement, ids, ids, relations, sentence_texts, labels, st.text(max_size=5))
 
+_PLACE = ("start", "stop", "glued", "curly")
 _json = st.recursive(
     st.none()
     | st.booleans()
@@ -64,7 +71,9 @@ _json = st.recursive(
     | st.floats()
     | st.text(max_size=5)
     | st.sampled_from(["ana", "ana rome"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "name", "pos", "spans"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "name", "pos", "spans", *_PLACE]), inner)
+    ),
     max_leaves=6,
 )
 _KEYS = """

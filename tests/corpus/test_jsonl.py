@@ -59,6 +59,28 @@ def test_document_and_expresses_are_kept() -> None:
     assert sentence.expresses == 1.0
 
 
+def test_how_the_document_writes_the_tokens_is_kept_and_left_out_where_it_says_nothing() -> None:
+    place = {"id": "d7", "start": 3, "stop": 30}
+    sentence = parse(changed(document={**place, "glued": [1, 4], "curly": [4]}))
+    assert sentence.source == Source("d7", 3, 30, (1, 4), (4,))
+    assert parse(changed(document={**place, "glued": [], "curly": None})).source == Source("d7", 3, 30)
+    assert json.loads(write(sentence))["document"] == {**place, "glued": [1, 4], "curly": [4]}
+    assert json.loads(write(sentence._replace(source=Source("d7", 3, 30))))["document"] == place
+
+
+@pytest.mark.parametrize("numbers", [3, "1", {}, False, [1, "2"], [True], [1.0], [2, 1], [1, 1], [[1]], [None]])
+@pytest.mark.parametrize("key", ["glued", "curly"])
+def test_numbers_of_tokens_are_rising_whole_numbers(key: str, numbers: object) -> None:
+    with pytest.raises(BadLineError, match=f"'document' '{key}' is not a list of rising whole numbers"):
+        parse(changed(document={"id": "d", "start": 0, "stop": 9, key: numbers}))
+
+
+@pytest.mark.parametrize("numbers", [[0], [5], [-1, 2], [1, 2**70]])
+def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
+    with pytest.raises(BadLineError, match="'document' 'glued' has a number outside 1 to 4"):
+        parse(changed(document={"id": "d", "start": 0, "stop": 9, "glued": numbers}))
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

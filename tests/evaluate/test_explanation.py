@@ -6,7 +6,7 @@ import pytest
 
 from sayso.evaluate.verdict import verdict_sentence
 from sayso.library import Model, load
-from sayso.records import Bag, Verdict
+from sayso.records import Bag, Source, Verdict
 
 TEXTS = [
     "Kowandi is the capital of Marbeland <script>alert(1)</script>.",
@@ -22,6 +22,17 @@ def model(runs: list[Path]) -> Model:
 @pytest.fixture(scope="module")
 def bag() -> Bag:
     return Bag.from_sentences(TEXTS, head="Marbeland", tail="Kowandi")
+
+
+def test_sentences_are_shown_as_their_documents_write_them(model: Model, bag: Bag) -> None:
+    sentence = bag.sentences[1]
+    assert sentence.tokens[8:] == ("Kowandi", ",", "Marbeland", ".")
+    written = sentence._replace(source=Source("news", 0, 65, glued=(9, 11)))
+    explanation = model.explain(bag._replace(sentences=(written,)))
+    assert "in {Kowandi}, [Marbeland].\n" in f"{explanation}\n"
+    assert '<mark class="tail">Kowandi</mark>, <mark class="head">Marbeland</mark>. ' in explanation.to_html()
+    (found,) = explanation.to_dict()["evidence"]
+    assert (found["text"], found["source"]["glued"]) == (sentence.text, (9, 11))
 
 
 def test_the_most_probable_relation_is_explained_where_none_is_named(model: Model, bag: Bag) -> None:

@@ -11,9 +11,13 @@ import pytest
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
 from sayso.errors import BadInputError, UserError
 from sayso.extract.folder import work_folder
-from sayso.extract.run import extract
+from sayso.extract.run import Output, extract
 from sayso.extract.settings import ExtractInputs
 from sayso.library import load
+from sayso.text.build import build
+from sayso.text.markup import without_markup
+from sayso.text.settings import BuildSettings
+from sayso.text.tables import BuildInputs
 
 
 def test_probabilities_are_those_of_the_library_however_the_work_is_divided(run: Path, tmp_path: Path) -> None:
@@ -41,6 +45,32 @@ def test_facts_come_with_ranked_quotes_verdict_and_provenance(run: Path, store: 
     manifest = json.loads((store / "manifest.json").read_text())
     assert (fact.run, fact.variant, fact.mechanism) == ("run", "CNNs+ATT+FE+E", "shapley")
     assert fact.data_fingerprint == manifest["fingerprint"]
+
+
+def test_quotes_are_found_in_the_documents_that_the_corpus_was_built_from(run: Path, tmp_path: Path) -> None:
+    documents = {
+        "one": "Hello.\n\nPort Town1 (the  capital),\nNorth Land1’s port, isn't far. It's there.",
+        "two": "“Port Town1’s in North Land1!” she said, smiling; we all know that.",
+        "three": "The North Land1-based king/queen of Port Town1, no less, sings.",
+        "four": "<p>Port <b>Town1</b>&#8217;s the <i>capital</i>&nbsp;of North Land1.</p>",
+    }
+    lines = (json.dumps({"id": name, "text": text}) + "\n" for name, text in documents.items())
+    (tmp_path / "docs.jsonl").write_text("".join(lines))
+    (tmp_path / "kb.tsv").write_text("l1\tcapital\tt1\n")
+    (tmp_path / "names.tsv").write_text("l1\tNorth Land1\nt1\tPort Town1\n")
+    tables = BuildInputs(documents=tmp_path / "docs.jsonl", kb=tmp_path / "kb.tsv", names=tmp_path / "names.tsv")
+    build(tables, BuildSettings(), tmp_path / "corpus", lambda *_: None)
+    inputs, settings = ExtractInputs(run=run, corpus=tmp_path / "corpus"), replace(EVERYTHING, max_evidence=4)
+    extract(inputs, settings, tmp_path / "out", output=Output(forms=("jsonld",)))
+    (*_, item) = json.loads((tmp_path / "out" / "facts.jsonld").read_text())["first"]["items"]
+    selectors = {target["source"].split(":")[-1]: target["selector"] for target in item["target"]}
+    assert selectors.keys() == documents.keys()
+    for name, place in selectors.items():
+        quote = place["refinedBy"]
+        text = without_markup(documents[name][place["start"] : place["end"]]).text
+        assert quote["prefix"] + quote["exact"] + quote["suffix"] == " ".join(text.split())
+    assert selectors["one"]["refinedBy"]["exact"] == "Port Town1 (the capital), North Land1"
+    assert selectors["four"]["refinedBy"]["exact"] == "Port Town1’s the capital of North Land1"
 
 
 def test_the_order_of_lines_and_files_does_not_matter(run: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from toy import make_sentence
 SENTENCES = [
     make_sentence("h lives in t", relations=("lives",)),
     make_sentence("t and h , h and t")._replace(source=Source("d", 1, 20)),
+    make_sentence("h 's t .")._replace(source=Source("d", 30, 36, (1, 3), (1,))),
 ]
 
 
@@ -20,6 +21,12 @@ def test_sentences_come_back_as_they_went() -> None:
     dataset = sentences_dataset(SENTENCES)
     assert set(dataset.column_names) == {"tokens", "head", "tail", "relations", "document", "expresses"}
     assert list(sentences_of(dataset)) == SENTENCES
+
+
+def test_rows_made_before_documents_said_how_they_write_are_read() -> None:
+    dataset = sentences_dataset(SENTENCES[:2])
+    assert set(dataset[1]["document"]) == {"id", "start", "stop"}
+    assert list(sentences_of(dataset)) == SENTENCES[:2]
 
 
 def test_rows_of_opennre_are_read() -> None:

@@ -46,6 +46,14 @@ def test_facts_are_those_of_the_library_with_the_sentences_that_say_so(run: Path
     assert doc.text[first.source.start : first.source.stop] in (TEXT[31:72], TEXT[73:])
 
 
+def test_quotes_are_in_the_words_of_the_document(run: Path) -> None:
+    text = "It's so.\nport_town2, (not  in)\nnorth_land2's east, can't sing."
+    doc = pipeline(run)(text)
+    first = doc._.sayso[0].quotes[0]
+    assert first.exact == "port_town2, (not in) north_land2"
+    assert first.sentence == " ".join(text[first.source.start : first.source.stop].split())
+
+
 def test_a_sentence_knows_what_it_is_evidence_for(run: Path) -> None:
     nothing, capital, talk = pipeline(run, max_evidence=1)(TEXT).sents
     assert nothing._.sayso == []

@@ -6,7 +6,8 @@ from sayso.provenance.record import DecidedFact, Quote, quote_of
 from sayso.records import Mention, Sentence, Source, Span
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-SOURCES = st.none() | st.builds(Source, TEXT, st.integers(0, 10**9), st.integers(0, 10**9))
+NOTHING = st.just(())
+SOURCES = st.none() | st.builds(Source, TEXT, st.integers(0, 10**9), st.integers(0, 10**9), NOTHING, NOTHING)
 QUOTES = st.builds(Quote, TEXT, TEXT, TEXT, st.integers(1, 99), st.floats(-9, 9), TEXT, SOURCES)
 
 
@@ -28,9 +29,15 @@ def test_the_quote_is_the_shortest_stretch_that_names_both() -> None:
 
 
 @given(st.data())
-def test_prefix_quote_and_suffix_are_the_sentence(data: st.DataObject) -> None:
+def test_prefix_quote_and_suffix_are_the_sentence_as_written(data: st.DataObject) -> None:
     words = data.draw(st.lists(st.text("ab'", min_size=1, max_size=3), min_size=2, max_size=12))
     head, tail = data.draw(st.lists(st.integers(0, len(words) - 1), min_size=2, max_size=2, unique=True))
-    quote = quote_of(sentence(" ".join(words), [(head, head + 1)], [(tail, tail + 1)]), 1, 0.0)
-    assert quote.sentence == " ".join(words)
+    glued, curly = (data.draw(st.sets(st.integers(1, len(words) - 1)).map(sorted).map(tuple)) for _ in range(2))
+    plain = sentence(" ".join(words), [(head, head + 1)], [(tail, tail + 1)])
+    quote = quote_of(plain, 1, 0.0)
+    assert quote.sentence == plain.text
     assert len(quote.exact.split()) == abs(head - tail) + 1
+    quote = quote_of(written := plain._replace(source=Source("d", 5, 9, glued, curly)), 1, 0.0)
+    assert quote.sentence == written.written
+    assert quote.exact == quote.exact.strip()
+    assert quote.source == Source("d", 5, 9)

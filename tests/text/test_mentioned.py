@@ -1,7 +1,11 @@
-from sayso.records import Span
+import pytest
+
+from sayso.provenance.record import quote_of
+from sayso.records import Sentence, Span
 from sayso.text.document import Document, GivenMention
 from sayso.text.gazetteer import Gazetteer
 from sayso.text.link import Linker
+from sayso.text.markup import without_markup
 from sayso.text.mentioned import DocumentReader, MentioningSentence
 
 NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": ("Holt",), "y": ("Holt",)}
@@ -66,6 +70,30 @@ def test_mentions_that_come_with_the_document_are_taken_instead_of_names() -> No
 def test_a_name_beside_a_hyphen_is_a_token_of_its_own() -> None:
     (sentence,) = read("The Rome-based Ana sings.")
     assert sentence.tokens == ("The", "Rome", "-based", "Ana", "sings", ".")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana Diaz, of Rome (Italy), sings.",
+        "In Rome's  old town,\n“Ana’s\u00a0here,” they don’t say.",
+        "The Rome-based Ana/Oslo show, at 9:30...",
+        "Tokenised already : Ana 's off to Rome , he 's here .",
+        "ROME: Ana D'Arc—and Oslo’s—won.",
+    ],
+)
+def test_a_sentence_is_written_as_the_document_writes_it(text: str) -> None:
+    (found,) = read(f"So it is.\n\n{text}\n\nIt is.")
+    sentence = Sentence(found.tokens, *(each.mention for each in found.entities[:2]), source=found.source)
+    assert sentence.written == " ".join(text.split())
+    assert quote_of(sentence, 1, 0.5).exact in sentence.written
+
+
+def test_markup_between_words_is_not_written_and_does_not_part_them() -> None:
+    text = "<p>Ana <b>Diaz</b>&#8217;s R&#111;me<i>, too</i>.</p>"
+    (found,) = read(text)
+    sentence = Sentence(found.tokens, *(each.mention for each in found.entities), source=found.source)
+    assert sentence.written == "Ana Diaz’s Rome, too." == without_markup(text).text.strip()
 
 
 def test_a_sentence_that_is_too_long_is_left_out_and_counted() -> None:

@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.naming import Span, tokenise
-from sayso.text.token import cut_at, spans_of, tokens_with_places
+from sayso.records import Source, as_written
+from sayso.text.token import cut_at, spans_of, spelling, tokens_with_places
 
 texts = st.text(st.sampled_from("ab.,'’s()\" \n-T"), max_size=40) | st.text(max_size=20)
 
@@ -26,6 +27,14 @@ def test_stretches_are_whole_tokens_once_tokens_are_cut_at_their_edges(text: str
     (span,) = spans_of([(start, stop)], starts)
     expected = "".join(text[start:stop].split()).replace("’", "'")
     assert "".join(tokens[span.start : span.stop]).replace("’", "'") == expected
+
+
+@given(texts, st.sets(st.integers(0, 40)))
+def test_tokens_as_written_are_the_text_with_its_white_space_folded(text: str, edges: set[int]) -> None:
+    solid = [edge for edge in edges if not text[edge : edge + 1].isspace()]
+    tokens, starts = cut_at(*tokens_with_places(text), solid)
+    source = Source("d", 0, len(text), *spelling(text, tokens, starts))
+    assert "".join(gap + token for gap, token in as_written(tokens, source)) == " ".join(text.split())
 
 
 def test_a_compound_is_cut_where_the_name_ends() -> None:

@@ -14,6 +14,8 @@ from sayso.errors import BadInputError
 Column = np.ndarray | Rows | list[str]
 
 _PER_BAG = ("head_B", "tail_B", "relations", "first_B1")
+_LEFT_OUT_IF_EMPTY = ("glued", "curly")
+"""Columns that only a corpus made from documents has; stores made before there were any have none."""
 
 
 def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
@@ -39,6 +41,9 @@ def write_bags(folder: Path, part: str, table: BagTable) -> None:
     bags = {name: columns.pop(name) for name in _PER_BAG}
     # As many starts as bags: the last bag ends where the sentences end.
     bags["first_B1"] = bags["first_B1"][:-1]
+    for name in _LEFT_OUT_IF_EMPTY:
+        if not len(columns[name].value):
+            del columns[name]
     write_columns(folder / f"{part}.bags.arrow", bags)
     write_columns(folder / f"{part}.sentences.arrow", columns)
 
@@ -49,6 +54,8 @@ def read_bags(folder: Path, part: str) -> BagTable:
     sentences = read_columns(folder / f"{part}.sentences.arrow")
     columns = {name: to_numpy(array) for name, array in (bags | sentences).items()}
     columns["first_B1"] = np.append(columns["first_B1"], len(sentences["tokens"]))
+    for name in _LEFT_OUT_IF_EMPTY:
+        columns.setdefault(name, Rows.empty(len(sentences["tokens"])))
     return BagTable(**columns)  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sayso.bags.table import BagTable
-from sayso.records import Mention, Sentence, Span
+from sayso.records import Mention, Sentence, Source, Span
 from sayso.seeding import sub_seed
 
 _PREFIX_TYPES = {"per": "/person", "org": "/organization"}
@@ -107,7 +107,9 @@ def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Conta
         Mention(entity_id, name, tuple([moved[span] for span in spans]))
         for entity_id, name, spans in (sentence.head, sentence.tail)
     )
-    return Sentence(tuple(joined), head, tail, *sentence[3:])
+    # How the document writes the tokens is said of those that it has, not of names joined.
+    source = sentence.source and Source(*sentence.source[:3])
+    return Sentence(tuple(joined), head, tail, sentence.relations, source, sentence.expresses)
 
 
 def _named(mention: Mention, tokens: tuple[str, ...]) -> Mention:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.bags.collect import Collected, Collector, column, rows
+from sayso.bags.collect import Collected, Collector, Numbers, column, rows
 from sayso.bags.pair import Claims, bag_table, combined, pair_up
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
 from sayso.bags.vocabulary import Vocabulary
 from sayso.bags.window import DEFAULT_MAX_TOKENS
-from sayso.records import Sentence, sentence_key
+from sayso.records import Sentence, Source, sentence_key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,9 @@ class Grouped:
     num_facts_unread: int
 
 
+_NO_SOURCE = Source("", 0, 0)
+
+
 class Lines(NamedTuple):
     """N sentences in the order in which they were read, with what their lines claim; `relations` has a row for each.
 
@@ -42,6 +45,8 @@ class Lines(NamedTuple):
     expresses_N: np.ndarray
     document_N: np.ndarray
     place_N2: np.ndarray
+    glued: Rows
+    curly: Rows
     key_N: np.ndarray
     left_out: frozenset[tuple[int, int, int]]
     num_read: int
@@ -67,6 +72,7 @@ class BagBuilder:
         self._relation, self._num_relations = array("i"), array("i")
         self._expresses = array("f")
         self._document, self._place = array("i"), array("q")
+        self._glued, self._curly = Numbers(), Numbers()
         self._key = array("q")
         self._left_out: set[tuple[int, int, int]] = set()
 
@@ -80,9 +86,15 @@ class BagBuilder:
         self._relation.extend(map(self.vocabulary.relations.__getitem__, relations))
         self._num_relations.append(len(relations))
         self._expresses.append(float("nan") if expresses is None else expresses)
-        self._document.append(-1 if source is None else self.vocabulary.documents[source.document_id])
-        self._place.extend((0, 0) if source is None else (source.start, source.stop))
+        self._add_source(source)
         self._key.append(hash(sentence_key(" ".join(tokens))))
+
+    def _add_source(self, source: Source | None) -> None:
+        document_id, start, stop, glued, curly = source or _NO_SOURCE
+        self._document.append(-1 if source is None else self.vocabulary.documents[document_id])
+        self._place.extend((start, stop))
+        self._glued.add(glued)
+        self._curly.add(curly)
 
     def _leave_out(self, sentence: Sentence) -> None:
         self.num_too_far_apart += 1
@@ -98,6 +110,8 @@ class BagBuilder:
             expresses_N=column(self._expresses),
             document_N=column(self._document),
             place_N2=column(self._place).reshape(-1, 2),
+            glued=self._glued.rows(),
+            curly=self._curly.rows(),
             key_N=column(self._key),
             left_out=frozenset(self._left_out),
             num_read=self.num_sentences_read,
@@ -119,6 +133,8 @@ def group_lines(lines: Lines) -> Grouped:
         expresses_N=lines.expresses_N,
         document_N=lines.document_N,
         place_N2=lines.place_N2,
+        glued=lines.glued,
+        curly=lines.curly,
     )
     first = pairing.first_B[line_bag]
     facts = (collected.head_N[first], collected.tail_N[first], relations.value)

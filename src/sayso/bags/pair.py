@@ -32,15 +32,19 @@ class Claims(NamedTuple):
     expresses_N: np.ndarray
     document_N: np.ndarray
     place_N2: np.ndarray
+    glued: Rows
+    curly: Rows
 
 
 def no_claims(num_bags: int, num_sentences: int) -> Claims:
     """Return the claims of lines that say nothing about their pairs."""
     return Claims(
-        relations=Rows(np.zeros(0, np.int32), np.zeros(num_bags + 1, np.int64)),
+        relations=Rows.empty(num_bags),
         expresses_N=np.full(num_sentences, np.nan, np.float32),
         document_N=np.full(num_sentences, -1, np.int32),
         place_N2=np.zeros((num_sentences, 2), np.int64),
+        glued=Rows.empty(num_sentences),
+        curly=Rows.empty(num_sentences),
     )
 
 
@@ -73,6 +77,8 @@ def bag_table(collected: Collected, pairing: Pairing, claims: Claims) -> BagTabl
         expresses_N=claims.expresses_N[order],
         document_N=claims.document_N[order],
         place_N2=claims.place_N2[order],
+        glued=claims.glued.take(order),
+        curly=claims.curly.take(order),
     )
 
 

@@ -119,6 +119,8 @@ class Joining:
             expresses_N=np.concatenate([each.expresses_N for each in found]),
             document_N=np.concatenate([each.document_N for each in found]),
             place_N2=np.concatenate([each.place_N2 for each in found]),
+            glued=_joined_rows([each.glued for each in found]),
+            curly=_joined_rows([each.curly for each in found]),
             key_N=np.concatenate([each.key_N for each in found]),
             left_out=frozenset().union(*(each.left_out for each in found)),
             num_read=sum(each.num_read for each in found),

@@ -16,6 +16,11 @@ class Rows(NamedTuple):
         """Return rows of these lengths."""
         return cls(value, starts(length))
 
+    @classmethod
+    def empty(cls, num: int) -> "Rows":
+        """Return so many rows with nothing in them."""
+        return cls(np.zeros(0, np.int32), np.zeros(num + 1, np.int64))
+
     def __len__(self) -> int:
         """Return the number of rows, not of fields."""
         return len(self.start) - 1

@@ -180,14 +180,19 @@ class Store:
             pieces = tuple(Span(*flat[i : i + 2]) for i in range(0, len(flat), 2))
             return Mention(self.entities["id"][entity].as_py(), self.entities["name"][entity].as_py(), pieces)
 
-        document = int(table.document_N[index])
-        place = None if document < 0 else Source(self._documents[document].as_py(), *table.place_N2[index].tolist())
         expresses = float(table.expresses_N[index])
         return Sentence(
             tokens=tuple(self.words.take(pa.array(table.tokens.row(index))).to_pylist()),
             head=mention(int(table.head_B[bag]), table.head_spans),
             tail=mention(int(table.tail_B[bag]), table.tail_spans),
             relations=relations,
-            source=place,
+            source=self._source(table, index),
             expresses=None if expresses != expresses else expresses,
         )
+
+    def _source(self, table: BagTable, index: int) -> Source | None:
+        document = int(table.document_N[index])
+        if document < 0:
+            return None
+        spelling = (tuple(numbers.row(index).tolist()) for numbers in (table.glued, table.curly))
+        return Source(self._documents[document].as_py(), *table.place_N2[index].tolist(), *spelling)

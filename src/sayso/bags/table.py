@@ -17,7 +17,7 @@ class BagTable:
     Entities, relations and tokens are numbers of the store's vocabulary. `head_spans` and `tail_spans` hold start and
     stop of every occurrence one after the other. `window_N2` is the part of the sentence that a model reads.
     `expresses_N` is NaN where nobody has said. `document_N` is -1 where the corpus names none; `place_N2` are the
-    characters of the document that the sentence covers.
+    characters of the document that the sentence covers, `glued` and `curly` how it writes them (`records.Source`).
     """
 
     head_B: np.ndarray
@@ -31,6 +31,8 @@ class BagTable:
     expresses_N: np.ndarray
     document_N: np.ndarray
     place_N2: np.ndarray
+    glued: Rows
+    curly: Rows
 
     @property
     def num_bags(self) -> int:

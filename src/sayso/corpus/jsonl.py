@@ -41,11 +41,17 @@ def write(sentence: Sentence) -> str:
         "relations": sentence.relations,
     }
     if sentence.source is not None:
-        document_id, start, stop = sentence.source
-        record["document"] = {"id": document_id, "start": start, "stop": stop}
+        record["document"] = document_record(sentence.source)
     if sentence.expresses is not None:
         record["expresses"] = sentence.expresses
     return json.dumps(record, ensure_ascii=False)
+
+
+def document_record(source: Source) -> dict[str, object]:
+    """Return what a line says under `document`."""
+    document_id, start, stop, glued, curly = source
+    spelling = {name: numbers for name, numbers in (("glued", glued), ("curly", curly)) if numbers}
+    return {"id": document_id, "start": start, "stop": stop, **spelling}
 
 
 def parse(text: str) -> Sentence:
@@ -58,7 +64,7 @@ def parse(text: str) -> Sentence:
     elif any(span.overlaps(other) for span in head.spans for other in tail.spans):
         raise BadLineError("head and tail mention overlap")
     relations = without_na(strings(record, "relations")) if "relations" in record else ()
-    source = _source(nested(record, "document")) if "document" in record else None
+    source = _source(nested(record, "document"), len(tokens)) if "document" in record else None
     expresses = share(record, "expresses") if "expresses" in record else None
     return Sentence(tuple(tokens), head, tail, relations, source, expresses)
 
@@ -84,11 +90,26 @@ def _mention(record: dict[str, Any], role: str, tokens: list[str]) -> Mention:
     return Mention(*named(entity, role, words), tuple(spans))
 
 
-def _source(document: dict[str, Any]) -> Source:
+def _source(document: dict[str, Any], num_tokens: int) -> Source:
     start, stop = integer_pair([document.get("start"), document.get("stop")], "'document' start and stop")
     if not 0 <= start <= stop < 2**63:
         raise BadLineError(f"document positions [{start}, {stop}] are not in order")
-    return Source(string(document, "id"), start, stop)
+    spelling = (_numbers(document, key, num_tokens) for key in ("glued", "curly"))
+    return Source(string(document, "id"), start, stop, *spelling)
+
+
+def _numbers(document: dict[str, Any], key: str, num_tokens: int) -> tuple[int, ...]:
+    """Return numbers of tokens that have one before them."""
+    given = document.get(key)
+    if given is None or given == []:
+        return ()
+    if not isinstance(given, list) or set(map(type, given)) != {int} or sorted(set(given)) != given:
+        raise BadLineError(f"'document' {key!r} is not a list of rising whole numbers")
+    if not 0 < given[0] <= given[-1] < num_tokens:
+        raise BadLineError(
+            f"'document' {key!r} has a number outside 1 to {num_tokens - 1}, the sentence's later tokens"
+        )
+    return tuple(given)
 
 
 def _entity(mention: Mention) -> dict[str, object]:

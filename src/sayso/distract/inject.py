@@ -31,6 +31,8 @@ def dress(bags: BagTable, pool: BagTable, chosen: Chosen) -> BagTable:
         expresses_N=np.full(num, np.nan, np.float32),
         document_N=np.full(num, -1, np.int32),
         place_N2=np.zeros((num, 2), np.int64),
+        glued=Rows.empty(num),
+        curly=Rows.empty(num),
     )
 
 

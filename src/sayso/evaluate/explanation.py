@@ -4,11 +4,12 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import add
 from typing import Any, TextIO
 
 from sayso.evaluate.fact_page import fact_html, page_html
 from sayso.evaluate.verdict import verdict_sentence
-from sayso.records import Evidence, Sentence, Verdict
+from sayso.records import Evidence, Sentence, Verdict, as_written
 
 _NUM_WORDS_SHOWN = 5
 
@@ -114,13 +115,13 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
 
 
 def marked_text(sentence: Sentence) -> str:
-    """Return the sentence with the head in square and the tail in curly brackets."""
-    tokens = list(sentence.tokens)
+    """Return the sentence as it is written, with the head in square and the tail in curly brackets."""
+    gaps, tokens = map(list, zip(*as_written(sentence.tokens, sentence.source), strict=True))
     for mention, (left, right) in ((sentence.head, "[]"), (sentence.tail, "{}")):
         for start, stop in mention.spans:
             tokens[start] = left + tokens[start]
             tokens[stop - 1] += right
-    return " ".join(tokens)
+    return "".join(map(add, gaps, tokens))
 
 
 def _evidence_dict(each: Evidence) -> dict[str, Any]:

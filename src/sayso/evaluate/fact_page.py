@@ -8,6 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from sayso.records import Source, as_written
+
 _WEAKEST_SHADE = 0.08
 """Words below this share of the sentence's strongest stay unshaded."""
 
@@ -87,11 +89,11 @@ def sentence_html(evidence: dict[str, Any]) -> str:
         for start, stop in evidence[f"{side}_spans"]:
             opening[start] = f'<mark class="{side}">'
             closing[stop - 1] = "</mark>"
-    shown = (
-        f"{opening.get(place, '')}{escape(token)}{closing.get(place, '')}"
-        for place, token in enumerate(evidence["tokens"])
+    source = evidence["source"] and Source(**evidence["source"])
+    return "".join(
+        f"{gap}{opening.get(place, '')}{escape(token)}{closing.get(place, '')}"
+        for place, (gap, token) in enumerate(as_written(evidence["tokens"], source))
     )
-    return " ".join(shown)
 
 
 def _seen_html(evidence: dict[str, Any]) -> str:

@@ -20,8 +20,8 @@ def line_of(sentence: Sentence) -> str:
     After the pair comes the place in the documents: sorted lines have the same order whatever file they came from.
     """
     head, tail, source = sentence.head, sentence.tail, sentence.source
-    place = (source.document_id, source.start, source.stop) if source else None
     names = (head.name, _flat(head), tail.name, _flat(tail))
+    place = source if source and (source.glued or source.curly) else source and source[:3]
     record = (head.entity_id, tail.entity_id, place, " ".join(sentence.tokens), *names)
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
@@ -33,7 +33,7 @@ def sentence_of(line: str) -> Sentence:
         tuple(text.split(" ")),
         Mention(head_id, head_name, _spans(head_spans)),
         Mention(tail_id, tail_name, _spans(tail_spans)),
-        source=Source(*place) if place else None,
+        source=Source(*place[:3], *map(tuple, place[3:])) if place else None,
     )
 
 

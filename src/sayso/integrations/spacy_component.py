@@ -6,7 +6,7 @@ facts with their evidence in `Doc._.sayso`; `Span._.sayso` are those that the se
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +91,16 @@ def _sentences(doc: Any) -> Iterator[Sentence]:
             entities.setdefault(_entity_id(entity), []).append(entity)
         words = [token for token in sent if not token.is_space]
         places = {token.i: place for place, token in enumerate(words)}
-        source = Source("", sent.start_char, sent.end_char)
+        glued = [place for place, pair in enumerate(pairwise(words), 1) if _are_glued(*pair)]
+        source = Source("", sent.start_char, sent.end_char, tuple(glued))
         mentions = [_mention(entity_id, found, places) for entity_id, found in entities.items()]
         for head, tail in permutations(mentions, 2):
             yield Sentence(tuple(token.text for token in words), head, tail, source=source)
+
+
+def _are_glued(before: Any, token: Any) -> bool:
+    """Say whether nothing stands between two tokens, neither a space nor a token of white space."""
+    return bool(before.i + 1 == token.i and not before.whitespace_)
 
 
 def _mention(entity_id: str, found: list[Any], places: dict[int, int]) -> Mention:

@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
-from sayso.records import Sentence, Source
+from sayso.records import Sentence, Source, as_written
 
 Decision = Literal["accepted", "rejected", "needs_evidence"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -17,8 +17,9 @@ DECISIONS: tuple[Decision, ...] = get_args(Decision)
 class Quote(NamedTuple):
     """A sentence as evidence: the shortest stretch that names both entities, and the sentence before and after it.
 
-    The three together are the sentence. `source` is the place of the whole sentence in its document, None where the
-    corpus has no documents. `score` is the mechanism's that ranks, `rank` its place, `mark` what people say of it.
+    The three together are the sentence as its document writes it, any white space as one space. `source` is the place
+    of the whole sentence in its document, None where the corpus has no documents. `score` is the mechanism's that
+    ranks, `rank` its place, `mark` what people say of it.
     """
 
     prefix: str
@@ -33,6 +34,11 @@ class Quote(NamedTuple):
     def sentence(self) -> str:
         """The whole sentence."""
         return f"{self.prefix}{self.exact}{self.suffix}"
+
+    @property
+    def place(self) -> dict[str, str | int] | None:
+        """The source as plain values: document id, start and stop."""
+        return self.source and dict(zip(Source._fields, self.source[:3], strict=False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +74,7 @@ class DecidedFact(FactDecision):
 
     def to_json(self) -> str:
         """Return the record as one line of JSON; `from_json` gives the same record."""
-        quotes = [{**each._asdict(), "source": each.source and each.source._asdict()} for each in self.quotes]
+        quotes = [{**each._asdict(), "source": each.place} for each in self.quotes]
         return json.dumps({**asdict(self), "quotes": quotes}, ensure_ascii=False)
 
     @classmethod
@@ -85,9 +91,11 @@ class DecidedFact(FactDecision):
 def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quote:
     """Return a sentence as evidence.
 
-    >>> from sayso.records import Sentence
-    >>> quote_of(Sentence.from_text("So Windhoek is Namibia 's capital .", "Namibia", "Windhoek"), 1, 2.5)[:3]
+    >>> sentence = Sentence.from_text("So Windhoek is Namibia's capital.", "Namibia", "Windhoek")
+    >>> quote_of(sentence, 1, 2.5)[:3]
     ('So ', 'Windhoek is Namibia', " 's capital .")
+    >>> quote_of(sentence._replace(source=Source("news", 0, 33, glued=(4, 6))), 1, 2.5)[:3]
+    ('So ', 'Windhoek is Namibia', "'s capital.")
     """
     start, stop = min(
         (
@@ -97,7 +105,9 @@ def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quo
         ),
         key=lambda stretch: (stretch[1] - stretch[0], stretch[0]),
     )
-    exact = " ".join(sentence.tokens[start:stop])
-    prefix = "".join(f"{token} " for token in sentence.tokens[:start])
-    suffix = "".join(f" {token}" for token in sentence.tokens[stop:])
-    return Quote(prefix, exact, suffix, rank, score, mark, sentence.source)
+    words = [gap + token for gap, token in as_written(sentence.tokens, sentence.source)]
+    before, naming, suffix = ("".join(piece) for piece in (words[:start], words[start:stop], words[stop:]))
+    exact = naming.lstrip(" ")
+    prefix = before + " " * (len(naming) - len(exact))
+    # How tokens are written says nothing about a quote, which has none.
+    return Quote(prefix, exact, suffix, rank, score, mark, sentence.source and Source(*sentence.source[:3]))

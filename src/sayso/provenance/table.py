@@ -31,5 +31,5 @@ def _quote_rows(quotes: Sequence[Quote]) -> Iterator[list[object]]:
     if not quotes:
         yield [""] * len(QUOTE_COLUMNS)
     for each in quotes:
-        place = each.source or ("", "", "")
+        place = each.source[:3] if each.source else ("", "", "")
         yield [each.rank, each.score, each.mark, each.prefix, each.exact, each.suffix, *place]

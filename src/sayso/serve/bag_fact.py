@@ -74,4 +74,5 @@ def bag_fact_of(bench: Workbench, fact: Triple) -> BagFact | None:
 def stretches(sentence: Sentence) -> list[Stretch]:
     """Return the sentence in pieces, so that mentions can be told from the rest."""
     spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
-    return list(read_stretches({"tokens": sentence.tokens, **spans}))
+    source = sentence.source and sentence.source._asdict()
+    return list(read_stretches({"tokens": sentence.tokens, **spans, "source": source}))

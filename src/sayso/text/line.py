@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from sayso.corpus import jsonl
 from sayso.text.align import AlignedPair
 from sayso.text.mentioned import MentionedEntity, MentioningSentence
 
@@ -15,8 +16,7 @@ def lines_of(sentence: MentioningSentence, pairs: Sequence[AlignedPair]) -> list
     `places`, which only we write, is where the mentions stand in the document, in characters.
     """
     tokens = _json(sentence.tokens)
-    document_id, start, stop = sentence.source
-    document = f'{{"id": {_json(document_id)}, "start": {start}, "stop": {stop}}}'
+    document = _json(jsonl.document_record(sentence.source))
     entities = {entity.mention.entity_id: _entity(entity) for entity in sentence.entities}
     return [
         f'{{"tokens": {tokens}, "head": {entities[pair.head.mention.entity_id]}, '

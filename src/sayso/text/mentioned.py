@@ -11,7 +11,7 @@ from sayso.text.gazetteer import Found, longest_first
 from sayso.text.link import Linker, continues_a_name
 from sayso.text.markup import PlainText, without_markup
 from sayso.text.split import split
-from sayso.text.token import cut_at, spans_of, tokens_with_places
+from sayso.text.token import cut_at, spans_of, spelling, tokens_with_places
 
 Stretch = tuple[int, int]
 Find = Callable[[str], list[Found]]
@@ -88,20 +88,21 @@ class DocumentReader:
         if len(entities) < 2:
             return
         begin, end = where
+        text = plain.text[begin:end]
         inside = {key: [(start - begin, stop - begin) for start, stop in found] for key, found in entities.items()}
         edges = [edge for found in inside.values() for stretch in found for edge in stretch]
-        tokens, starts = cut_at(*tokens_with_places(plain.text[begin:end]), edges)
+        tokens, starts = cut_at(*tokens_with_places(text), edges)
         if len(tokens) > self._max_tokens:
             self.counts["sentences too long"] += 1
             return
         mentioned = []
         for entity_id, found in inside.items():
-            first = plain.text[begin + found[0][0] : begin + found[0][1]]
+            first = text[slice(*found[0])]
             name = self._names.get(entity_id, (first,))[0]
             places = tuple(plain.original(start, stop) for start, stop in entities[entity_id])
             mentioned.append(MentionedEntity(Mention(entity_id, name, tuple(spans_of(found, starts))), places))
         self.counts["sentences with pairs"] += 1
-        source = Source(document_id, *plain.original(begin, end))
+        source = Source(document_id, *plain.original(begin, end), *spelling(text, tokens, starts))
         yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
 
 

@@ -44,6 +44,19 @@ def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -
     return cut_tokens, cut_starts
 
 
+def spelling(text: str, tokens: Sequence[str], starts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return how a text writes its tokens: the numbers of those that are `glued` and `curly`, as `Source` has them.
+
+    >>> spelling("Rome’s  mayor.", *tokens_with_places("Rome’s  mayor."))
+    ((1, 3), (1,))
+    """
+    stops = [start + len(token) for token, start in zip(tokens, starts, strict=True)]
+    glued = [number for number, stop in enumerate(stops[:-1], 1) if starts[number] == stop]
+    places = enumerate(zip(tokens, starts, stops, strict=True)) if "’" in text else ()
+    curly = [number for number, (token, start, stop) in places if text[start:stop] != token]
+    return tuple(glued), tuple(curly)
+
+
 def spans_of(stretches: Iterable[Stretch], starts: Sequence[int]) -> list[Span]:
     """Return stretches of characters, whose edges are edges of tokens, as stretches of tokens."""
     return [Span(bisect_left(starts, start), bisect_left(starts, stop)) for start, stop in stretches]

@@ -77,7 +77,7 @@ def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_verdicts(client:
     decide(client, "needs_evidence", "land20")
     (item,) = json.loads(client.get("/curate/files/jsonld").text)["first"]["items"]
     assert item["body"][0]["rdf:subject"]["label"] == "north_land18"
-    assert item["target"][0]["selector"]["exact"]
+    assert item["target"][0]["selector"]["refinedBy"]["exact"]
     rows = list(csv.DictReader(io.StringIO(client.get("/curate/files/csv").text)))
     assert {row["head_name"] for row in rows} == {"north_land18"}
     assert rows[0]["model_fingerprint"] == "model0"
@@ -95,7 +95,7 @@ def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: 
     carrying = [each for each in evidence if each.is_in_smallest or each.mark == "rationale"] or evidence[:1]
     assert [quote["rank"] for quote in decided["quotes"]] == [each.rank for each in carrying]
     quoted = ["".join(quote[part] for part in ("prefix", "exact", "suffix")) for quote in decided["quotes"]]
-    assert quoted == [each.sentence.text for each in carrying]
+    assert quoted == [each.sentence.written for each in carrying]
 
 
 def test_the_interface_decides_and_undoes(client: Client) -> None:

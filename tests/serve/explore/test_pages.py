@@ -40,6 +40,18 @@ def test_no_text_of_the_corpus_becomes_markup(client: Client, hostile: str) -> N
     assert "<i>land</i>" in unescape(page.text)
 
 
+def test_sentences_are_shown_as_their_documents_write_them(client: Client, run: ExploredRun) -> None:
+    row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
+    page = client.get("/facts/one/fact", params={"bag": row.bag, "relation": row.relation, "view": "both"}).text
+    assert '<mark class="head" dir="auto">north land18</mark>.</p>' in page.replace("\n", "")
+    assert "news/" in page
+    answer = client.get("/api/facts/one/fact", params={"bag": row.bag, "relation": row.relation}).json()
+    for each in answer["evidence"]:
+        assert each["text"] == " ".join(each["tokens"])
+        assert {each["tokens"][number] for number in each["source"]["glued"]} in ({"."}, {","}, {",", "."})
+        assert each["source"]["curly"] == []
+
+
 def test_a_fact_leads_to_its_neighbours_in_the_table(client: Client, run: ExploredRun) -> None:
     query = FactQuery(label="no", sort="head", order="up")
     rows = run.index.page(query).rows

@@ -38,7 +38,22 @@ def test_a_bag_too_large_for_a_page_says_how_many_are_left_out() -> None:
 
 def test_two_occurrences_side_by_side_stay_two() -> None:
     sentence = {"tokens": ["h", "h", "and", "t"], "head_spans": [[0, 1], [1, 2]], "tail_spans": [[3, 4]]}
+    sentence["source"] = None
     assert [part.text for part in read_stretches(sentence)] == ["h", "h", "and", "t"]
+
+
+def test_stretches_join_to_the_sentence_as_its_document_writes_it() -> None:
+    source = {"document_id": "d", "start": 0, "stop": 20, "glued": [1, 3, 6, 7], "curly": [3]}
+    tokens = ["(", "h", "and", "'s", "New", "t", ",", "too"]
+    spans = {"head_spans": [[1, 2]], "tail_spans": [[4, 6]]}
+    parts = list(read_stretches({"tokens": tokens, **spans, "source": source}))
+    assert [(part.gap, part.text, part.kind) for part in parts] == [
+        ("", "(", ""),
+        ("", "h", "head"),
+        (" ", "and’s", ""),
+        (" ", "New t", "tail"),
+        ("", ",too", ""),
+    ]
 
 
 @given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.floats(-5, 5)), min_size=1, max_size=9))

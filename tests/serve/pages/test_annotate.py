@@ -20,6 +20,12 @@ def test_the_relation_and_its_definition_are_on_the_page(ada: Person) -> None:
     assert '<mark class="tail">port town0</mark>' in page
 
 
+def test_sentences_are_shown_as_their_documents_write_them(ada: Person) -> None:
+    page = ada.page("/annotate/fact", bag=0, relation="capital")
+    assert 'he left <mark class="head">north land0</mark> for <mark class="tail">port town0</mark>.' in page
+    assert " ." not in page.split('id="sentences"')[1].split("</ol>")[0]
+
+
 def test_hostile_sentences_and_names_are_text(ada: Person) -> None:
     page = ada.page("/annotate/fact", bag=HOSTILE_BAG, relation="capital")
     assert "<script>alert" not in page

@@ -27,6 +27,12 @@ def test_a_sentence_counts_once_and_empty_ones_do_not() -> None:
     assert [sentence.text for sentence in bag.sentences] == ["Windhoek lies in Namibia .", "Namibia has Windhoek ."]
 
 
+def test_a_sentence_is_shown_as_it_was_written() -> None:
+    (sentence,) = bag_of(asked("  Windhoek, Namibia’s  capital (since 1990). ")).sentences
+    assert sentence.text == "Windhoek , Namibia 's capital ( since 1990 ) ."
+    assert sentence.written == "Windhoek, Namibia’s capital (since 1990)."
+
+
 def test_a_sentence_without_a_name_is_named() -> None:
     with pytest.raises(ValueError, match=r"sentence 2: 'Windhoek' is not named in “Namibia is dry.”"):
         bag_of(asked("Windhoek lies in Namibia.", "Namibia is dry."))

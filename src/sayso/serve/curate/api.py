@@ -14,7 +14,7 @@ from sayso.serve.api.forms import Step
 from sayso.serve.curate.decide import DecisionStep, save_decision
 from sayso.serve.curate.files import decided_file
 from sayso.serve.deps import Bench, Who
-from sayso.serve.explore.answers import SourceAnswer
+from sayso.serve.explore.answers import PlaceAnswer
 
 router = APIRouter(prefix="/api/decisions", tags=["curate"])
 
@@ -30,7 +30,7 @@ class QuoteAnswer(BaseModel):
     rank: int
     score: float
     mark: str
-    source: SourceAnswer | None
+    source: PlaceAnswer | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +85,5 @@ def get_file(bench: Bench, form: FormName) -> Response:
 
 
 def _answer(decided: DecidedFact) -> DecisionAnswer:
-    quotes = [
-        QuoteAnswer.model_validate({**each._asdict(), "source": each.source and each.source._asdict()})
-        for each in decided.quotes
-    ]
+    quotes = [QuoteAnswer.model_validate({**each._asdict(), "source": each.place}) for each in decided.quotes]
     return DecisionAnswer(**{**vars(decided), "quotes": quotes})

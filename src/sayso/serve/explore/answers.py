@@ -38,12 +38,22 @@ class VerdictAnswer(BaseModel):
     text: str
 
 
-class SourceAnswer(BaseModel):
+class PlaceAnswer(BaseModel):
     """Where a sentence stands in its document, in characters."""
 
     document_id: str
     start: int
     stop: int
+
+
+class SourceAnswer(PlaceAnswer):
+    """A place, and how the document writes the tokens that stand there.
+
+    `glued` are the numbers of those that follow the one before without white space, `curly` of those with ’ for '.
+    """
+
+    glued: list[int]
+    curly: list[int]
 
 
 class EvidenceAnswer(BaseModel):

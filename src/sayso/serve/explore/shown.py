@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from sayso.records import Source, as_written
+
 NUM_SHADES = 5
 MAX_SHOWN = 200
 """Sentences on a page; a larger bag shows its first ones."""
@@ -16,12 +18,16 @@ MAX_SHOWN = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Stretch:
-    """Words in a row that look alike: plain, a `head` or `tail` mention, or words `for` or `against` in a shade."""
+    """Words in a row that look alike: plain, a `head` or `tail` mention, or words `for` or `against` in a shade.
+
+    `gap` is the space between them and what comes before; nothing where there is none.
+    """
 
     text: str
     kind: str = ""
     shade: int = 0
     score: float | None = None
+    gap: str = " "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +107,8 @@ def show_fact(fact: dict[str, Any], by: str = "") -> ShownFact:
 def read_stretches(evidence: dict[str, Any]) -> Iterator[Stretch]:
     """Yield the sentence as people read it: mentions apart from the words between them.
 
-    >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], "head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
+    >>> spans = {"head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
+    >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], **spans, "source": None}
     >>> [(each.text, each.kind) for each in read_stretches(sentence)]
     [('so', ''), ('el_paso', 'tail'), ('is in', ''), ('texas', 'head')]
     """
@@ -110,8 +117,12 @@ def read_stretches(evidence: dict[str, Any]) -> Iterator[Stretch]:
         for start, stop in evidence[f"{side}_spans"]:
             # The start belongs to the kind: two occurrences side by side stay two.
             kinds[start:stop] = [(side, start)] * (stop - start)
-    for (kind, _), words in groupby(zip(kinds, evidence["tokens"], strict=True), key=lambda pair: pair[0]):
-        yield Stretch(text=" ".join(word for _, word in words), kind=kind)
+    source = evidence["source"] and Source(**evidence["source"])
+    written = zip(kinds, as_written(evidence["tokens"], source), strict=True)
+    for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
+        words = [word for _, word in group]
+        text = "".join(gap + token for gap, token in words)
+        yield Stretch(text=text.lstrip(" "), kind=kind, gap=words[0][0])
 
 
 def seen_stretches(words: Sequence[str], scores: Sequence[float]) -> Iterator[Stretch]:

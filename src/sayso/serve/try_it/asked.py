@@ -4,8 +4,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sayso.naming import Span, Spans, keep_apart, locate_freely, tokenise
-from sayso.records import Bag, Mention, Sentence
+from sayso.naming import Span, Spans, keep_apart, locate_freely
+from sayso.records import Bag, Mention, Sentence, Source
+from sayso.text.token import spelling, tokens_with_places
 
 MAX_SENTENCES, MAX_CHARACTERS, MAX_TOGETHER = 64, 20_000, 200_000
 
@@ -62,7 +63,7 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
     >>> marked_sentence("Windhoek, the city, is in Namibia.", ["Windhoek", "the city"], ["Namibia"]).head.spans
     (Span(start=0, stop=1), Span(start=2, stop=4))
     """
-    tokens = tokenise(text)
+    tokens, starts = tokens_with_places(text)
     found = []
     for names in (heads, tails):
         found.append(_locate_any(tokens, names))
@@ -72,7 +73,10 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
         head_spans, tail_spans = keep_apart(*found)
     except ValueError:
         raise ValueError(f"head and tail are the same words in “{_short(text)}”") from None
-    return Sentence(tuple(tokens), Mention(heads[0], heads[0], head_spans), Mention(tails[0], tails[0], tail_spans))
+    head, tail = Mention(heads[0], heads[0], head_spans), Mention(tails[0], tails[0], tail_spans)
+    # The text is its own document, so that the answer shows it as it was written.
+    source = Source("", 0, len(text), *spelling(text, tokens, starts))
+    return Sentence(tuple(tokens), head, tail, source=source)
 
 
 def _locate_any(tokens: list[str], names: list[str]) -> Spans:
