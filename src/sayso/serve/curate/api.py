@@ -22,7 +22,7 @@ MAX_LISTED = 1_000
 
 
 class QuoteAnswer(BaseModel):
-    """A sentence as evidence; prefix, exact and suffix together are the sentence."""
+    """A sentence as evidence; prefix, exact and suffix together are the sentence as its document writes it."""
 
     prefix: str
     exact: str
