@@ -12,9 +12,11 @@ from sayso.corpus.inventory import read_inventory
 from sayso.corpus.read import Tally, read_sentences
 from sayso.corpus.triple import read_triples
 from sayso.errors import BadInputError, UserError
+from sayso.provenance.record import quote_of
 from sayso.records import Relation, Sentence, Triple
 from sayso.text.build import build
 from sayso.text.folder import Mode, read_manifest
+from sayso.text.markup import without_markup
 from sayso.text.settings import BuildSettings
 from sayso.text.shard import COUNTS, Shard, ShardRecord, read_records
 from sayso.text.tables import BuildInputs
@@ -109,6 +111,23 @@ def test_offsets_lead_to_sentence_and_mentions_in_the_document(world: World) -> 
         for role in ("head", "tail"):
             written = [text[start:stop] for start, stop in record[role]["places"]]
             assert written == [" ".join(record["tokens"][a:b]) for a, b in record[role]["spans"]]
+
+
+def test_quotes_are_found_in_the_document_at_the_place_of_the_sentence(world: World) -> None:
+    texts = {
+        "plain": "It rains.  Ana Diaz, of Rome\n(Italy's  capital), left. “Holt’s in Oslo,” he said: ‘no’!",
+        "compound": "The Rome-based Ana (see p. 5) isn't in/near Oslo...",
+        "html": "<p>Bo <b>Holt</b>&#8217;s&nbsp;<i>Oslo</i>, a book.</p><p>Ana left Rome.</p>",
+    }
+    world.build(texts, na_share=1.0)
+    found = sentences(world.folder / "out" / "train")
+    assert {sentence.source.document_id for sentence in found} == texts.keys()
+    for sentence in found:
+        there = texts[sentence.source.document_id][sentence.source.start : sentence.source.stop]
+        folded = " ".join(without_markup(there).text.split())
+        quote = quote_of(sentence, 1, 0.5)
+        assert sentence.written == quote.sentence == folded
+        assert quote.exact in folded
 
 
 def test_what_training_does_not_see_is_in_rest(world: World) -> None:

@@ -4,7 +4,7 @@ Shapes: N sentences.
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -87,22 +87,6 @@ class Collector:
             head_spans=rows(self._head.place, self._head.num),
             tail_spans=rows(self._tail.place, self._tail.num),
         )
-
-
-class Numbers:
-    """Rows of numbers, taken one by one."""
-
-    def __init__(self) -> None:
-        self._value, self._length = array("i"), array("i")
-
-    def add(self, row: Sequence[int]) -> None:
-        """Take the next row."""
-        self._value.extend(row)
-        self._length.append(len(row))
-
-    def rows(self) -> Rows:
-        """Return what was taken, as views."""
-        return rows(self._value, self._length)
 
 
 def column(values: array) -> np.ndarray:  # type: ignore[type-arg]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.bags.collect import Collected, Collector, Numbers, column, rows
+from sayso.bags.collect import Collected, Collector, column, rows
 from sayso.bags.pair import Claims, bag_table, combined, pair_up
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
@@ -71,8 +71,9 @@ class BagBuilder:
         self._collector = Collector(vocabulary.words, vocabulary.entities, vocabulary.entity_name, max_tokens)
         self._relation, self._num_relations = array("i"), array("i")
         self._expresses = array("f")
+        # Where each sentence begins and ends in its document, and how many of its tokens are glued and curly.
         self._document, self._place = array("i"), array("q")
-        self._glued, self._curly = Numbers(), Numbers()
+        self._glued, self._curly = array("i"), array("i")
         self._key = array("q")
         self._left_out: set[tuple[int, int, int]] = set()
 
@@ -86,15 +87,12 @@ class BagBuilder:
         self._relation.extend(map(self.vocabulary.relations.__getitem__, relations))
         self._num_relations.append(len(relations))
         self._expresses.append(float("nan") if expresses is None else expresses)
-        self._add_source(source)
-        self._key.append(hash(sentence_key(" ".join(tokens))))
-
-    def _add_source(self, source: Source | None) -> None:
         document_id, start, stop, glued, curly = source or _NO_SOURCE
         self._document.append(-1 if source is None else self.vocabulary.documents[document_id])
-        self._place.extend((start, stop))
-        self._glued.add(glued)
-        self._curly.add(curly)
+        self._place.extend((start, stop, len(glued), len(curly)))
+        self._glued.extend(glued)
+        self._curly.extend(curly)
+        self._key.append(hash(sentence_key(" ".join(tokens))))
 
     def _leave_out(self, sentence: Sentence) -> None:
         self.num_too_far_apart += 1
@@ -104,14 +102,15 @@ class BagBuilder:
 
     def lines(self) -> Lines:
         """Return what was taken; the columns are views, and the builder is spent."""
+        place_N4 = column(self._place).reshape(-1, 4)
         return Lines(
             collected=self._collector.columns(),
             relations=rows(self._relation, self._num_relations),
             expresses_N=column(self._expresses),
             document_N=column(self._document),
-            place_N2=column(self._place).reshape(-1, 2),
-            glued=self._glued.rows(),
-            curly=self._curly.rows(),
+            place_N2=place_N4[:, :2],
+            glued=Rows.of_lengths(column(self._glued), place_N4[:, 2]),
+            curly=Rows.of_lengths(column(self._curly), place_N4[:, 3]),
             key_N=column(self._key),
             left_out=frozenset(self._left_out),
             num_read=self.num_sentences_read,

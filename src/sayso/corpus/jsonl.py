@@ -94,22 +94,30 @@ def _source(document: dict[str, Any], num_tokens: int) -> Source:
     start, stop = integer_pair([document.get("start"), document.get("stop")], "'document' start and stop")
     if not 0 <= start <= stop < 2**63:
         raise BadLineError(f"document positions [{start}, {stop}] are not in order")
-    spelling = (_numbers(document, key, num_tokens) for key in ("glued", "curly"))
-    return Source(string(document, "id"), start, stop, *spelling)
+    glued = _numbers(document, "glued", num_tokens) if "glued" in document else ()
+    curly = _numbers(document, "curly", num_tokens) if "curly" in document else ()
+    return Source(string(document, "id"), start, stop, glued, curly)
 
 
 def _numbers(document: dict[str, Any], key: str, num_tokens: int) -> tuple[int, ...]:
-    """Return numbers of tokens that have one before them."""
-    given = document.get(key)
-    if given is None or given == []:
+    """Return the numbers of tokens that stand under the key, all of them tokens with one before them."""
+    given = document[key]
+    if given is None:
         return ()
-    if not isinstance(given, list) or set(map(type, given)) != {int} or sorted(set(given)) != given:
-        raise BadLineError(f"'document' {key!r} is not a list of rising whole numbers")
-    if not 0 < given[0] <= given[-1] < num_tokens:
-        raise BadLineError(
-            f"'document' {key!r} has a number outside 1 to {num_tokens - 1}, the sentence's later tokens"
-        )
+    if not isinstance(given, list) or not _are_rising(given):
+        raise BadLineError(f"'document' {key!r} is not a list of rising whole numbers from 1 on")
+    if given and given[-1] >= num_tokens:
+        raise BadLineError(f"'document' {key!r} goes beyond the {num_tokens} tokens of the sentence")
     return tuple(given)
+
+
+def _are_rising(numbers: list[Any]) -> bool:
+    last = 0
+    for number in numbers:
+        if type(number) is not int or number <= last:
+            return False
+        last = number
+    return True
 
 
 def _entity(mention: Mention) -> dict[str, object]:

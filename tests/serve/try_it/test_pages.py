@@ -1,8 +1,12 @@
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
 
+from sayso.records import Source
+from sayso.serve.try_it.pages import _to_try
+from toy import make_sentence
 from toy_explored import Client, make_toy_settings
 
 FORM = {"run": "one", "sentences": "Windhoek lies in Namibia.", "heads": "Namibia", "tails": "Windhoek"}
@@ -26,9 +30,17 @@ def test_the_sentences_of_a_bag_can_be_tried(client: Client) -> None:
     page = client.get("/try", params={"run": "two", "bag": 0, "relation": "capital"}).text
     bag = client.application.state.workbench.bag(0)
     assert bag.sentences[0].head.name in page
+    assert bag.sentences[0].written != bag.sentences[0].text
+    assert bag.sentences[0].written in unescape(page)
     assert "<option selected>two" in page
     assert "<option selected>capital" in page
     assert client.get("/try", params={"bag": 10**6}).status_code == 404
+
+
+def test_a_sentence_to_try_comes_to_the_tokens_that_it_has() -> None:
+    glued = make_sentence("h , a t")._replace(source=Source("d", 0, 6, (1,)))
+    cut = make_sentence("h -based , a t")._replace(source=Source("d", 0, 12, (1, 2)))
+    assert [_to_try(sentence) for sentence in (glued, cut)] == ["h, a t", "h -based , a t"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from sayso.errors import UserError
+from sayso.naming import tokenise
+from sayso.records import Sentence
 from sayso.serve.deps import Bench, annotator
 from sayso.serve.errors import RequestError, not_found
 from sayso.serve.explore.shown import show_fact
@@ -109,12 +111,17 @@ def _of_bag(bench: Workbench, number: int) -> dict[str, str]:
     bag, kinds = bench.bag(number), bench.store.entities["type"]
     first = bag.sentences[0]
     return {
-        "sentences": "\n".join(sentence.text for sentence in bag.sentences[:MAX_SENTENCES]),
+        "sentences": "\n".join(map(_to_try, bag.sentences[:MAX_SENTENCES])),
         "heads": first.head.name,
         "tails": first.tail.name,
         "head_type": bench.store.types[kinds[int(bench.table.head_B[number])].as_py()],
         "tail_type": bench.store.types[kinds[int(bench.table.tail_B[number])].as_py()],
     }
+
+
+def _to_try(sentence: Sentence) -> str:
+    """Return the sentence as its document writes it, where that comes to the same tokens; else the tokens."""
+    return sentence.written if tuple(tokenise(sentence.written)) == sentence.tokens else sentence.text
 
 
 def _lines(text: str) -> list[str]:
