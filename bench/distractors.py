@@ -17,7 +17,7 @@ from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
 BUDGET = 1.25
-NUM_SENTENCES = 8_000
+NUM_SENTENCES, WIDTH = 8_000, 300
 REPEATS = 4
 
 
@@ -49,7 +49,7 @@ def make_store(folder: Path) -> Path:
     size = ("--train-sentences", NUM_SENTENCES, "--test-sentences", 1000, "--na", 0.93)
     _sayso("invent", corpus, *size)
     train = corpus / "train.jsonl"
-    _sayso("vectors", "train", train, "--out", vectors, "--width", 100, "--epochs", 1, "--seed", 1)
+    _sayso("vectors", "train", train, "--out", vectors, "--width", WIDTH, "--epochs", 1, "--seed", 1)
     options = ("--relations", corpus / "relations.tsv", "--types", corpus / "types.json", "--vectors", vectors)
     _sayso("prepare", "--train", train, "--direct", corpus / "direct.txt", *options, "--out", store)
     return store
@@ -61,12 +61,13 @@ def _sayso(*words: object) -> None:
 
 def measure(store: Path, aggregator: str, use_entities: bool) -> Figure:
     """Return the ratio of one model."""
+    weights = {"plain": 0.0, "+LD": 1.0}
     seconds = side_by_side(
-        {name: Trainee(store, aggregator, use_entities, weight) for name, weight in (("plain", 0.0), ("+LD", 1.0))},
-        REPEATS,
+        {name: Trainee(store, aggregator, use_entities, weight) for name, weight in weights.items()}, REPEATS
     )
     label = f"+LD over plain training, {aggregator}{', +E' if use_entities else ''}"
-    note = f"{threads()}, 100-d words; a positive bag has one more sentence for each relation"
+    corpus = f"an invented corpus of {NUM_SENTENCES:,} sentences and {len(Store(store).relations)} relations"
+    note = f"{threads()}, {corpus}; a positive bag, one in fourteen, has one more sentence for each relation"
     return ratio(label, seconds["+LD"], seconds["plain"], "s an epoch", at_most(BUDGET), note)
 
 

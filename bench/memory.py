@@ -1,4 +1,4 @@
-"""Peak memory of `check` and `predict` at thirty times the sentences: whole commands, each a process of its own."""
+"""Peak memory of `check`, `predict` and `extract` at thirty times the sentences: whole commands, a process each."""
 
 import tempfile
 from pathlib import Path
@@ -23,17 +23,18 @@ def measure(name: str, few: tuple[float, float], many: tuple[float, float]) -> l
 
 
 def main() -> None:
-    """Draw both files and run both commands on them."""
+    """Draw both files and run the commands on them."""
     with tempfile.TemporaryDirectory() as folder_name:
         folder = Path(folder_name)
         save_drawn_model(folder / "model", make_extractor("attention"))
-        found: dict[str, list[tuple[float, float]]] = {"check": [], "predict": []}
+        found: dict[str, list[tuple[float, float]]] = {"check": [], "predict": [], "extract": []}
         for num in (FEW, MANY):
             lines = folder / f"{num}.jsonl"
             write_lines(lines, draw_table(num))
             found["check"].append(run(SAYSO, "check", lines))
-            options = ("--threshold", THRESHOLD, "--out", folder / "facts.jsonl")
-            found["predict"].append(run(SAYSO, "predict", folder / "model", lines, *options))
+            options = (folder / "model", lines, "--threshold", THRESHOLD, "--out")
+            found["predict"].append(run(SAYSO, "predict", *options, folder / "facts.jsonl"))
+            found["extract"].append(run(SAYSO, "extract", *options, folder / f"facts-{num}"))
         record([figure for name, runs in found.items() for figure in measure(name, *runs)])
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/speed.md and its plots from bench/results.json and bench/growth.json: no figure is typed by hand."""
+"""Writes docs/speed.md and its plots from bench/results.json and bench/growth.json."""
 
 import json
 import math
@@ -14,12 +14,24 @@ AXES = {
     "bag size": "Sentences in a bag",
     "relations": "Number of relations",
 }
+REASONS = {
+    "sentences": "Every line is read, filed and judged once, so time should be linear once start-up is behind. Memory"
+    " should stay flat for `check`, `predict` and `extract`; `prepare` and training hold the corpus.",
+    "bag size": "Time for one bag. A sentence is encoded and compared with each relation, never with another sentence,"
+    " so time should be linear; memory too where scores of all sentences are held at once, as in explaining.",
+    "relations": "Encoding does not depend on the relations, comparing does: prediction should grow slowly at first."
+    " Explaining gives every sentence a score for each relation, four times over, so its memory should be linear.",
+}
+"""Why cost should grow as it does, to be read beside how it did."""
+LINEAR = 0.15
+"""How far from 1 a slope may be and still be called linear."""
 Row = dict[str, Any]
 
 TOP = """# Speed
 
-Made from `bench/results.json` and `bench/growth.json` by `make docs`; nothing here is typed. `make bench` measures the
-first table anew, `python bench/growth.py` the plots.
+Made from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` measures the first table anew,
+`python bench/growth.py` the plots. The programs write these files themselves, but for the rows on one GPU, which were
+entered from the log of a run of `bench/gpu_training.py`.
 
 Absolute times depend on the machine and on who else uses it, so most figures are ratios: ours and a reference take
 turns in one process, with the same weights and on the same bags, after a round that does not count. A figure is the
@@ -27,18 +39,21 @@ median of the rounds; the range is the lowest and highest of them. The reference
 model written the obvious way: *padded* brings every sentence to 128 tokens and goes through the bags one by one; *no
 padding* puts sentences of like length together and reduces all bags at once. Both convolve densely and learn by
 automatic differentiation. Each program first shows that ours and the reference agree and stops where they do not.
-Sizes are those of FB-NYT: 300-d words, filters of widths 2 to 5, 100 of each, 53 relations, 39 tokens a sentence, 1.87
-sentences a bag, 50,000 words by Zipf's law."""
+Where a note says nothing else, sizes are those of FB-NYT: 300-d words, filters of widths 2 to 5, 100 of each, 53
+relations, 39 tokens a sentence, 1.87 sentences a bag, 50,000 words by Zipf's law."""
 
 MEMORY = """## Memory
 
-`sayso check` and `sayso predict` take a corpus of any size. What the sentences of a pair say together cannot be known
+`sayso check`, `sayso predict` and `sayso extract` take a corpus of any size. What the sentences of a pair say together cannot be known
 before the last line is read, so sentences that are too many to hold (2 million tokens) are put on disk as numbers,
 filed by pair on 1,024 shelves, and taken back some shelves at a time, each pair whole. `check` files the hashes from
 which it counts distinct sentences, pairs and facts, so its counts stay exact. Temporary files go where `TMPDIR` says:
 about 220 bytes a sentence for `predict`, 24 for `check` and 16 for each fact that a line claims. What still grows is
 what a person named or asked for: the ids and names of the distinct entities, some 300 bytes each, and 28 bytes for
-each fact that is found. `sayso prepare` writes one store and holds all of it while it does."""
+each fact that is found. `sayso extract` files sentences by pair on disk, with their words. `sayso prepare` writes one
+store and holds all of it while it does. The tables of products with words are float32 and bounded by a setting
+(`--table-memory`): half precision was not tried, since numba has no arithmetic with it and every row would have to be
+widened as it is read."""
 
 GROWTH_TEXT = """## How cost grows
 
@@ -108,6 +123,17 @@ def growth_table(points: Sequence[Row], axis: str) -> list[str]:
     return lines
 
 
+def growth_said(points: Sequence[Row], axis: str) -> str:
+    """Return in words which costs grew linearly at the last step, which less and which more."""
+    kinds: dict[str, list[str]] = {"less than linear": [], "linear": [], "more than linear": []}
+    for name, line in curves(points, axis).items():
+        for what, label in (("seconds", "time"), ("megabytes", "memory")):
+            steep = slope(line, what)
+            kind = "linear" if abs(steep - 1) <= LINEAR else "less than linear" if steep < 1 else "more than linear"
+            kinds[kind].append(f"{label} of {name}")
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names) + "."
+
+
 def plot_name(axis: str) -> str:
     """Return the file name of a plot."""
     return f"speed-{axis.replace(' ', '-')}.svg"
@@ -120,6 +146,7 @@ def page() -> str:
     lines += [f"{measured_on([growth])} Threads: {growth['threads']}.", ""]
     for axis, title in AXES.items():
         lines += [f"### {title}", "", f"![Time and memory against the {title.lower()}]({plot_name(axis)})", ""]
+        lines += [REASONS[axis], "", f"At the last step {growth_said(growth['points'], axis)}", ""]
         lines += [*growth_table(growth["points"], axis), ""]
     return "\n".join(lines)
 

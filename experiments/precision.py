@@ -1,0 +1,56 @@
+"""Runs of one config in one precision after the other, the seeds of each side by side: whether half precision is harmless.
+
+A line of JSON for each run: losses, validation figures and seconds, epoch by epoch. On a GPU, which `bf16` needs:
+
+    python experiments/precision.py configs/cnns_att.toml --data stores/nyt --work runs/precision --out precision.jsonl \\
+        --precision float32 --precision bf16 --seeds 2 --epochs 12
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from sayso.errors import UserError
+from sayso.train.config import load_config
+from sayso.train.folder import read_metrics
+from sayso.train.side_by_side import Job, train_side_by_side
+
+FIGURES = ("loss", "validation/area_up_to_recall_0.4", "validation/average_precision", "train_seconds")
+
+
+def jobs_of(config: Path, precision: str, num_seeds: int, epochs: int, work: Path) -> list[Job]:
+    """Return the runs of one precision; none of them ends early."""
+    fixed = [f"train.precision={precision}", f"train.max_epochs={epochs}", f"train.patience={epochs}"]
+    first = load_config(config).seed
+    seeds = range(first, first + num_seeds)
+    return [Job(load_config(config, [*fixed, f"seed={seed}"]), work / f"{precision}-{seed}") for seed in seeds]
+
+
+def main() -> None:
+    """Read the arguments, train, and write a line for each run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder for runs")
+    parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
+    parser.add_argument("--precision", action="append", required=True)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    lines = []
+    for precision in arguments.precision:
+        jobs = jobs_of(arguments.config, precision, arguments.seeds, arguments.epochs, arguments.work)
+        for job, ended in zip(jobs, train_side_by_side(jobs, arguments.data, arguments.device), strict=True):
+            if isinstance(ended, UserError):
+                raise SystemExit(f"{job.out}: {ended}")
+            rows = read_metrics(job.out)
+            about = {"variant": job.config.variant, "precision": precision, "seed": job.config.seed}
+            lines.append(json.dumps(about | {name: [row[name] for row in rows] for name in FIGURES}))
+            best = max(row["validation/average_precision"] for row in rows)
+            print(f"{precision}, seed {job.config.seed}: best validation AP {best:.4f}", flush=True)
+    arguments.out.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
