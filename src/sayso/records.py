@@ -211,8 +211,11 @@ class Verdict(NamedTuple):
 
 
 def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, str]]:
-    """Return each token as its document writes it, and before it what stands between it and the one before: a space or
-    nothing."""
+    """Return each token as its document writes it, and in front what stands between it and the one before.
+
+    >>> as_written(("it", "'s", "so"), Source("d", 0, 7, glued=(1,), curly=(1,)))
+    [('', 'it'), ('', '’s'), (' ', 'so')]
+    """
     written = [(" ", token) for token in tokens]
     written[:1] = [("", token) for token in tokens[:1]]
     for number in source.glued if source else ():

@@ -38,7 +38,8 @@ class Quote(NamedTuple):
     @property
     def place(self) -> dict[str, str | int] | None:
         """The source as plain values: document id, start and stop."""
-        return self.source and dict(zip(Source._fields, self.source[:3], strict=False))
+        source = self.source
+        return source and {"document_id": source.document_id, "start": source.start, "stop": source.stop}
 
 
 @dataclass(frozen=True, kw_only=True)
