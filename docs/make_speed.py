@@ -44,16 +44,16 @@ relations, 39 tokens a sentence, 1.87 sentences a bag, 50,000 words by Zipf's la
 
 MEMORY = """## Memory
 
-`sayso check`, `sayso predict` and `sayso extract` take a corpus of any size. What the sentences of a pair say together cannot be known
-before the last line is read, so sentences that are too many to hold (2 million tokens) are put on disk as numbers,
-filed by pair on 1,024 shelves, and taken back some shelves at a time, each pair whole. `check` files the hashes from
-which it counts distinct sentences, pairs and facts, so its counts stay exact. Temporary files go where `TMPDIR` says:
-about 220 bytes a sentence for `predict`, 24 for `check` and 16 for each fact that a line claims. What still grows is
-what a person named or asked for: the ids and names of the distinct entities, some 300 bytes each, and 28 bytes for
-each fact that is found. `sayso extract` files sentences by pair on disk, with their words. `sayso prepare` writes one
-store and holds all of it while it does. The tables of products with words are float32 and bounded by a setting
-(`--table-memory`): half precision was not tried, since numba has no arithmetic with it and every row would have to be
-widened as it is read."""
+`sayso check`, `sayso predict` and `sayso extract` take a corpus of any size. What the sentences of a pair say together
+cannot be known before the last line is read, so sentences that are too many to hold (2 million tokens) are put on disk
+as numbers, filed by pair on 1,024 shelves, and taken back some shelves at a time, each pair whole. `check` files the
+hashes from which it counts distinct sentences, pairs and facts, so its counts stay exact. Temporary files go where
+`TMPDIR` says: about 220 bytes a sentence for `predict`, 24 for `check` and 16 for each fact that a line claims. What
+still grows is what a person named or asked for: the ids and names of the distinct entities, some 300 bytes each, and 28
+bytes for each fact that is found. `sayso extract` files sentences by pair on disk, with their words. `sayso prepare`
+writes one store and holds all of it while it does. The tables of products with words are float32 and bounded by a
+setting (`--table-memory`): half precision was not tried, since numba has no arithmetic with it and every row would have
+to be widened as it is read."""
 
 GROWTH_TEXT = """## How cost grows
 

@@ -76,16 +76,21 @@ def prepare(arguments: argparse.Namespace) -> None:
         sayso("vectors", "train", corpus / "train.jsonl", "--out", vectors, "--width", arguments.width, "--seed", 13)
         if arguments.setting != "joined":
             drop_joined(vectors)
-        files = {
-            "--train": "train.jsonl",
-            "--test": "test.jsonl",
-            "--relations": "relations.tsv",
-            "--types": "types.json",
-            "--direct": "direct.txt",
-            "--rationales": "rationales.jsonl",
-        }
-        named = [word for option, file in files.items() for word in (option, corpus / file)]
-        sayso("prepare", *named, "--vectors", vectors, "--out", store_of(arguments.stores, strength), "--overwrite")
+        prepare_store(corpus, vectors, store_of(arguments.stores, strength))
+
+
+def prepare_store(corpus: Path, vectors: Path, store: Path) -> None:
+    """Make the store of an invented corpus, with all that its variants without +E need."""
+    files = {
+        "--train": "train.jsonl",
+        "--test": "test.jsonl",
+        "--relations": "relations.tsv",
+        "--types": "types.json",
+        "--direct": "direct.txt",
+        "--rationales": "rationales.jsonl",
+    }
+    named = [word for option, file in files.items() for word in (option, corpus / file)]
+    sayso("prepare", *named, "--vectors", vectors, "--out", store, "--overwrite")
 
 
 def drop_joined(path: Path) -> None:
@@ -102,6 +107,22 @@ def sayso(*words: object) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Make all runs of each strength and write a line for each."""
+    rows: list[Row] = []
+    for strength in arguments.strengths:
+        name = f"invented corpus, size {arguments.size}, name shortcut {strength:g}"
+        if arguments.setting != "joined":
+            name += ", names by their parts"
+        if arguments.setting == "noisy":
+            name += ", half the labels wrong"
+        store, out = store_of(arguments.stores, strength), arguments.work / f"shortcut-{strength:g}"
+        more = {"strength": strength, "setting": arguments.setting}
+        rows += [row | more for row in rows_of_runs(arguments, store, out, name)]
+    write_rows(arguments.out, HEADS[arguments.setting], rows)
+    print(f"wrote {arguments.out}; next: make docs")
+
+
+def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: str) -> list[Row]:
+    """Make the runs that are not there yet on one store; return a line for each."""
     changes = () if arguments.epochs is None else (f"train.max_epochs={arguments.epochs}",)
     wish = Wish(
         variants=variants_named(arguments.variants.split(",")),
@@ -109,33 +130,22 @@ def run(arguments: argparse.Namespace) -> None:
         changes=changes,
         has_grid=False,
     )
-    rows: list[Row] = []
-    for strength in arguments.strengths:
-        store, out = store_of(arguments.stores, strength), arguments.work / f"shortcut-{strength:g}"
-        name = f"invented corpus, size {arguments.size}, name shortcut {strength:g}"
-        if arguments.setting != "joined":
-            name += ", names by their parts"
-        if arguments.setting == "noisy":
-            name += ", half the labels wrong"
-        request = Request(
-            store=store,
-            out=out,
-            name=name,
-            wish=wish,
-            device=arguments.device,
-            num_workers=arguments.jobs,
-            num_resamples=200,
-            keeps_models=False,
-        )
-        print(name, file=sys.stderr)
-        with shown_overview() as overview:
-            reproduce(request, overview.begin, overview.hear)
-        opened = Store(store)
-        outcomes = Folder(out).done(make_plan(opened, wish).jobs, opened.fingerprint)
-        more = {"strength": strength, "setting": arguments.setting}
-        rows += [row_of(each, name, changes) | more for each in outcomes.values()]
-    write_rows(arguments.out, HEADS[arguments.setting], rows)
-    print(f"wrote {arguments.out}; next: make docs")
+    request = Request(
+        store=store,
+        out=out,
+        name=name,
+        wish=wish,
+        device=arguments.device,
+        num_workers=arguments.jobs,
+        num_resamples=200,
+        keeps_models=False,
+    )
+    print(name, file=sys.stderr)
+    with shown_overview() as overview:
+        reproduce(request, overview.begin, overview.hear)
+    opened = Store(store)
+    outcomes = Folder(out).done(make_plan(opened, wish).jobs, opened.fingerprint)
+    return [row_of(each, name, changes) for each in outcomes.values()]
 
 
 def main() -> None:

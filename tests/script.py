@@ -1,6 +1,7 @@
 """Programs outside the package (docs/, experiments/), loaded as modules."""
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -8,7 +9,10 @@ ROOT = Path(__file__).parent.parent
 
 
 def load(path: str) -> ModuleType:
-    """Return the program at a path from the project's root."""
+    """Return the program at a path from the project's root; it finds its neighbours, as it does when it is run."""
+    folder = str((ROOT / path).parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     assert spec
     assert spec.loader
