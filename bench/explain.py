@@ -13,6 +13,7 @@ from figure import Figure, at_most, ratio, record
 from measure import side_by_side, threads
 from reference.padded import PaddedModel
 from sayso.explain import EXPLAINERS
+from sayso.explain.together import explain_all
 from sayso.features.batch import BagIndex
 from sayso.features.collate import Part
 from sayso.model.extractor import Extractor
@@ -26,7 +27,7 @@ REPEATS = 4
 
 def explain(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> dict[str, Tensor]:
     """Return the four mechanisms' scores."""
-    return {name: EXPLAINERS[name].explain(extractor, vector_ND, bags) for name in PAPER}
+    return explain_all({name: EXPLAINERS[name] for name in PAPER}, extractor, vector_ND, bags)
 
 
 def predict(extractor: Extractor, part: Part) -> None:

@@ -12,6 +12,7 @@ import sayso.explain
 from explain.decisive import AGGREGATORS, make_decisive
 from model.variants import VARIANTS, WIDTH
 from sayso.explain import EXPLAINERS
+from sayso.explain.together import explain_all
 from sayso.features.batch import BagIndex
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.extractor import Extractor, ModelConfig
@@ -46,6 +47,15 @@ def test_there_is_one_finite_score_for_each_sentence_and_relation(name: str, con
     assert score_NR.shape == (sum(SIZES), NUM_RELATIONS)
     assert bool(score_NR.isfinite().all())
     assert bool(score_NR.any())
+
+
+@over_variants
+def test_all_together_give_what_each_gives_alone(config: ModelConfig) -> None:
+    case = make_case(config)
+    with torch.no_grad():
+        together = explain_all(EXPLAINERS, *case)
+    assert list(together) == list(EXPLAINERS)
+    assert all(score_NR.equal(explain(name, *case)) for name, score_NR in together.items())
 
 
 @over_explainers

@@ -15,7 +15,8 @@ from sayso.evaluate.mechanism import ranked_by
 from sayso.evaluate.planted import Planted, planted_ranks
 from sayso.evaluate.subject import Subject
 from sayso.evaluate.sufficient import Encoded, Sufficient, after, first_of, sigmoid, smallest_sets
-from sayso.explain.base import Explain
+from sayso.explain.base import Explainer
+from sayso.explain.together import explain_all
 from sayso.features.batch import BagIndex
 from sayso.features.collate import Part
 from sayso.features.present import Presented
@@ -71,7 +72,7 @@ def facts_of_interest(probability_BR: np.ndarray, subject: Subject, marks: Marks
 def explain_part(
     subject: Subject,
     facts_F2: np.ndarray,
-    mechanisms: Mapping[str, Explain],
+    mechanisms: Mapping[str, Explainer],
     threshold: float,
     num_top: int = 1,
     on_progress: OnProgress = lambda *_: None,
@@ -121,7 +122,7 @@ def encoded_facts(
 def explain_facts(
     encoded: Encoded,
     logit_F: np.ndarray,
-    mechanisms: Mapping[str, Explain],
+    mechanisms: Mapping[str, Explainer],
     threshold: float,
     num_top: int = 1,
     planted: tuple[np.ndarray, Presented] | None = None,
@@ -132,10 +133,8 @@ def explain_facts(
     size_F = size_B[encoded.bag_F]
     sentences = Rows.of_lengths(ranges(first_B[encoded.bag_F], size_F), size_F)
     relation_E = np.repeat(encoded.relation_F, size_F)
-    scores = {
-        name: explain(encoded.extractor, encoded.vector_ND, encoded.bags).cpu().numpy()[sentences.value, relation_E]
-        for name, explain in mechanisms.items()
-    }
+    score_NR = explain_all(mechanisms, encoded.extractor, encoded.vector_ND, encoded.bags)
+    scores = {name: each.cpu().numpy()[sentences.value, relation_E] for name, each in score_NR.items()}
     ranked = {
         name: Rows(sentences.value[_order(score_E, sentences)], sentences.start) for name, score_E in scores.items()
     }
@@ -182,7 +181,7 @@ def _disagreement(top: list[np.ndarray]) -> np.ndarray:
 
 
 def _joined(
-    found: list[tuple[ExplainedFacts, np.ndarray]], facts_F2: np.ndarray, mechanisms: Mapping[str, Explain]
+    found: list[tuple[ExplainedFacts, np.ndarray]], facts_F2: np.ndarray, mechanisms: Mapping[str, Explainer]
 ) -> ExplainedFacts:
     """Return the slices as one, with the part's own numbers for bags and sentences."""
 

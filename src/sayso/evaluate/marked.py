@@ -9,7 +9,8 @@ import numpy as np
 
 from sayso.bags.rows import Rows, ranges
 from sayso.evaluate.marks import Marks
-from sayso.explain.base import Explain
+from sayso.explain.base import Explainer
+from sayso.explain.together import explain_all
 from sayso.features.collate import Part
 from sayso.metrics.marked import MarkedFacts
 from sayso.model.extractor import Extractor
@@ -17,7 +18,7 @@ from sayso.model.predict import slices_of_logits
 
 
 def marked_facts(
-    extractor: Extractor, part: Part, marks: Marks, mechanisms: Mapping[str, Explain]
+    extractor: Extractor, part: Part, marks: Marks, mechanisms: Mapping[str, Explainer]
 ) -> dict[str, MarkedFacts]:
     """Return, for each mechanism, the scores of all sentences of every fact with a mark."""
     table = part.table
@@ -41,7 +42,7 @@ def marked_facts(
 
 
 def _score(
-    extractor: Extractor, part: Part, mechanisms: Mapping[str, Explain], bags: np.ndarray
+    extractor: Extractor, part: Part, mechanisms: Mapping[str, Explainer], bags: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return logits of all bags, and scores of the sentences in slices that hold a wanted bag; zero elsewhere."""
     table = part.table
@@ -53,7 +54,7 @@ def _score(
         logits[first:stop] = logit_BR.cpu().numpy()
         if ((bags >= first) & (bags < stop)).any():
             rows = slice(int(table.first_B1[first]), int(table.first_B1[stop]))
-            for name, explain in mechanisms.items():
-                scores[name][rows] = explain(extractor, vector_ND, batch.bags).detach().cpu().numpy()
+            for name, score_NR in explain_all(mechanisms, extractor, vector_ND, batch.bags).items():
+                scores[name][rows] = score_NR.detach().cpu().numpy()
         first = stop
     return logits, scores

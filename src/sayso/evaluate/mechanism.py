@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sayso.errors import UserError
 from sayso.explain import EXPLAINERS
-from sayso.explain.base import Explain
+from sayso.explain.base import Explainer
 
 RANKED_BY = ("shapley", "gradient_x_input")
 """What orders the sentences for the smallest set: the first of these that is asked for, else the first asked for.
@@ -13,12 +13,12 @@ Not leave-one-out: where two sentences say the same, each alone can be spared, a
 """
 
 
-def mechanisms_named(names: Sequence[str] | None = None) -> dict[str, Explain]:
+def mechanisms_named(names: Sequence[str] | None = None) -> dict[str, Explainer]:
     """Return the mechanisms of these names, all where none are given; an unknown name is a `UserError`."""
     for name in names or ():
         if name not in EXPLAINERS:
             raise UserError(f"no mechanism is called {name!r}: choose from {', '.join(EXPLAINERS)}")
-    return {name: EXPLAINERS[name].explain for name in names or EXPLAINERS}
+    return {name: EXPLAINERS[name] for name in names or EXPLAINERS}
 
 
 def ranked_by(names: Sequence[str]) -> str:

@@ -14,7 +14,8 @@ from sayso.distract.inject import dress
 from sayso.evaluate.subject import Subject
 from sayso.evaluate.subset import SENTENCES_AT_A_TIME, pieces, sub_bags
 from sayso.evaluate.sufficient import Encoded
-from sayso.explain.base import Explain
+from sayso.explain.base import Explainer
+from sayso.explain.together import explain_all
 from sayso.features.present import Presented
 from sayso.model.predict import encode_in_pieces
 from sayso.seeding import sub_seed
@@ -41,7 +42,7 @@ class Planted:
 
 @torch.no_grad()
 def planted_ranks(
-    encoded: Encoded, sentences: Rows, planted: tuple[np.ndarray, Presented], mechanisms: Mapping[str, Explain]
+    encoded: Encoded, sentences: Rows, planted: tuple[np.ndarray, Presented], mechanisms: Mapping[str, Explainer]
 ) -> dict[str, np.ndarray]:
     """Return each fact's rank of its distractor among the bag's sentences by each mechanism; NaN where it has none.
 
@@ -58,9 +59,9 @@ def planted_ranks(
         taken, facts = rows.take(part), fact_M[part]
         bags = sub_bags(encoded.bags, encoded.bag_F[facts], taken.length)
         vectors = vector_ND[torch.from_numpy(taken.value).to(device)]
-        for name, explain in mechanisms.items():
-            score_NR = explain(encoded.extractor, vectors, bags).cpu().numpy()
-            score_N = score_NR[np.arange(len(score_NR)), np.repeat(encoded.relation_F[facts], taken.length)]
+        for name, score_NR in explain_all(mechanisms, encoded.extractor, vectors, bags).items():
+            relation_N = np.repeat(encoded.relation_F[facts], taken.length)
+            score_N = score_NR.cpu().numpy()[np.arange(len(relation_N)), relation_N]
             rank_F[name][facts] = _rank_of_last(Rows(score_N, taken.start))
     return rank_F
 

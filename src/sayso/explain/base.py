@@ -9,9 +9,11 @@ from typing import NamedTuple
 from torch import Tensor
 
 from sayso.features.batch import BagIndex
+from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
 
 Explain = Callable[[Extractor, Tensor, BagIndex], Tensor]
+FromInfluence = Callable[[Influence, BagIndex], Tensor]
 
 
 class Explainer(NamedTuple):
@@ -29,3 +31,5 @@ class Explainer(NamedTuple):
     """Whether it is defined by the gradient of the logit."""
     about: str
     """What the score is, in a few words."""
+    from_influence: FromInfluence | None = None
+    """The same scores from the closed form of the gradient, which several mechanisms then share."""

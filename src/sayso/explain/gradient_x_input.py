@@ -8,6 +8,7 @@ from torch import Tensor
 from sayso.explain.base import Explainer
 from sayso.explain.from_autograd import gradient_x_input_from_autograd, influence_of
 from sayso.features.batch import BagIndex
+from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
 
 
@@ -20,7 +21,19 @@ def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) ->
     parts = influence_of(extractor, vector_ND, bags)
     if parts is None:
         return gradient_x_input_from_autograd(extractor, vector_ND, bags)
+    return input_times_gradient(parts, bags)
+
+
+def input_times_gradient(parts: Influence, bags: BagIndex) -> Tensor:
+    """Return x_n · ∂o_k/∂x_n as [N, R]."""
+    del bags
     return parts.weight_NR * parts.match_NR + parts.pull_NR * parts.lean_NR
 
 
-EXPLAINER = Explainer(gradient_x_input, is_signed=True, needs_gradient=True, about="the vector times its gradient")
+EXPLAINER = Explainer(
+    gradient_x_input,
+    is_signed=True,
+    needs_gradient=True,
+    about="the vector times its gradient",
+    from_influence=input_times_gradient,
+)

@@ -23,7 +23,12 @@ def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     parts = influence_of(extractor, vector_ND, bags)
     if parts is None:
         return saliency_from_autograd(extractor, vector_ND, bags)
-    if is_compiled(vector_ND.device):
+    return norms_of(parts, bags)
+
+
+def norms_of(parts: Influence, bags: BagIndex) -> Tensor:
+    """Return ‖∂o_k/∂x_n‖₁ as [N, R]."""
+    if is_compiled(parts.match_NR.device):
         from sayso.explain.compiled import gradient_norms
 
         return gradient_norms(parts, bags)
@@ -31,7 +36,7 @@ def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
 
 
 def plain_gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
-    """Return ‖∂o_k/∂x_n‖₁ as [N, R], by operations of torch, which can be differentiated."""
+    """Return the same by operations of torch, which can be differentiated."""
     score_NR, slope = torch.zeros_like(parts.match_NR), parts.slope.of_bags()
     at_a_time = max(1, VALUES_AT_A_TIME // max(1, slope[:1].numel()))
     for rows in slices(len(score_NR), at_a_time):
@@ -48,4 +53,10 @@ def _norm(parts: Influence, slope_CRD: Tensor, rows: slice) -> Tensor:
     return through_CRD.addcmul_(parts.pull_NR[rows][:, :, None], direction_CRD).abs_().sum(2)
 
 
-EXPLAINER = Explainer(saliency, is_signed=False, needs_gradient=True, about="the size of the gradient (L1 norm)")
+EXPLAINER = Explainer(
+    saliency,
+    is_signed=False,
+    needs_gradient=True,
+    about="the size of the gradient (L1 norm)",
+    from_influence=norms_of,
+)
