@@ -4,7 +4,7 @@ The same invented corpus and name shortcut as `sayso invent --size fbnyt --name-
 `prepare` needs gensim. Killed, `run` goes on where it stood.
 
     python experiments/size.py prepare --stores stores/size
-    python experiments/size.py run --stores stores/size --work runs/size --out results/11-size.jsonl
+    python experiments/size.py run --stores stores/size --work runs/size --out results/12-size.jsonl
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--stores", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--work", type=Path, default=Path("runs/size"))
-    parser.add_argument("--out", type=Path, default=Path("results/11-size.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path("results/12-size.jsonl"))
     parser.add_argument("--variants", default="CNNs+ATT,CNNs+ATT+LD")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=0, help="runs side by side; 0: by device")
