@@ -11,6 +11,7 @@ from command import sayso
 from extract.toy_corpus import sentences, write
 from sayso.cli import app
 from sayso.errors import UserError
+from sayso.model.products import KeptProducts
 from toy_run import make_run, make_store, toy_config
 
 
@@ -40,6 +41,15 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     judged = f"sayso decisions import VERDICTS --facts {out / 'facts.jsonl'} --db DB"
     assert f"wrote {out / 'facts.jsonl'}; next: {judged}" in result.stderr
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
+
+
+def test_the_memory_of_tables_is_limited_as_asked(
+    run: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = list[int]()
+    monkeypatch.setattr(KeptProducts, "limit", lambda _, max_bytes: limits.append(max_bytes))
+    extract(run, corpus, "--out", tmp_path / "facts", "--threshold", 0, "--table-memory", 3)
+    assert set(limits) == {3 * 2**20}
 
 
 def test_facts_are_compared_with_a_knowledge_base(run: Path, corpus: Path, tmp_path: Path) -> None:

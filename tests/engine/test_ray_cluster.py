@@ -28,7 +28,7 @@ from sayso.text.tables import BuildInputs
 from toy_run import corpus_lines, make_run, make_store, toy_config
 
 pytestmark = pytest.mark.slow
-SETTINGS = replace(EVERYTHING, num_shards=12, piece_bytes=4_000)
+SETTINGS = replace(EVERYTHING, num_shards=12, piece_bytes=4_000, slice_bytes=500)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> ExtractInputs:
 
 @pytest.fixture(scope="module")
 def expected(inputs: ExtractInputs, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return facts_of(inputs.run, inputs.corpus, tmp_path_factory.mktemp("local") / "out", SETTINGS)
+    return facts_of(inputs.run, inputs.corpus, tmp_path_factory.mktemp("local") / "out", EVERYTHING)
 
 
 def dying_once(function: Callable[[Any], Any], marker: Path) -> Callable[[Any], Any]:

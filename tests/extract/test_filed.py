@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.strategies import sentences
-from sayso.extract.filed import by_pair, line_of, pairs_of, sentence_of, shard_of
+from sayso.extract.filed import Slice, by_pair, line_of, pairs_of, sentence_of, shard_of
 from sayso.records import Sentence
 
 
@@ -28,3 +28,19 @@ def test_sorting_brings_the_sentences_of_a_pair_together(found: list[Sentence]) 
 
 def test_the_shard_of_a_pair_is_the_same_everywhere() -> None:
     assert [shard_of("m.01", "m.02", num) for num in (1, 7, 1000)] == [0, 4, 693]
+
+
+@given(st.lists(sentences(), max_size=8), st.integers(1, 4))
+def test_every_line_is_in_one_slice_together_with_its_pair(found: list[Sentence], num: int) -> None:
+    lines = list(map(line_of, found))
+    slices = [Slice(number, num) for number in range(num)]
+    assert sorted(line for each in slices for line in each.lines(lines)) == sorted(lines)
+    for each in slices:
+        assert pairs_of(each.lines(lines)) == {pair for pair in pairs_of(lines) if each.has(*pair)}
+
+
+def test_slices_divide_the_pairs_of_a_shard_evenly() -> None:
+    pairs = [pair for pair in ((f"m.{n}", f"m.{n + 1}") for n in range(8_000)) if shard_of(*pair, 8) == 3]
+    sizes = [sum(Slice(number, 8).has(*pair) for pair in pairs) for number in range(8)]
+    assert sum(sizes) == len(pairs)
+    assert max(sizes) < 2 * len(pairs) / 8

@@ -10,6 +10,8 @@ import pytest
 
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
 from sayso.errors import BadInputError, UserError
+from sayso.extract import shard as judging
+from sayso.extract.filed import by_pair
 from sayso.extract.folder import work_folder
 from sayso.extract.run import Output, extract
 from sayso.extract.settings import ExtractInputs
@@ -112,6 +114,35 @@ def test_documents_added_later_give_what_all_at_once_gives(run: Path, tmp_path: 
     assert found.manifest["num_sentences"] == 2 * 6 + 1 + 2
     assert not differing(list(found), facts_of(run, corpus, tmp_path / "at once"))
     assert json.loads((out / "manifest.json").read_text())["is_finished"]
+
+
+def test_a_shard_that_is_too_large_for_memory_is_judged_slice_by_slice_with_the_same_facts(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = list[int]()
+
+    def noted(lines: list[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
+        held.append(sum(map(len, lines)))
+        return by_pair(lines)
+
+    monkeypatch.setattr(judging, "by_pair", noted)
+    monkeypatch.setattr(judging, "_MOST_OPEN", 3)
+    corpus, whole = tmp_path / "corpus", replace(EVERYTHING, num_shards=1)
+    inputs, sliced = ExtractInputs(run=run, corpus=corpus), replace(whole, slice_bytes=1_000)
+    write(corpus / "0.jsonl", sentences(range(2), num_pairs=24))
+    first = extract(inputs, sliced, tmp_path / "sliced")
+    assert not differing(list(first), facts_of(run, corpus, tmp_path / "at once", whole))
+    # The corpus grows, the number of shards does not; facts of pairs without news are kept, in whatever slice.
+    write(corpus / "1.jsonl", sentences(range(2, 8), num_pairs=12))
+    held.clear()
+    found = extract(inputs, sliced, tmp_path / "sliced", mode="resume")
+    assert len(held) > 9, "slices"
+    assert max(held) < 3 * sliced.slice_bytes
+    expected = extract(inputs, whole, tmp_path / "later", since=tmp_path / "at once")
+    assert (found.manifest["num_judged"], found.manifest["num_pairs"]) == (12, 24)
+    assert found.manifest == expected.manifest
+    assert not differing(list(found), list(expected))
+    assert [fact.sort_key for fact in found] == sorted(fact.sort_key for fact in found)
 
 
 def test_an_earlier_extraction_stays_as_it_is(run: Path, tmp_path: Path) -> None:

@@ -83,6 +83,9 @@ def extract(
     sentence_form: Annotated[str, typer.Option("--form", help="Form of the sentences; auto looks at them.")] = "auto",
     max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is predicted.")] = 0.001,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    table_memory: Annotated[
+        int, typer.Option(min=0, metavar="MIB", help="Each worker's memory for tables that make CPU prediction fast.")
+    ] = 512,
     engine: EngineOption = EngineName.local,
     address: Address = "",
     workers: Workers = 0,
@@ -112,6 +115,7 @@ def extract(
         form=sentence_form,
         max_bad_share=max_bad,
         device=device,
+        table_memory=table_memory,
     )
     output = Output(
         forms=[each.value for each in form or (FactForm.jsonl,)],

@@ -3,11 +3,13 @@
 The lines are ours alone and are read back by us, so nothing in them is checked again.
 """
 
+import hashlib
 import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from sayso.records import Mention, Sentence, Source, Span
 
@@ -22,8 +24,7 @@ def line_of(sentence: Sentence) -> str:
     head, tail, source = sentence.head, sentence.tail, sentence.source
     names = (head.name, _flat(head), tail.name, _flat(tail))
     place = source if source and (source.glued or source.curly) else source and source[:3]
-    record = (head.entity_id, tail.entity_id, place, " ".join(sentence.tokens), *names)
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return _written((head.entity_id, tail.entity_id, place, " ".join(sentence.tokens), *names))
 
 
 def sentence_of(line: str) -> Sentence:
@@ -59,6 +60,30 @@ def _pair_text(line: str) -> str:
 def shard_of(head_id: str, tail_id: str, num_shards: int) -> int:
     """Return the shard of a pair: always the same, on any machine."""
     return zlib.crc32(f"{head_id}\t{tail_id}".encode()) % num_shards
+
+
+class Slice(NamedTuple):
+    """One of `num` slices of a shard, each with some of its pairs."""
+
+    number: int
+    num: int
+
+    def lines(self, lines: Iterable[str]) -> list[str]:
+        """Return those of the shard's lines that are in the slice."""
+        return list(lines) if self.num == 1 else [line for line in lines if self._has(_pair_text(line))]
+
+    def has(self, head_id: str, tail_id: str) -> bool:
+        """Say whether a pair of the shard is in the slice."""
+        return self.num == 1 or self._has(_written((head_id, tail_id))[:-1])
+
+    def _has(self, pair: str) -> bool:
+        # Another hash than the shard's, which all pairs of a shard share a part of.
+        digest = hashlib.blake2b(pair.encode(), digest_size=8).digest()
+        return int.from_bytes(digest) % self.num == self.number
+
+
+def _written(record: tuple[object, ...]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
 def _flat(mention: Mention) -> list[int]:

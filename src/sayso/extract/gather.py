@@ -5,10 +5,10 @@ holds one block of lines, however large the piece. Shapes: L blocks, K shards.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -88,17 +88,30 @@ class _Tally:
             self.first_bad.append((number, reason))
 
 
-def gathered_lines(folder: Path, pieces: Sequence[int], shard: int) -> list[str]:
-    """Return the lines of one shard that came from these pieces, as they were read."""
-    found: list[str] = []
+class Stretch(NamedTuple):
+    """Lines of one shard that stand together in a piece's file, from byte `start` up to `stop`."""
+
+    file: Path
+    start: int
+    stop: int
+
+
+def stretches_of(folder: Path, pieces: Iterable[int], shard: int) -> list[Stretch]:
+    """Return where the lines of one shard stand that came from these pieces."""
+    found: list[Stretch] = []
     for number in pieces:
         lines, index, _ = _files(folder, number)
-        start_LK1 = np.load(index, mmap_mode="r")
-        with lines.open("rb") as file:
-            for first, stop in start_LK1[:, shard : shard + 2].tolist():
-                file.seek(first)
-                found += file.read(stop - first).decode().split("\n")[:-1]
+        places = np.load(index, mmap_mode="r")[:, shard : shard + 2].tolist()
+        found += [Stretch(lines, start, stop) for start, stop in places if start < stop]
     return found
+
+
+def gathered_lines(stretches: Iterable[Stretch]) -> Iterator[str]:
+    """Yield the lines, as they were read; memory holds those of one stretch, which is of one block."""
+    for path, start, stop in stretches:
+        with path.open("rb") as file:
+            file.seek(start)
+            yield from file.read(stop - start).decode().split("\n")[:-1]
 
 
 def read_records(folder: Path) -> list[PieceRecord]:

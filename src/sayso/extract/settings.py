@@ -19,6 +19,8 @@ class ExtractSettings:
     to decide by the size of the corpus. `form`: of the sentences, `auto` to look at the first lines of each file.
     `device`: where each worker computes, `auto` for its GPU where it has one.
     `piece_bytes`: about how much of a file is read at one go, more where the corpus is very large.
+    `slice_bytes`: about how much of a shard is judged at one go; a larger one is read slice by slice.
+    `table_memory`: MiB for the tables that make prediction on CPU fast, in each worker.
     """
 
     threshold: float = 0.5
@@ -27,6 +29,8 @@ class ExtractSettings:
     num_shards: int = 0
     form: str = "auto"
     piece_bytes: int = 32 * 2**20
+    slice_bytes: int = 64 * 2**20
+    table_memory: int = 512
     max_bad_share: float = MAX_BAD_SHARE
     device: str = "cpu"
 

@@ -1,6 +1,9 @@
 """The facts of one shard of pairs: predicted, or kept from an earlier run where nothing has changed."""
 
+import heapq
 import json
+import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +12,8 @@ from typing import NamedTuple
 
 from sayso.atomic import atomic_file
 from sayso.corpus.entity_type import EntityTypes, read_entity_types
-from sayso.extract.filed import by_pair, pairs_of, sentence_of
-from sayso.extract.gather import gathered_lines
+from sayso.extract.filed import Slice, by_pair, pairs_of, sentence_of
+from sayso.extract.gather import Stretch, gathered_lines, stretches_of
 from sayso.extract.judge import Judge, Judged, Origin
 from sayso.extract.settings import ExtractSettings
 from sayso.model.checkpoint import load_model
@@ -20,6 +23,8 @@ from sayso.train.device import choose_device
 
 SHARDS, TYPES = "shards", "types"
 SENTENCES_AT_A_TIME = 20_000
+_MOST_OPEN = 256
+"""Files; operating systems allow a process some thousand."""
 
 
 class ShardRecord(NamedTuple):
@@ -50,6 +55,15 @@ class _Change(NamedTuple):
         return (head_id, tail_id) in self.pairs or head_id in self.entity_ids or tail_id in self.entity_ids
 
 
+class _Work(NamedTuple):
+    """What there is of a shard: its lines as of the last run and new ones, the earlier facts, entities of new types."""
+
+    old: Sequence[Stretch]
+    new: Sequence[Stretch]
+    earlier: Path | None
+    retyped: frozenset[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShardJudge:
     """Judges shards of a folder; the model is loaded when it is first needed and then stays, in each worker its own."""
@@ -66,28 +80,42 @@ class ShardJudge:
         path = shard_file(self.folder, number)
         before = read_record(path)
         num_done = before.num_pieces if before else 0
-        new = gathered_lines(self.folder, range(num_done, self.num_pieces), number)
-        lines = sorted([*gathered_lines(self.folder, range(num_done), number), *new])
-        change = _Change(pairs_of(new), self._retyped(before.types) if before else frozenset())
-        facts = [fact for fact in read_facts(path) if not change.touches(fact.head_id, fact.tail_id)] if before else []
+        old = stretches_of(self.folder, range(num_done), number)
+        new = stretches_of(self.folder, range(num_done, self.num_pieces), number)
+        work = _Work(old, new, path if before else None, self._retyped(before.types) if before else frozenset())
+        num_slices = 1 + sum(each.stop - each.start for each in (*old, *new)) // self.settings.slice_bytes
+        counts, files = Counter[str](), list[Path]()
+        with tempfile.TemporaryDirectory(prefix="sayso-") as name:
+            for each in range(num_slices):
+                facts, counted = self._judged(work, Slice(each, num_slices))
+                counts.update(counted)
+                if num_slices > 1:
+                    files.append(Path(name) / str(each))
+                    write_facts(files[-1], None, facts)
+            record = ShardRecord(number=number, num_pieces=self.num_pieces, types=self.types, **counts)
+            write_facts(path, record, merged_facts(files) if files else facts)
+        return record
+
+    def _judged(self, work: "_Work", some: Slice) -> tuple[list[FoundFact], dict[str, int]]:
+        """Return the facts of a slice, in order, and what a record counts of it."""
+        new = some.lines(gathered_lines(work.new))
+        lines = sorted([*some.lines(gathered_lines(work.old)), *new])
+        change = _Change(pairs_of(new), work.retyped)
+        earlier = read_facts(work.earlier) if work.earlier else ()
+        kept = (fact for fact in earlier if not change.touches(fact.head_id, fact.tail_id))
+        judged = Judged([fact for fact in kept if some.has(fact.head_id, fact.tail_id)])
         pairs = list(by_pair(lines))
         touched = [found for pair, found in pairs if change.touches(*pair)]
-        judged = Judged(facts)
         for bags in _portions(touched):
             judged.add(self._judge.judge(bags))
-        record = ShardRecord(
-            number=number,
-            num_pieces=self.num_pieces,
-            types=self.types,
-            num_pairs=len(pairs),
-            num_sentences=len(lines),
-            num_facts=len(judged.facts),
-            num_judged=len(touched),
-            num_repeated=judged.num_repeated,
-            num_too_far_apart=judged.num_too_far_apart,
-        )
-        write_facts(path, record, sorted(judged.facts, key=lambda fact: fact.sort_key))
-        return record
+        return sorted(judged.facts, key=lambda fact: fact.sort_key), {
+            "num_pairs": len(pairs),
+            "num_sentences": len(lines),
+            "num_facts": len(judged.facts),
+            "num_judged": len(touched),
+            "num_repeated": judged.num_repeated,
+            "num_too_far_apart": judged.num_too_far_apart,
+        }
 
     def is_done(self, record: ShardRecord | None) -> bool:
         """Say whether a shard with this first line has all that there is."""
@@ -97,6 +125,7 @@ class ShardJudge:
     def _judge(self) -> Judge:
         parts = load_model(self.run)
         parts.extractor.to(choose_device(self.settings.device))
+        parts.extractor.limit_products(self.settings.table_memory * 2**20)
         types = read_types(self.folder, self.types)
         return Judge(model=parts, settings=self.settings, origin=self.origin, types=types)
 
@@ -133,6 +162,19 @@ def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[FoundFac
     with atomic_file(path) as file:
         file.write(json.dumps(record and record._asdict()) + "\n")
         file.writelines(f"{fact.to_json()}\n" for fact in facts)
+
+
+def merged_facts(files: Sequence[Path]) -> Iterator[FoundFact]:
+    """Yield the facts of sorted files in order; too many to be open at once are merged in two rounds."""
+    if len(files) <= _MOST_OPEN:
+        yield from heapq.merge(*map(read_facts, files), key=lambda fact: fact.sort_key)
+        return
+    with tempfile.TemporaryDirectory(prefix="sayso-") as name:
+        merged = []
+        for first in range(0, len(files), _MOST_OPEN):
+            merged.append(Path(name) / str(first))
+            write_facts(merged[-1], None, merged_facts(files[first : first + _MOST_OPEN]))
+        yield from merged_facts(merged)
 
 
 def types_file(folder: Path, version: int) -> Path:
