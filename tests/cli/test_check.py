@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from command import sayso
 from corpus.shared_data import shared
+from sayso.cli import app
+from script import ROOT
 
 GOOD = "m.1\tm.2\tann\trome\t/lived\tann lived in rome .\t###END###\n"
 
@@ -108,3 +111,23 @@ def test_the_shared_files_have_the_counts_of_their_readme() -> None:
     assert [first[key] for key in keys] == [60_823, 13_321, 19_461, 2_759, 2_995, 18, 46_999]
     assert [second[key] for key in keys if key != "distinct_sentences"] == [10_189, 5_428, 1_761, 1_950, 31, 3_745]
     assert (report["entities"], report["untyped_entities"], report["bad_lines"]) == (6_189, 382, 0)
+
+
+def test_in_every_command_a_share_of_bad_lines_lies_between_0_and_1(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(GOOD)
+    words = {
+        "build": ["--documents", path, "--kb", path, "--names", path, "--out", tmp_path / "out"],
+        "check": [path],
+        "prepare": ["--train", path, "--out", tmp_path / "out"],
+        "predict": [tmp_path, path],
+        "extract": [tmp_path, path, "--out", tmp_path / "out"],
+        "vectors train": [path, "--out", tmp_path / "out"],
+        "entities train": [path, "--out", tmp_path / "out"],
+    }
+    for command, needed in words.items():
+        for share in ("-1", "1.5"):
+            result = CliRunner().invoke(app, [*command.split(), *map(str, needed), "--max-bad", share])
+            assert (result.exit_code, "Invalid value for '--max-bad'" in result.stderr) == (2, True)
+    page = (ROOT / "docs" / "cli.md").read_text()
+    assert page.count("--max-bad ") == len(words), "a command that is not tried here"

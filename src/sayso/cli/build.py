@@ -67,7 +67,9 @@ def build(
     only_utf8: Annotated[
         bool, typer.Option(help="Leave out what is not UTF-8 instead of reading Windows-1252.")
     ] = False,
-    max_bad: Annotated[float, typer.Option(help="Share of unusable documents above which the build stops.")] = 0.05,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of unusable documents above which the build stops.")
+    ] = 0.05,
     seed: Annotated[int, typer.Option(help="Decides which unrelated pairs are NA.")] = 13,
     append: Annotated[bool, typer.Option("--append", help="Add documents, or go on after an interruption.")] = False,
     overwrite: Annotated[

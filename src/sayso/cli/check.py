@@ -41,7 +41,9 @@ def check(
     form: Annotated[str, typer.Option(help="Form of the files; auto looks at the first lines.")] = "auto",
     relations: Annotated[Path | None, typer.Option(help="Relation inventory; others are bad lines.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, to count entities without one.")] = None,
-    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which the exit code is 2.")] = 0.001,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which the exit code is 2.")
+    ] = 0.001,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Count what is in a corpus and name its bad lines.

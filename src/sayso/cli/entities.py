@@ -37,7 +37,9 @@ def train(
     epochs: Annotated[int, typer.Option(help="Passes over the facts, at most; stops when ranks no longer rise.")] = 30,
     seed: Annotated[int | None, typer.Option(help="Seed; drawn and printed if not given.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which an excluded file is refused.")] = 0.001,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which an excluded file is refused.")
+    ] = 0.001,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Train TransE vectors from the facts of a knowledge graph.

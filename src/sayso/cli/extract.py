@@ -81,7 +81,9 @@ def extract(
     ] = False,
     shards: Annotated[int, typer.Option(min=0, help="Shards of pairs; 0 decides by the size.")] = 0,
     sentence_form: Annotated[str, typer.Option("--form", help="Form of the sentences; auto looks at them.")] = "auto",
-    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is predicted.")] = 0.001,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is predicted.")
+    ] = 0.001,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     table_memory: Annotated[
         int, typer.Option(min=0, metavar="MIB", help="Each worker's memory for tables that make CPU prediction fast.")

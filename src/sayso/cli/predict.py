@@ -25,7 +25,9 @@ def predict(
     top: Annotated[int | None, typer.Option(min=1, help="Give at most this many facts, the most probable.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, for entities the model does not know.")] = None,
     form: Annotated[str, typer.Option(help="Form of the file; auto looks at the first lines.")] = "auto",
-    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is predicted.")] = 0.001,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is predicted.")
+    ] = 0.001,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     table_memory: Annotated[
         int, typer.Option(min=0, metavar="MIB", help="Memory for tables that make prediction on CPU fast.")

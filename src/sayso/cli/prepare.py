@@ -44,7 +44,9 @@ def prepare(
     ] = False,
     leak: Annotated[Leak, typer.Option(help="What to do with test pairs in the training data.")] = Leak.refuse,
     max_tokens: Annotated[int, typer.Option(min=5, help="Longest stretch of a sentence that a model reads.")] = 130,
-    max_bad: Annotated[float, typer.Option(help="Share of bad lines in a file above which nothing is made.")] = 0.001,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines in a file above which nothing is made.")
+    ] = 0.001,
     overwrite: Annotated[bool, typer.Option(help="Replace the store if there is one.")] = False,
     engine: EngineOption = EngineName.local,
     address: Address = "",

@@ -26,7 +26,9 @@ def train(
     min_count: Annotated[int, typer.Option(help="Words that occur less often get no vector.")] = 2,
     seed: Annotated[int | None, typer.Option(help="Seed; drawn and printed if not given.")] = None,
     workers: Annotated[int, typer.Option(help="Threads; more than one is faster but not repeatable.")] = 1,
-    max_bad: Annotated[float, typer.Option(help="Share of bad lines above which nothing is trained.")] = 0.001,
+    max_bad: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is trained.")
+    ] = 0.001,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Train skip-gram vectors on the sentences of a corpus, each distinct sentence once.

@@ -96,7 +96,7 @@ class ShardJudge:
             write_facts(path, record, merged_facts(files) if files else facts)
         return record
 
-    def _judged(self, work: "_Work", some: Slice) -> tuple[list[FoundFact], dict[str, int]]:
+    def _judged(self, work: _Work, some: Slice) -> tuple[list[FoundFact], dict[str, int]]:
         """Return the facts of a slice, in order, and what a record counts of it."""
         new = some.lines(gathered_lines(work.new))
         lines = sorted([*some.lines(gathered_lines(work.old)), *new])
