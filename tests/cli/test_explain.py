@@ -4,11 +4,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from extract.toy_corpus import EVERYTHING, write
 from sayso.cli import app
 from sayso.errors import UserError
 from sayso.explain import EXPLAINERS
+from sayso.extract.run import extract
+from sayso.extract.settings import ExtractInputs
 from sayso.library import load
-from sayso.records import Bag
+from sayso.records import Bag, Sentence, Source
 from toy_evaluation import evaluation_lines, make_marked_store
 from toy_run import make_run, toy_config
 
@@ -63,6 +66,23 @@ def test_sentences_of_a_file_are_explained_as_by_the_library(run: Path, tmp_path
     assert [each["text"] for each in found["evidence"]] == [each["text"] for each in expected["evidence"]]
 
 
+def test_with_the_same_types_it_explains_the_facts_that_are_extracted(run: Path, tmp_path: Path) -> None:
+    found = [
+        Sentence.from_text(text, "far_land", "far_town", "q1", "q2")._replace(source=Source(f"doc {number}", 0, 9))
+        for number, text in enumerate(("far_town is the capital of far_land .", "far_land and far_town talk .") * 2)
+    ]
+    corpus, types = write(tmp_path / "c.jsonl", found), tmp_path / "types.json"
+    types.write_text(json.dumps({"q1": ["/location/country"], "q2": ["/location/city"]}))
+    inputs = ExtractInputs(run=run, corpus=corpus, types=types)
+    extracted = {fact.relation: fact for fact in extract(inputs, EVERYTHING, tmp_path / "facts")}
+    words = [run, "--head", "q1", "--tail", "q2", "--relation", "capital", "--file", corpus, "--json"]
+    (typed,), (untyped,) = (json.loads(explain(*words, *more).stdout) for more in (("--types", types), ()))
+    assert typed["probability"] == pytest.approx(extracted["capital"].probability, abs=1e-6)
+    assert typed["probability"] != pytest.approx(untyped["probability"], abs=1e-5)
+    assert typed["head"]["type"] == "/location/country"
+    assert len(typed["evidence"]) == extracted["capital"].num_sentences == 2
+
+
 def test_the_page_shows_the_sentences_and_needs_nothing_from_elsewhere(run: Path, store: Path, tmp_path: Path) -> None:
     page = tmp_path / "fact.html"
     explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--html", page)
@@ -91,6 +111,15 @@ def test_what_cannot_be_explained_is_said(run: Path, store: Path, words: list[st
         explain(run, "--data", store, *words)
 
 
-def test_either_a_store_or_a_file_is_named(run: Path) -> None:
-    with pytest.raises(UserError, match="either a store with --data or a file"):
-        explain(run, "--head", "a", "--tail", "b")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "either a store with --data or a file"),
+        (("--data", "store", "--file", "c.jsonl"), "either a store with --data or a file"),
+        (("--file", "c.jsonl", "--part", "test"), "--part is for --data"),
+        (("--data", "store", "--types", "types.json"), "--types is for --file"),
+    ],
+)
+def test_options_that_do_not_go_together_are_said(run: Path, words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        explain(run, "--head", "a", "--tail", "b", *words)

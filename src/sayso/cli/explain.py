@@ -20,7 +20,10 @@ def explain(
     data: Annotated[Path | None, typer.Option(help="The store that the run was made from.")] = None,
     file: Annotated[Path | None, typer.Option(help="Sentences from a file instead, in any form; - is stdin.")] = None,
     relation: Annotated[list[str] | None, typer.Option(help="A relation, several times for several.")] = None,
-    part: Annotated[str, typer.Option(help="Part of the store to look in.")] = "test",
+    part: Annotated[str | None, typer.Option(help="Part of the store to look in; test if not given.")] = None,
+    types: Annotated[
+        Path | None, typer.Option(help="Entity types, for entities of --file that the model does not know.")
+    ] = None,
     method: Annotated[list[str] | None, typer.Option(help="A mechanism, several times for several; else all.")] = None,
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
     html: Annotated[Path | None, typer.Option(help="Page to write.")] = None,
@@ -34,16 +37,15 @@ def explain(
     """
     from sayso.atomic import refuse_unwritable_path
 
-    if (data is None) == (file is None):
-        raise UserError("name either a store with --data or a file of sentences with --file")
+    _refuse_mixed(data, file, part, types)
     if html is not None:
         refuse_unwritable_path(html)
     try:
         if data is not None:
-            found = _from_store(run, data, part, (head, tail), relation or [], method, threshold)
+            found = _from_store(run, data, part or "test", (head, tail), relation or [], method, threshold)
         else:
             assert file is not None
-            found = _from_file(run, file, (head, tail), relation or [], method, threshold)
+            found = _from_file(run, file, (head, tail), relation or [], method, threshold, types)
     except ValueError as error:
         raise UserError(f"{run}: {error}") from None
     if html is not None:
@@ -53,6 +55,16 @@ def explain(
         print_json([each.to_dict() for each in found])
     elif html is None:
         print("\n\n".join(str(each) for each in found))
+
+
+def _refuse_mixed(data: Path | None, file: Path | None, part: str | None, types: Path | None) -> None:
+    """Raise `UserError` for options that do not go together."""
+    if (data is None) == (file is None):
+        raise UserError("name either a store with --data or a file of sentences with --file")
+    if part is not None and data is None:
+        raise UserError("--part is for --data: a file is looked through whole")
+    if types is not None and file is None:
+        raise UserError("--types is for --file: a store has its own types")
 
 
 def _from_store(
@@ -77,22 +89,28 @@ def _from_store(
 
 
 def _from_file(
-    run: Path, file: Path, pair: tuple[str, str], relations: list[str], methods: list[str] | None, threshold: float
+    run: Path,
+    file: Path,
+    pair: tuple[str, str],
+    relations: list[str],
+    methods: list[str] | None,
+    threshold: float,
+    types: Path | None,
 ) -> "list[Explanation]":
+    from sayso.corpus.entity_type import read_entity_types
     from sayso.library import load
     from sayso.records import Bag
 
+    typed = read_entity_types(types) if types else {}
     model = load(run)
-    sentences = _sentences(file, pair)
-    bag = Bag.from_sentences(list(dict.fromkeys(sentence._replace(relations=()) for sentence in sentences)))
-    found = relations or [prediction.relation for prediction in model.predict([bag], threshold)[0]]
-    if not found:
-        return [model.explain(bag, None, methods, threshold)]
-    return [model.explain(bag, relation, methods, threshold) for relation in found]
+    bag = Bag.from_sentences(_sentences(file, pair))
+    found = relations or [prediction.relation for prediction in model.predict([bag], threshold, typed)[0]]
+    asked: list[str | None] = [*found] or [None]
+    return [model.explain(bag, relation, methods, threshold, typed) for relation in asked]
 
 
 def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
-    """Return the sentences of a file that name the pair, by id or by name."""
+    """Return the sentences of a file that name the pair, by id or by name; each once, as everywhere else."""
     from sayso.corpus.read import Tally, read_sentences
     from sayso.records import sentence_key
 
@@ -100,17 +118,18 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
         return mention_id == wanted or sentence_key(name).lower() == sentence_key(wanted).lower()
 
     tally = Tally(file)
-    found = [
-        sentence
-        for sentence in read_sentences(file, tally)
-        if is_meant(sentence.head.entity_id, sentence.head.name, pair[0])
-        and is_meant(sentence.tail.entity_id, sentence.tail.name, pair[1])
-    ]
+    found: dict[Sentence, Sentence] = {}
+    for sentence in read_sentences(file, tally):
+        if is_meant(sentence.head.entity_id, sentence.head.name, pair[0]) and is_meant(
+            sentence.tail.entity_id, sentence.tail.name, pair[1]
+        ):
+            unlabelled = sentence._replace(relations=(), expresses=None)
+            found.setdefault(unlabelled._replace(source=None), unlabelled)
     if tally.num_bad:
         remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not found:
         raise UserError(f"{file}: no sentence has the head {pair[0]!r} and the tail {pair[1]!r}")
-    return found
+    return list(found.values())
 
 
 def _write(path: Path, found: "list[Explanation]") -> None:
