@@ -55,7 +55,7 @@ class Gazetteer:
     """All names, as a trie over folded words; `stopped` says which are left out."""
 
     def __init__(self, names: Names, case: Case = "capitals", stop_names: Collection[str] = ()) -> None:
-        self._case = case
+        self.case = case
         self._root: dict[str, Any] = {}
         self._small: set[str] = set()  # first words, folded, of names that do not begin with a capital
         self.stopped = StoppedNames()
@@ -68,7 +68,7 @@ class Gazetteer:
 
     def _add(self, name: str, entity_ids: tuple[str, ...]) -> None:
         pieces = _piece_of(name).split(name)[1::2]
-        if self._case == "ignore" or not pieces[0][0].isupper():
+        if self.case == "ignore" or not pieces[0][0].isupper():
             self._small.add(_folded(pieces[0]))
         node = self._root
         for piece in pieces:
@@ -120,7 +120,7 @@ class Gazetteer:
         if len(names) == 1 and names[0][0] == written:
             return names[0][1]
         exact = [entity_ids for name, entity_ids in names if name == written]
-        fitting = exact or [entity_ids for name, entity_ids in names if _may_be(written, name, self._case)]
+        fitting = exact or [entity_ids for name, entity_ids in names if _may_be(written, name, self.case)]
         return fitting[0] if len(fitting) == 1 else tuple(sorted({each for ids in fitting for each in ids}))
 
 
