@@ -78,6 +78,9 @@ def test_forms_that_are_not_asked_for_again_are_removed_and_named(run: Path, cor
         "facts.quickstatements.tsv",
         "facts.tsv",
     ]
+    files = f"{tmp_path / 'out' / 'facts.tsv'}, {tmp_path / 'out' / 'facts.quickstatements.tsv'}"
+    last = f"wrote {files}; next: with more documents the same command with --resume"
+    assert result.stderr.splitlines()[-1] == last, "what reads facts.jsonl is not next where there is none"
 
 
 def test_the_threshold_for_a_precision_is_said_with_its_interval(run: Path, corpus: Path, tmp_path: Path) -> None:

@@ -134,11 +134,11 @@ def extract(
         remark(f"sayso: interrupted; all that is done is in {out}: the same command with --resume goes on")
         raise typer.Exit(130) from None
     _report(found, as_json, chosen)
-    written = ", ".join(str(out / FORMS[name].file_name) for name in output.forms)
-    judged = (
-        f"sayso decisions import VERDICTS --facts {out / FORMS['jsonl'].file_name} --db DB, once people have judged"
-    )
-    say_next(written, f"{judged}; with more documents the same command with --resume")
+    files = {name: str(out / FORMS[name].file_name) for name in output.forms}
+    steps = ["with more documents the same command with --resume"]
+    if facts := files.get("jsonl"):
+        steps.insert(0, f"sayso decisions import VERDICTS --facts {facts} --db DB, once people have judged")
+    say_next(", ".join(files.values()), "; ".join(steps))
 
 
 def _mode(resume: bool, overwrite: bool, since: Path | None) -> "Mode":
