@@ -50,13 +50,17 @@ def expected(inputs: ExtractInputs, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def dying_once(function: Callable[[Any], Any], marker: Path) -> Callable[[Any], Any]:
-    """Return the function in a worker that is killed, as the operating system kills, with the first shard it gets."""
+    """Return the function in a worker that is killed, as the operating system kills, with the first shard it gets.
+
+    That is when the shard's files are written but nobody knows: it is done again, over what is there.
+    """
 
     def work(shard: Any) -> Any:
+        result = function(shard)
         if not marker.exists():
             marker.write_text(str(os.getpid()))
             os.kill(os.getpid(), signal.SIGKILL)
-        return function(shard)
+        return result
 
     return work
 
@@ -122,7 +126,9 @@ def test_a_node_that_leaves_changes_nothing(cluster: Any, inputs: ExtractInputs,
     assert not differing(list(found), expected)
 
 
-def test_a_store_is_the_same_whoever_reads(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_the_same_whoever_reads_and_dies(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(elsewhere, "PIECE_BYTES", 900)
     # The last lines repeat the first ones: they are left out only where two workers hash the same text alike.
     (tmp_path / "train.txt").write_text("\n".join([*corpus_lines(), *corpus_lines()[:40]]) + "\n")
@@ -132,16 +138,19 @@ def test_a_store_is_the_same_whoever_reads(cluster: Any, tmp_path: Path, monkeyp
     with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
 
         def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
-            return ray_engine(meeting(function, tmp_path / "nodes"), shards)
+            return ray_engine(meeting(dying_once(function, tmp_path / "died"), tmp_path / "nodes"), shards)
 
         found = prepare(inputs, settings, tmp_path / "there", lambda *_: None, engine=engine)
+    assert (tmp_path / "died").exists(), "a worker died"
     assert found == expected
     assert expected["read"]["train"]["num_repeated"] == 40
     names = [path.name for path in (tmp_path / "here").iterdir()]
     assert filecmp.cmpfiles(tmp_path / "here", tmp_path / "there", names, shallow=False)[1:] == ([], [])
 
 
-def test_a_corpus_is_the_same_whoever_builds(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_is_the_same_whoever_builds_and_dies(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(building, "SHARD_DOCUMENTS", 10)
     invent_raw(tmp_path / "raw", InventSettings(train_sentences=300, test_sentences=100, documents=40))
     tables = {"kb": "kb.tsv", "names": "names.tsv", "types": "types.json", "relations": "relations.tsv"}
@@ -150,12 +159,17 @@ def test_a_corpus_is_the_same_whoever_builds(cluster: Any, tmp_path: Path, monke
         **{name: tmp_path / "raw" / file for name, file in tables.items()},  # type: ignore[arg-type]
     )
     building.build(inputs, BuildSettings(), tmp_path / "here", lambda *_: None)
-    with open_ray(EngineSettings(address=cluster.address)) as engine:
+    with open_ray(EngineSettings(address=cluster.address)) as ray_engine:
+
+        def engine(function: Callable[[Any], Any], shards: Iterable[Any]) -> Iterator[Any]:
+            return ray_engine(dying_once(function, tmp_path / "died"), shards)
+
         building.build(inputs, BuildSettings(), tmp_path / "there", lambda *_: None, engine=engine)
     here, there = (
         {f.relative_to(d): f.read_bytes() for f in d.rglob("*") if f.is_file()}
         for d in (tmp_path / "here", tmp_path / "there")
     )
+    assert (tmp_path / "died").exists(), "a worker died"
     assert here == there
     assert len(list((tmp_path / "here" / "train").iterdir())) == 4
 

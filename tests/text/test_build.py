@@ -176,6 +176,20 @@ def test_shards_and_their_order_make_no_difference(world: World) -> None:
     assert world.lines("many") == world.lines("one")
 
 
+def test_the_manifest_is_the_same_whichever_shard_is_done_first(world: World) -> None:
+    names, texts = world.folder / "names.tsv", {"one": "Ana saw Rome.", "two": "Ana saw Oslo."}
+    names.write_text(names.read_text() + "town\tRome\tOslo\n")
+
+    def backwards(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+        return reversed([*small_shards(build_shard, shards)])
+
+    first, second = (
+        world.build(texts, name, engine=engine) for name, engine in (("a", small_shards), ("b", backwards))
+    )
+    assert list(first["ambiguous"].items()) == [("Rome", 1), ("Oslo", 1)]
+    assert json.dumps(first) == json.dumps(second)
+
+
 def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(world: World) -> None:
     def broken(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
         done = small_shards(build_shard, shards)

@@ -123,7 +123,8 @@ def _context_lines(out: Path) -> Iterator[str]:
 
 
 def _report(tables: Tables, records: Iterable[ShardRecord], intake: Intake, guesses: Guesses) -> dict[str, Any]:
-    records = list(records)
+    # Of names that are met equally often the first counts, whichever shard was done first.
+    records = sorted(records, key=lambda record: record.number)
     ambiguous: Counter[str] = Counter()
     for record in records:
         ambiguous.update(record.ambiguous)
