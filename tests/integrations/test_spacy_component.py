@@ -1,3 +1,7 @@
+import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -6,9 +10,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from sayso.integrations.spacy_component import create
+from sayso.integrations import spacy_component  # noqa: F401
 from sayso.library import load
 from sayso.records import Bag, Sentence
+from script import ROOT
 from toy_run import make_run, make_store, toy_config
 
 TEXT = "In north_land2 the sun is out. port_town2 is the capital of north_land2. north_land2 and  port_town2 talk."
@@ -73,9 +78,42 @@ def test_facts_are_stored_with_their_document(run: Path) -> None:
     assert Doc(nlp.vocab).from_bytes(doc.to_bytes())._.sayso == doc._.sayso
 
 
-def test_an_installed_sayso_offers_the_component() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["spacy_factories"] == {"sayso": f"{create.__module__}:{create.__name__}"}
+PROGRAM = """
+import json
+import sys
+
+import spacy
+
+assert "sayso" not in sys.modules
+run, text, names = json.loads(sys.argv[1])
+nlp = spacy.blank("en")
+nlp.add_pipe("sentencizer")
+ruler = nlp.add_pipe("entity_ruler")
+ruler.add_patterns([{"label": "GPE", "pattern": name, "id": key} for name, key in names.items()])
+nlp.add_pipe("sayso", config={"run": run, "threshold": 0.0})
+print(json.dumps([[fact.head_id, fact.relation, fact.tail_id] for fact in nlp(text)._.sayso]))
+"""
+
+
+def test_an_installed_sayso_offers_the_component_to_programs_that_do_not_import_it(run: Path, tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    installed = tmp_path / "sayso-0.dist-info"  # what an installer writes of pyproject.toml
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: sayso\nVersion: 0\n")
+    points = "".join(f"{name} = {target}\n" for name, target in project["entry-points"]["spacy_factories"].items())
+    (installed / "entry_points.txt").write_text(f"[spacy_factories]\n{points}")
+    paths = [str(tmp_path), str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps([str(run), TEXT, NAMES])],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    expected = [[fact.head_id, fact.relation, fact.tail_id] for fact in pipeline(run)(TEXT)._.sayso]
+    assert json.loads(result.stdout) == expected
+    assert len(expected) == 4
 
 
 def test_labels_stand_for_types_of_the_model(run: Path) -> None:
