@@ -104,6 +104,7 @@ def test_options_that_do_not_go_together_are_said(run: Path, corpus: Path, tmp_p
     for options, message in (
         (("--resume", "--overwrite"), "exclude each other"),
         (("--precision", 0.9), "--precision needs the store"),
+        (("--data", "x"), "--data is for --precision"),
         (("--precision", 0.9, "--threshold", 0.9, "--data", "x"), "either --threshold or --precision"),
         (("--only", "new"), "--only needs a knowledge base"),
         (("--workers", 2), "are for --engine ray"),

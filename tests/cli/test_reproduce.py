@@ -80,6 +80,12 @@ def test_a_quick_look_has_one_seed_unless_more_are_asked_for(store: Path, tmp_pa
         assert len(plan["runs"]) == num * 2
 
 
+def test_a_quick_look_has_no_grid_unless_it_is_asked_for(store: Path, tmp_path: Path) -> None:
+    for more, num in (((), 1), (("--grid",), 5), (("--no-grid",), 1)):
+        options = ("--dry-run", "--json", "--quick", "--variants", "CNNs+ATT+LD", *more)
+        assert len(json.loads(invoke(*words(store, tmp_path, *options)).stdout)["runs"]) == num
+
+
 def test_what_a_store_lacks_is_named_by_a_dry_run(tmp_path: Path) -> None:
     bare = make_store(tmp_path, "types", "direct", "vectors", "entity_vectors", "rationales")
     plan = json.loads(invoke(*words(bare, tmp_path / "out", "--dry-run", "--json")).stdout)
@@ -117,6 +123,9 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert f"open {tmp_path / 'out' / 'reproduction.html'} in a browser" in result.stderr
     again = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json"))
     assert "26 runs, all done already" in again.stderr
+    assert "resamples" not in again.stderr
+    more = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json", "--resamples", 60))
+    assert "intervals: 50 resamples, not 60: runs that are done keep theirs, the fewest count" in more.stderr
     assert json.loads(again.stdout) == summary
 
 

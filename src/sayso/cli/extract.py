@@ -151,6 +151,8 @@ def _threshold(
     run: Path, data: Path | None, threshold: float | None, precision: float | None
 ) -> "tuple[float, ChosenThreshold | None]":
     """Return the threshold, and how it was chosen where a precision is wanted."""
+    if precision is None and data is not None:
+        raise UserError("--data is for --precision: name a precision, or leave the store out")
     if precision is None:
         return 0.5 if threshold is None else threshold, None
     if threshold is not None:

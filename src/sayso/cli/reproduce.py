@@ -28,11 +28,16 @@ def reproduce(
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of every run; may be repeated.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A look in half an hour: one seed, 10 epochs, no grid.")
+        bool, typer.Option("--quick", help="A look in half an hour: one seed, 10 epochs, no grid unless asked for.")
     ] = False,
-    grid: Annotated[bool, typer.Option(help="Try the paper's values of λ on validation.")] = True,
+    grid: Annotated[
+        bool | None,
+        typer.Option("--grid/--no-grid", help="Try the paper's values of λ on validation; done if not quick."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Runs side by side; 0: one a core, at most 16 on a GPU.")] = 0,
-    resamples: Annotated[int, typer.Option(min=2, help="Resamples of the test pairs, for intervals.")] = 1_000,
+    resamples: Annotated[
+        int, typer.Option(min=2, help="Resamples of the test pairs, for intervals; runs that are done keep theirs.")
+    ] = 1_000,
     keep_models: Annotated[bool, typer.Option(help="Keep every run's model in DIR/runs.")] = True,
     device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the store and say what would run.")] = False,
@@ -54,7 +59,7 @@ def reproduce(
         num_seeds=seeds or (1 if quick else 3),
         changes=tuple(changes or ()),
         is_quick=quick,
-        has_grid=grid and not quick,
+        has_grid=not quick if grid is None else grid,
     )
     request = Request(
         store=data,
@@ -69,7 +74,7 @@ def reproduce(
     if dry_run:
         _say_plan(request, as_json)
         return
-    _report(_run(request), as_json)
+    _report(_run(request), resamples, as_json)
 
 
 def _run(request: "Request") -> "Reproduced":
@@ -107,13 +112,16 @@ def _say_plan(request: "Request", as_json: bool) -> None:
     remark("nothing was run; next: the same command without --dry-run")
 
 
-def _report(result: "Reproduced", as_json: bool) -> None:
+def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
     from sayso.reproduce.claim_table import claim_tables
     from sayso.reproduce.document import remarks
     from sayso.reproduce.tables import extraction_table
 
     for line in remarks(result.summary):
         remark(line)
+    there = result.summary["num_resamples"]
+    if there not in (0, resamples):
+        remark(f"intervals: {there:,} resamples, not {resamples:,}: runs that are done keep theirs, the fewest count")
     if as_json:
         print_json(result.summary)
     else:
