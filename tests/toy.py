@@ -1,5 +1,9 @@
 """Builders of small records, so that a test shows its whole input."""
 
+from collections.abc import Iterable
+
+from sayso.bags.group import BagBuilder, Grouped
+from sayso.bags.vocabulary import Vocabulary
 from sayso.corpus.mention import find_mentions
 from sayso.records import Sentence
 
@@ -11,3 +15,11 @@ def make_sentence(
     tokens = text.split()
     head_mention, tail_mention = find_mentions(tokens, (head, head), (tail, tail))
     return Sentence(tuple(tokens), head_mention, tail_mention, relations, None, expresses)
+
+
+def group_by_pair(sentences: Iterable[Sentence], vocabulary: Vocabulary) -> Grouped:
+    """Return the bags of the sentences, as `sayso prepare` makes them."""
+    builder = BagBuilder(vocabulary)
+    for sentence in sentences:
+        builder.add(sentence)
+    return builder.finish()

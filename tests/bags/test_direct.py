@@ -1,8 +1,7 @@
 from sayso.bags.direct import CorpusForm, argument_types, corpus_form, direct_types, in_form
-from sayso.bags.group import group_by_pair
 from sayso.bags.vocabulary import Vocabulary
 from sayso.records import Source
-from toy import make_sentence
+from toy import group_by_pair, make_sentence
 
 JOINED = CorpusForm(is_lower=True, is_joined=True)
 

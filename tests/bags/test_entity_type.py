@@ -1,9 +1,8 @@
 import numpy as np
 
 from sayso.bags.entity_type import count_mentions, finest_types
-from sayso.bags.group import group_by_pair
 from sayso.bags.vocabulary import Vocabulary
-from toy import make_sentence
+from toy import group_by_pair, make_sentence
 
 
 def named(result) -> list[str]:

@@ -2,10 +2,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.bags.group import BagBuilder, group_by_pair
+from sayso.bags.group import BagBuilder
 from sayso.bags.vocabulary import Vocabulary
 from sayso.records import Mention, Sentence, Source, Span
-from toy import make_sentence
+from toy import group_by_pair, make_sentence
 
 
 def texts(grouped, vocabulary):

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
-from sayso.bags.group import group_by_pair
 from sayso.bags.leakage import find_leakage, refuse_leakage, without_pairs_of
 from sayso.bags.split import split_by_pair, unordered_pair
 from sayso.bags.vocabulary import Vocabulary
 from sayso.errors import LeakageError
-from toy import make_sentence
+from toy import group_by_pair, make_sentence
 
 
 def many_pairs(num: int):

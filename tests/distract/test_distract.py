@@ -1,10 +1,9 @@
 import numpy as np
 
-from sayso.bags.group import group_by_pair
 from sayso.bags.vocabulary import Vocabulary
 from sayso.distract.choose import DistractorPool, facts_of
 from sayso.distract.inject import dress
-from toy import make_sentence
+from toy import group_by_pair, make_sentence
 
 
 def corpus(*lines):

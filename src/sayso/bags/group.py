@@ -1,7 +1,6 @@
 """Sentences to bags: grouped by entity pair, every sentence of a pair once, labels united."""
 
 from array import array
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,14 +50,6 @@ class Lines(NamedTuple):
     left_out: frozenset[tuple[int, int, int]]
     num_read: int
     num_too_far_apart: int
-
-
-def group_by_pair(sentences: Iterable[Sentence], vocabulary: Vocabulary) -> Grouped:
-    """Return the bags of the sentences, in order of their pairs' first appearance."""
-    builder = BagBuilder(vocabulary)
-    for sentence in sentences:
-        builder.add(sentence)
-    return builder.finish()
 
 
 class BagBuilder:
