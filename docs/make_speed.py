@@ -51,9 +51,8 @@ hashes from which it counts distinct sentences, pairs and facts, so its counts s
 `TMPDIR` says: about 220 bytes a sentence for `predict`, 24 for `check` and 16 for each fact that a line claims. What
 still grows is what a person named or asked for: the ids and names of the distinct entities, some 300 bytes each, and 28
 bytes for each fact that is found. `sayso extract` files sentences by pair on disk, with their words. `sayso prepare`
-writes one store and holds all of it while it does. The tables of products with words are float32 and bounded by a
-setting (`--table-memory`): half precision was not tried, since numba has no arithmetic with it and every row would have
-to be widened as it is read."""
+writes one store and holds all of it while it does. The tables of products with words are bounded by a setting
+(`--table-memory`) and float32: half precision would move logits by more than 1e-4 ([library.md](library.md))."""
 
 GROWTH_TEXT = """## How cost grows
 
