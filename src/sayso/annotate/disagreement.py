@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sayso.annotate.agreement import submitted_marks
-from sayso.annotate.log import Change, record, undo
+from sayso.annotate.log import Change, HasFact, has_any, record, undo
 from sayso.annotate.people import AGREED, Annotator
 from sayso.annotate.store import Connection
 from sayso.annotate.work import LABELS, MARK, fact_number, fact_of, sentence_number
@@ -89,7 +89,7 @@ def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str
     record(connection, actor, SCOPE, key, [change], owner=AGREED)
 
 
-def undo_settling(connection: Connection, actor: Annotator, key: str) -> Triple | None:
-    """Take back the last sentence that this person has settled; return its fact."""
-    changes = undo(connection, actor, SCOPE, key)
+def undo_settling(connection: Connection, actor: Annotator, key: str, has_fact: HasFact = has_any) -> Triple | None:
+    """Take back the last sentence that this person has settled on what is open; return its fact."""
+    changes = undo(connection, actor, SCOPE, key, has_fact)
     return fact_of(connection, changes[0].fact) if changes else None

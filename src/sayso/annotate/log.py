@@ -4,14 +4,23 @@ Nothing in the log is ever changed or removed; undoing is a step of its own. The
 to. An entry is a `kind` of value about a fact, or about one of its sentences; the empty value is no value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from sayso.annotate.people import Annotator, now
 from sayso.annotate.store import Connection, Row
+from sayso.records import Triple
 
 WHOLE_FACT = 0
 """Stands for a sentence where an entry is about the fact."""
+
+HasFact = Callable[[Triple], bool]
+"""Whether what is open has a fact: one database may hold facts of several parts and stores."""
+
+
+def has_any(_: Triple) -> bool:
+    """Return True, for whoever has nothing open and means the whole database."""
+    return True
 
 
 class Change(NamedTuple):
@@ -42,16 +51,16 @@ def record(
     return True
 
 
-def undo(connection: Connection, actor: Annotator, scope: str, key: str) -> list[Change]:
+def undo(connection: Connection, actor: Annotator, scope: str, key: str, has_fact: HasFact = has_any) -> list[Change]:
     """Take back the actor's last step that still stands; return what its entries hold now, nothing if there is none.
 
-    A step that somebody else has overruled does not stand any more. Asked again under the same key, the answer is the
-    same and nothing more is undone.
+    A step that somebody else has overruled does not stand any more; one on a fact that is not open is passed over, as
+    nobody would see what was lost. Asked again under the same key, the answer is the same and nothing more is undone.
     """
     done = _find_step(connection, actor, key)
     if done is not None:
         return [Change(*row) for row in connection.execute(_EVENTS, (done,))]
-    rows = _last_standing(connection, actor, scope)
+    rows = _last_standing(connection, actor, scope, has_fact)
     if not rows:
         return []
     step = _new_step(connection, actor, scope, key, undoes=rows[0]["step"])
@@ -75,15 +84,23 @@ def value_of(connection: Connection, owner: int, fact: int, sentence: int, kind:
 _EVENTS = "SELECT fact, sentence, kind, value FROM event WHERE step = ? ORDER BY id"
 
 
-def _last_standing(connection: Connection, actor: Annotator, scope: str) -> list[Row]:
-    """Return the events of the actor's last step that was not undone and whose values are still there, last first."""
+_EVENTS_AND_FACTS = (
+    "SELECT event.*, head_id, relation, tail_id FROM event JOIN fact ON fact.id = event.fact"
+    " WHERE step = ? ORDER BY event.id DESC"
+)
+
+
+def _last_standing(connection: Connection, actor: Annotator, scope: str, has_fact: HasFact) -> list[Row]:
+    """Return the events of the actor's last open step that was not undone and whose values still hold, last first."""
     steps = connection.execute(
         "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id) ORDER BY id DESC",
         (actor.id, scope),
     )
     for (step,) in steps:
-        rows = connection.execute("SELECT * FROM event WHERE step = ? ORDER BY id DESC", (step,)).fetchall()
+        rows = connection.execute(_EVENTS_AND_FACTS, (step,)).fetchall()
+        if not all(has_fact(Triple(row["head_id"], row["relation"], row["tail_id"])) for row in rows):
+            continue
         places = ((row["owner"], row["fact"], row["sentence"], row["kind"]) for row in rows)
         if all(value_of(connection, *place) == row["value"] for place, row in zip(places, rows, strict=True)):
             return rows

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sayso.annotate.log import WHOLE_FACT, Change, record, undo
+from sayso.annotate.log import WHOLE_FACT, Change, HasFact, has_any, record, undo
 from sayso.annotate.people import Annotator
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
@@ -104,9 +104,11 @@ def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Se
     _set(connection, annotator, fact, SUBMITTED, YES, key)
 
 
-def undo_last(connection: Connection, annotator: Annotator, key: str) -> tuple[Triple, list[tuple[str, str]]] | None:
-    """Take back the person's last step; return its fact, and (text, label) of the marks that changed."""
-    changes = undo(connection, annotator, SCOPE, key)
+def undo_last(
+    connection: Connection, annotator: Annotator, key: str, has_fact: HasFact = has_any
+) -> tuple[Triple, list[tuple[str, str]]] | None:
+    """Take back the person's last step on what is open; return its fact, and (text, label) of marks that changed."""
+    changes = undo(connection, annotator, SCOPE, key, has_fact)
     if not changes:
         return None
     marks = [

@@ -65,10 +65,9 @@ def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
 
 def bag_fact_of(bench: Workbench, fact: Triple) -> BagFact | None:
     """Return a fact of the database as the store has it; None where the store does not know the pair."""
-    bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
-    if bag is None or fact.relation not in bench.relation_numbers:
+    if not bench.has_fact(fact):
         return None
-    return find_bag_fact(bench, bag, fact.relation)
+    return find_bag_fact(bench, bench.bag_of_pair[fact.head_id, fact.tail_id], fact.relation)
 
 
 def stretches(sentence: Sentence) -> list[Stretch]:

@@ -55,6 +55,10 @@ class Workbench:
         pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
         return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(pairs)}
 
+    def has_fact(self, fact: Triple) -> bool:
+        """Say whether the part has a bag for the fact; the database may know facts of other parts and stores."""
+        return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
+
     @cached_property
     def _candidates(self) -> Candidates:
         predictions = self.runs[0].predictions if self.runs else None

@@ -1,13 +1,15 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sayso.annotate.forms import FORMS, read_any
 from sayso.records import Judgement
-from toy_workbench import Person
+from sayso.serve.settings import ServeSettings
+from toy_workbench import Person, open_client
 
 FACT = {"bag": 1, "relation": "capital"}
 
@@ -95,3 +97,14 @@ def test_the_settled_mark_is_what_goes_out(dispute: tuple[Person, Person]) -> No
     ada.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
     after = [json.loads(line)["label"] for line in ada.client.get("/api/annotations").text.splitlines()]
     assert (before, after) == (["rationale", "unsure", "irrelevant"], ["rationale", "irrelevant", "irrelevant"])
+
+
+def test_undo_leaves_alone_what_was_settled_in_another_part(
+    dispute: tuple[Person, Person], settings: ServeSettings
+) -> None:
+    ada, _ = dispute
+    ada.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
+    with open_client(replace(settings, part="validation", runs=())) as other:
+        assert Person(other, "Ada").ask("POST", "/agreement/undo", key="undo it here") == {"fact": None}
+    (fact,) = ada.client.get("/api/agreement/disagreements").json()
+    assert [each["settled"] for each in fact["sentences"]] == ["irrelevant"]

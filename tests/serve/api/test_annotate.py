@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
 
@@ -129,3 +131,13 @@ def test_a_finished_pilot_round_shows_its_outcome_and_cannot_be_undone(ada: Pers
     assert "100 %" in ada.page("/annotate/pilot")
     ada.ask("POST", "/annotate/undo", 400, key="undo it all")
     assert ada.client.get("/api/annotate/fact", params=facts[1]).json()["is_submitted"]
+
+
+def test_undo_leaves_alone_what_was_marked_in_another_part(ada: Person, settings: ServeSettings) -> None:
+    ada.mark(0, "capital", "rationale")
+    with open_client(replace(settings, part="validation", runs=())) as other:
+        elsewhere = Person(other, "Ada")
+        elsewhere.mark(0, "capital", "unsure", key="in the other part")
+        undone = [elsewhere.ask("POST", "/annotate/undo", key=f"undo number {number}") for number in range(2)]
+    assert [each["fact"] for each in undone] == [FACT, None]
+    assert labels(ada) == ["rationale", "", ""]

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -59,7 +60,16 @@ def test_undo_and_withdrawal_leave_the_fact_undecided(client: Client) -> None:
     assert "Nothing is decided yet" in client.get("/curate").text
     assert "accepted</span> by Ada" in client.post("/curate/undo").text
     assert client.post("/curate/undo").status_code == 200
-    assert client.post("/curate/undo").url.path == "/curate"
+    last = client.post("/curate/undo")
+    assert last.url.path == "/curate"
+    assert "no decision of yours to undo" in last.text
+
+
+def test_undoing_a_decision_on_a_fact_that_is_not_open_is_said(client: Client, settings: ServeSettings) -> None:
+    decide(client, "accepted")
+    without_runs = Client(replace(settings, runs=()))
+    assert "was taken back; its fact is not among those" in without_runs.post("/curate/undo").text
+    assert client.get("/api/decisions").json() == []
 
 
 def test_the_list_is_filtered(client: Client) -> None:

@@ -74,6 +74,6 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 def post_undo(bench: Bench, who: Who, given: Step) -> Turn:
     """Take back what one has settled last; return the fact it was on."""
     with bench.database.writing() as connection:
-        fact = undo_settling(connection, who, given.key)
+        fact = undo_settling(connection, who, given.key, bench.has_fact)
     shown = bag_fact_of(bench, fact) if fact else None
     return Turn(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)

@@ -103,10 +103,10 @@ def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
 
 @router.post("/undo")
 def undo(bench: Bench, who: Who, given: Step) -> Undone:
-    """Take back one's last step, whichever fact it was on; a finished pilot round stays as it is."""
+    """Take back one's last step, whichever fact of the part it was on; a finished pilot round stays as it is."""
     with bench.database.writing() as connection:
         is_pilot_done = pilot_result(connection, who).is_done
-        undone = work.undo_last(connection, who, given.key)
+        undone = work.undo_last(connection, who, given.key, bench.has_fact)
         if undone and is_pilot_done and undone[0] in pilot_facts(connection):
             raise UserError("the pilot round is finished, and its answers are known to you; it stays as it is")
         shown = bag_fact_of(bench, undone[0]) if undone else None

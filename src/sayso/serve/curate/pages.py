@@ -41,6 +41,7 @@ def list_page(
     annotator: Annotated[str, Query(max_length=100)] = "",
     q: Annotated[str, Query(max_length=200)] = "",
     number: Annotated[int, Query(alias="page", ge=1, le=10_000_000)] = 1,
+    undone: Literal["", "elsewhere", "nothing"] = "",
 ) -> Response:
     """Show what was decided, the latest first."""
     wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
@@ -66,6 +67,7 @@ def list_page(
         relations=[each.name for each in bench.store.relations],
         forms=FORMS,
         page_link=lambda other: "/curate?" + urlencode({**asked, "page": other}),
+        undone=undone,
         first_run=next(iter(bench.explored), ""),
     )
 
@@ -84,11 +86,14 @@ def decide_form(
 
 @router.post("/curate/undo")
 def undo_form(bench: Bench, who: Who) -> Response:
-    """Take back the person's last decision and show the fact that it was about."""
+    """Take back the person's last decision and show the fact that it was about, or say that it is not to be seen here.
+
+    Unlike marks, decisions of all parts are listed and taken away together, so they are undone together.
+    """
     with bench.database.writing() as connection:
         fact = undo_decision(connection, who, secrets.token_hex(8))
-    link = fact and fact_link(bench, "", fact)
-    return RedirectResponse(link or "/curate", HTTPStatus.SEE_OTHER)
+    link = fact_link(bench, "", fact) or "/curate?undone=elsewhere" if fact else "/curate?undone=nothing"
+    return RedirectResponse(link, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/curate/files/{form}")
