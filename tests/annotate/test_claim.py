@@ -58,14 +58,25 @@ def test_a_persons_row_is_walked_both_ways(connection: Connection) -> None:
     assert claim.neighbour(connection, ada, QUEUE[2], 1) is None
 
 
+def test_facts_of_another_part_are_passed_over(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    for _ in QUEUE:
+        claim.claim_next(connection, ada, QUEUE, 2)
+
+    def is_open(fact: Triple) -> bool:
+        return fact != QUEUE[1]
+
+    assert claim.neighbour(connection, ada, QUEUE[0], 1, is_open) == QUEUE[2]
+    assert claim.neighbour(connection, ada, QUEUE[2], -1, is_open) == QUEUE[0]
+
+
 def test_passed_over_facts_are_found_again(connection: Connection) -> None:
     (ada,) = people(connection, "Ada")
     for _ in QUEUE:
         claim.claim_next(connection, ada, QUEUE, 2)
     work.mark(connection, ada, QUEUE[0], {"one": "rationale"}, "key 1")
     work.submit(connection, ada, QUEUE[0], ["one"], "key 2")
-    assert claim.first_open(connection, ada) == QUEUE[1]
-    assert claim.first_open(connection, ada, but=QUEUE[1]) == QUEUE[2]
+    assert claim.open_facts(connection, ada) == QUEUE[1:]
 
 
 def test_the_place_is_kept(connection: Connection) -> None:

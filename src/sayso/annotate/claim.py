@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 
+from sayso.annotate.log import HasFact, has_any
 from sayso.annotate.people import Annotator
 from sayso.annotate.store import Connection
 from sayso.annotate.work import SUBMITTED, fact_number, fact_of, find_fact, work_of
@@ -62,21 +63,25 @@ def _is_free(people: set[int], annotator: Annotator, most: float) -> bool:
     return annotator.id not in people and len(people) < most
 
 
-def neighbour(connection: Connection, annotator: Annotator, fact: Triple, distance: int) -> Triple | None:
-    """Return the fact that lies so many places behind (or, if negative, before) this one in the person's row."""
-    row, number = _row(connection, annotator), find_fact(connection, fact)
-    if number not in row:
-        return fact_of(connection, row[-1]) if row and distance < 0 else None
-    place = row.index(number) + distance
-    return fact_of(connection, row[place]) if 0 <= place < len(row) else None
+def neighbour(
+    connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = has_any
+) -> Triple | None:
+    """Return the fact that lies so many places behind (or, if negative, before) this one in the person's open row."""
+    row = [each for each in _row(connection, annotator) if has_fact(each)]
+    if fact not in row:
+        return row[-1] if row and distance < 0 else None
+    place = row.index(fact) + distance
+    return row[place] if 0 <= place < len(row) else None
 
 
-def first_open(connection: Connection, annotator: Annotator, but: Triple | None = None) -> Triple | None:
-    """Return the first fact of the person's row that they have not submitted."""
-    done = _submitted(connection, annotator)
-    left_out = find_fact(connection, but) if but else None
-    open_numbers = (n for n in _row(connection, annotator) if n not in done and n != left_out)
-    return next((fact_of(connection, number) for number in open_numbers), None)
+def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
+    """Return the facts of the person's row that they have not submitted."""
+    rows = connection.execute(
+        f"{_ROW} AND NOT EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact"
+        " AND sentence = 0 AND kind = ?) ORDER BY claim.id",
+        (annotator.id, SUBMITTED),
+    )
+    return [Triple(*row) for row in rows]
 
 
 def keep_place(connection: Connection, annotator: Annotator, fact: Triple, sentence: int) -> None:
@@ -91,17 +96,14 @@ def place_of(connection: Connection, annotator: Annotator) -> tuple[Triple, int]
     return (fact_of(connection, row[0]), row[1]) if row else None
 
 
-def _row(connection: Connection, annotator: Annotator) -> list[int]:
-    rows = connection.execute("SELECT fact FROM claim WHERE annotator = ? ORDER BY id", (annotator.id,))
-    return [row[0] for row in rows]
+_ROW = "SELECT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE annotator = ?"
+
+
+def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
+    return [Triple(*row) for row in connection.execute(f"{_ROW} ORDER BY claim.id", (annotator.id,))]
 
 
 def _holders(connection: Connection, fact: int) -> list[int]:
     """Return who has the fact."""
     query = f"SELECT annotator FROM claim WHERE fact = ? AND {_HELD}"
     return [row[0] for row in connection.execute(query, (fact, time.time() - _HELD_SECONDS))]
-
-
-def _submitted(connection: Connection, annotator: Annotator) -> set[int]:
-    rows = connection.execute("SELECT fact FROM entry WHERE owner = ? AND kind = ?", (annotator.id, SUBMITTED))
-    return {row[0] for row in rows}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sayso.annotate.log import Change, record
+from sayso.annotate.log import Change, HasFact, has_any, record
 from sayso.annotate.majority import majority
 from sayso.annotate.people import KNOWN, Annotator
 from sayso.annotate.store import Connection
@@ -111,9 +111,12 @@ def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]
     return [Triple(*row) for row in connection.execute(query, (with_past,))]
 
 
-def pilot_result(connection: Connection, annotator: Annotator) -> PilotResult:
-    """Return how the person's marks agree with the known answers; nothing of that before the whole round is done."""
-    facts = pilot_facts(connection)
+def pilot_result(connection: Connection, annotator: Annotator, has_fact: HasFact = has_any) -> PilotResult:
+    """Return how the person's marks agree with the known answers; nothing of that before the whole round is done.
+
+    The round is that of what is open: nobody can be asked for facts that are not there.
+    """
+    facts = list(filter(has_fact, pilot_facts(connection)))
     done = [fact for fact in facts if work_of(connection, annotator.id, fact).is_submitted]
     if not facts or len(done) < len(facts):
         return PilotResult(num_facts=len(facts), num_done=len(done))

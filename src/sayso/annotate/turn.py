@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sayso.annotate.claim import claim, claim_next, first_open, is_held, neighbour
+from sayso.annotate.claim import claim, claim_next, is_held, neighbour, open_facts
+from sayso.annotate.log import HasFact, has_any
 from sayso.annotate.people import Annotator, annotators
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
@@ -22,23 +23,28 @@ class Progress:
 
 
 def next_turn(
-    connection: Connection, annotator: Annotator, queue: Sequence[Triple], after: Triple | None
+    connection: Connection,
+    annotator: Annotator,
+    queue: Sequence[Triple],
+    after: Triple | None,
+    has_fact: HasFact = has_any,
 ) -> Triple | None:
     """Return the fact that comes after this one, and give it to the person if it is new to them.
 
     First the facts they had before in their order, then what is left of the pilot round, then the queue, and at last
-    whatever they have passed over. None where nothing is left.
+    whatever they have passed over, all of them as far as they are open. None where nothing is left.
     """
-    following = neighbour(connection, annotator, after, 1) if after else None
+    following = neighbour(connection, annotator, after, 1, has_fact) if after else None
     if following:
         return following
-    if not pilot_result(connection, annotator).is_done:
-        found = claim_next(connection, annotator, pilot_facts(connection), None)
+    if not pilot_result(connection, annotator, has_fact).is_done:
+        found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None)
     else:
         apart = set(pilot_facts(connection, with_past=True))
         per_fact = read_settings(connection).annotators_per_fact
         found = claim_next(connection, annotator, (fact for fact in queue if fact not in apart), per_fact)
-    return found or first_open(connection, annotator, but=after)
+    passed_over = (fact for fact in open_facts(connection, annotator) if fact != after and has_fact(fact))
+    return found or next(passed_over, None)
 
 
 def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:

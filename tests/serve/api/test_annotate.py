@@ -141,3 +141,23 @@ def test_undo_leaves_alone_what_was_marked_in_another_part(ada: Person, settings
         undone = [elsewhere.ask("POST", "/annotate/undo", key=f"undo number {number}") for number in range(2)]
     assert [each["fact"] for each in undone] == [FACT, None]
     assert labels(ada) == ["rationale", "", ""]
+
+
+def test_the_row_of_another_part_does_not_end_this_one(ada: Person, settings: ServeSettings) -> None:
+    first = ada.ask("POST", "/annotate/next")["fact"]
+    with open_client(replace(settings, part="validation", runs=())) as other:
+        elsewhere = Person(other, "Ada")
+        here = elsewhere.ask("POST", "/annotate/next")["fact"]
+        assert elsewhere.ask("POST", "/annotate/previous", **here) == {"fact": None}
+    second = ada.ask("POST", "/annotate/next", **first)["fact"]
+    assert second not in (None, first)
+    assert ada.ask("POST", "/annotate/previous", **second) == {"fact": first}
+
+
+def test_a_pilot_round_of_another_part_is_not_asked_for(ada: Person, settings: ServeSettings) -> None:
+    ada.ask("PUT", "/queue", num_pilot=2)
+    with open_client(replace(settings, part="validation", runs=())) as other:
+        elsewhere = Person(other, "Ada")
+        assert elsewhere.client.get("/api/pilot").json()["num_facts"] == 0
+        assert elsewhere.ask("POST", "/annotate/next")["fact"] is not None
+    assert ada.client.get("/api/pilot").json()["num_facts"] == 2

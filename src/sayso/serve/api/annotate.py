@@ -97,7 +97,7 @@ def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
         work.submit(connection, who, shown.fact, shown.texts, given.key)
-        is_done = shown.fact in pilot_facts(connection) and pilot_result(connection, who).is_done
+        is_done = shown.fact in pilot_facts(connection) and pilot_result(connection, who, bench.has_fact).is_done
         return _saved(connection, who, shown).model_copy(update={"is_pilot_done": is_done})
 
 
@@ -105,7 +105,7 @@ def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
 def undo(bench: Bench, who: Who, given: Step) -> Undone:
     """Take back one's last step, whichever fact of the part it was on; a finished pilot round stays as it is."""
     with bench.database.writing() as connection:
-        is_pilot_done = pilot_result(connection, who).is_done
+        is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
         undone = work.undo_last(connection, who, given.key, bench.has_fact)
         if undone and is_pilot_done and undone[0] in pilot_facts(connection):
             raise UserError("the pilot round is finished, and its answers are known to you; it stays as it is")
@@ -137,7 +137,7 @@ def go_on(bench: Bench, who: Who, after: FactName | None = None) -> Turn:
     shown = find_bag_fact(bench, after.bag, after.relation) if after else None
     with bench.database.writing() as connection:
         queue = bench.queue(read_settings(connection))
-        found = next_turn(connection, who, queue, shown.fact if shown else None)
+        found = next_turn(connection, who, queue, shown.fact if shown else None, bench.has_fact)
         return _turn(bench, connection, who, found)
 
 
@@ -146,7 +146,7 @@ def go_back(bench: Bench, who: Who, before: FactName) -> Turn:
     """Return the fact that came before this one."""
     shown = find_bag_fact(bench, before.bag, before.relation)
     with bench.database.writing() as connection:
-        return _turn(bench, connection, who, neighbour(connection, who, shown.fact, -1))
+        return _turn(bench, connection, who, neighbour(connection, who, shown.fact, -1, bench.has_fact))
 
 
 def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> Turn:

@@ -39,7 +39,7 @@ def get_progress(bench: Bench) -> ProgressAnswer:
 def get_pilot(bench: Bench, who: Who) -> PilotResult:
     """Return how one's pilot round went; the agreement once it is done."""
     with bench.database.reading() as connection:
-        return pilot_result(connection, who)
+        return pilot_result(connection, who, bench.has_fact)
 
 
 @router.get("/queue")

@@ -27,7 +27,7 @@ def home(request: Request, bench: Bench, who: Who) -> Response:
     """Show how far everybody is, and the way on."""
     with bench.database.reading() as connection:
         settings, place = read_settings(connection), place_of(connection, who)
-        pilot, people = pilot_result(connection, who), progress(connection)
+        pilot, people = pilot_result(connection, who, bench.has_fact), progress(connection)
         is_open = place is not None and not work_of(connection, who.id, place[0]).is_submitted
     here = bag_fact_of(bench, place[0]) if place and is_open else None
     return page(
@@ -88,7 +88,7 @@ def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
 def pilot(request: Request, bench: Bench, who: Who) -> Response:
     """Show how one's pilot round agrees with the known answers, once it is finished."""
     with bench.database.reading() as connection:
-        result = pilot_result(connection, who)
+        result = pilot_result(connection, who, bench.has_fact)
     differences = [
         {"shown": shown, "sentence": sentence, "mine": mine, "known": known}
         for fact, text, mine, known in result.differences
