@@ -23,9 +23,14 @@ def access(request: Request) -> Access:
     return opened
 
 
+def perhaps_annotator(request: Request) -> Annotator | None:
+    """Return who is signed in, if anybody is."""
+    return access(request).annotator(request)
+
+
 def annotator(request: Request) -> Annotator:
     """Return who is signed in; nobody is a problem that a page answers with the sign-in form."""
-    found = access(request).annotator(request)
+    found = perhaps_annotator(request)
     if found is None:
         raise RequestError(HTTPStatus.UNAUTHORIZED, "Sign in with your name first.")
     return found
@@ -34,3 +39,4 @@ def annotator(request: Request) -> Annotator:
 Bench = Annotated[Workbench, Depends(workbench)]
 Sessions = Annotated[Access, Depends(access)]
 Who = Annotated[Annotator, Depends(annotator)]
+PerhapsWho = Annotated[Annotator | None, Depends(perhaps_annotator)]

@@ -97,10 +97,14 @@ def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_verdicts(client:
 
 
 def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: Client) -> None:
-    decide(client, "accepted", "land18")
-    (decided,) = client.get("/api/decisions").json()
     run = explored(client)
     row = int(run.index.find_all(FactQuery(q="land18", relation="capital", label="yes"))[0])
+    step = {"bag": run.fact(row)["bag"], "relation": "capital", "key": "a-key-of-mine"}
+    marks = [{"sentence": place, "label": "unsure"} for place in range(run.fact(row)["num_sentences"])]
+    client.post("/api/annotate/marks", json={**step, "marks": marks})
+    assert client.post("/api/annotate/submit", json={**step, "key": "another-key"}).status_code == 200
+    decide(client, "accepted", "land18")
+    (decided,) = client.get("/api/decisions").json()
     evidence = run.explanation(row).evidence
     carrying = [each for each in evidence if each.is_in_smallest or each.mark == "rationale"] or evidence[:1]
     assert [quote["rank"] for quote in decided["quotes"]] == [each.rank for each in carrying]

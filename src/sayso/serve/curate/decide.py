@@ -10,6 +10,7 @@ from sayso.evaluate.explanation import Explanation
 from sayso.provenance.record import DecidedFact, Decision, Quote, quote_of
 from sayso.records import Triple
 from sayso.serve.api.forms import FactStep
+from sayso.serve.explore.blind import full_sight
 from sayso.serve.explore.deps import AskedFact, find_fact, find_run
 from sayso.serve.explore.run import ExploredRun
 from sayso.serve.state import Workbench
@@ -27,20 +28,24 @@ class DecisionStep(FactStep):
 
 
 def save_decision(bench: Workbench, who: Annotator, given: DecisionStep) -> None:
-    """Save what somebody decides about a fact, looking at a run."""
-    run = find_run(given.run, bench)
-    row = find_fact(run, AskedFact(given.bag, given.relation))
+    """Save what somebody decides about a fact, looking at a run; one that is withheld from them is a problem."""
+    run, asked = find_run(given.run, bench), AskedFact(given.bag, given.relation)
+    row = find_fact(run, asked)
+    with_marks = full_sight(bench, who, asked)
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
             fact = run.fact(row)
             withdraw(connection, who, Triple(fact["head_id"], given.relation, fact["tail_id"]), given.key)
         else:
-            decide(connection, who, decided_fact(run, row, given.decision, given.reason, who), given.key)
+            explanation = run.explanation(row, with_marks)
+            decide(connection, who, decided_fact(run, explanation, given.decision, given.reason, who), given.key)
 
 
-def decided_fact(run: ExploredRun, row: int, decision: Decision, reason: str, annotator: Annotator) -> DecidedFact:
+def decided_fact(
+    run: ExploredRun, explanation: Explanation, decision: Decision, reason: str, annotator: Annotator
+) -> DecidedFact:
     """Return the record of a decision that is made now, with the run's words for why the fact may hold."""
-    explanation, manifest = run.explanation(row), run.predictions.manifest
+    manifest = run.predictions.manifest
     return DecidedFact(
         head_id=explanation.head.entity_id,
         head_name=explanation.head.name,

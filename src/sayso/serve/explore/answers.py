@@ -111,11 +111,11 @@ def run_answer(run: ExploredRun) -> RunAnswer:
     return RunAnswer(name=run.name, num_facts=run.index.num_facts, **{name: manifest[name] for name in names})
 
 
-def fact_answer(run: ExploredRun, row: int) -> FactAnswer:
-    """Return a fact of a run with everything that was written down about it."""
+def fact_answer(run: ExploredRun, row: int, with_marks: bool = True) -> FactAnswer:
+    """Return a fact of a run with everything that was written down about it, people's marks if they are wanted."""
     return FactAnswer.model_validate(
         {
-            **run.explanation(row).to_dict(),
+            **run.explanation(row, with_marks).to_dict(),
             "top_sentences": run.top_sentences(row),
             "planted": run.planted(row),
         }

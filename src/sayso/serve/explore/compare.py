@@ -38,9 +38,11 @@ class Comparison:
     sentences: list[SharedSentence]
 
 
-def compare(runs: tuple[ExploredRun, ...], bag: int, relation: str, by: str = "") -> Comparison | None:
+def compare(
+    runs: tuple[ExploredRun, ...], bag: int, relation: str, by: str = "", with_marks: bool = True
+) -> Comparison | None:
     """Return the fact as each run sees it, ordered by a mechanism; None where no run has it."""
-    sides = tuple(_side(run, bag, relation, by) for run in runs)
+    sides = tuple(_side(run, bag, relation, by, with_marks) for run in runs)
     leading = next((side.shown for side in sides if side.shown), None)
     if leading is None:
         return None
@@ -52,7 +54,7 @@ def compare(runs: tuple[ExploredRun, ...], bag: int, relation: str, by: str = ""
     return Comparison(sides=sides, sentences=sentences)
 
 
-def _side(run: ExploredRun, bag: int, relation: str, by: str) -> Side:
+def _side(run: ExploredRun, bag: int, relation: str, by: str, with_marks: bool) -> Side:
     row = run.index.find(bag, relation)
-    fact = None if row is None else run.explanation(row).to_dict()
+    fact = None if row is None else run.explanation(row, with_marks).to_dict()
     return Side(run=run, fact=fact, shown=show_fact(fact, by) if fact else None)

@@ -20,7 +20,10 @@ PAGE_SIZE = 50
 
 @dataclass(frozen=True, kw_only=True)
 class FactRow:
-    """A fact as a line of the table; `number` is its row in the predictions."""
+    """A fact as a line of the table; `number` is its row in the predictions.
+
+    Figures are None and the verdict is empty where the fact `is_withheld` from whoever asks.
+    """
 
     number: int
     bag: int
@@ -29,12 +32,13 @@ class FactRow:
     relation: str
     tail_id: str
     tail_name: str
-    probability: float
+    probability: float | None
     is_label: bool
     verdict: str
     num_sentences: int
-    disagreement: float
-    faithfulness: float
+    disagreement: float | None
+    faithfulness: float | None
+    is_withheld: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

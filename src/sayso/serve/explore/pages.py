@@ -1,8 +1,9 @@
 """The pages of Explore: facts as a table, one fact, the same fact in two runs, the curve."""
 
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Literal
-from urllib.parse import quote, urlencode
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
@@ -10,8 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.curation import decision_on, decisions_on
 from sayso.records import Triple
-from sayso.serve.deps import Bench
+from sayso.serve.deps import Bench, PerhapsWho
 from sayso.serve.errors import not_found
+from sayso.serve.explore.blind import WITHHELD, annotate_address, sight_of, veiled
 from sayso.serve.explore.compare import compare
 from sayso.serve.explore.curve import facts_at
 from sayso.serve.explore.deps import Asked, AskedRun, Wanted, Within, fact_address, find_fact, find_run
@@ -38,9 +40,10 @@ def first_run(request: Request, bench: Bench) -> Response:
 
 
 @router.get("/facts/{run}")
-def facts_page(request: Request, bench: Bench, run: AskedRun, query: Wanted) -> Response:
+def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, query: Wanted) -> Response:
     """Show one page of the facts that were asked for."""
     found = run.index.page(query)
+    found = replace(found, rows=veiled(bench, who, found.rows))
     return page(
         request,
         "explore/facts.html",
@@ -60,36 +63,45 @@ def facts_page(request: Request, bench: Bench, run: AskedRun, query: Wanted) -> 
 def fact_page(
     request: Request,
     bench: Bench,
+    who: PerhapsWho,
     run: AskedRun,
     asked: Asked,
     query: Within,
     by: Annotated[str, Query(max_length=100)] = "",
     view: Literal["read", "seen", "both"] = "both",
 ) -> Response:
-    """Show one fact with its sentences."""
-    row = find_fact(run, asked)
-    fact = run.explanation(row).to_dict()
+    """Show one fact with its sentences, or where to annotate it if that is still to be done."""
+    row, sight = find_fact(run, asked), sight_of(bench, who, asked)
+    fact = run.explanation(row, sight.with_marks).to_dict()
+    shown = show_fact(fact, by)
+    shared: dict[str, Any] = {
+        "section": "facts",
+        "run": run,
+        "asked": asked,
+        "fact": fact,
+        "by": shown.by,
+        "view": view,
+        "relation": bench.store.relations[bench.relation_numbers[asked.relation]],
+        "query": query,
+        "place": _place(run, row, query),
+        "annotate_address": annotate_address(asked),
+        "fact_address": fact_address,
+    }
+    if sight.is_withheld:
+        return page(request, "explore/withheld.html", **shared, notice=WITHHELD)
     with bench.database.reading() as connection:
         triple = Triple(fact["head"]["entity_id"], asked.relation, fact["tail"]["entity_id"])
         decision = decision_on(connection, triple)
     return page(
         request,
         "explore/fact.html",
-        section="facts",
-        run=run,
+        **shared,
         others=[name for name in bench.explored if name != run.name],
-        asked=asked,
-        fact=fact,
-        relation=bench.store.relations[bench.relation_numbers[asked.relation]],
-        shown=show_fact(fact, by),
-        view=view,
+        shown=shown,
         top_sentences=run.top_sentences(row),
         planted=run.planted(row),
-        query=query,
-        place=_place(run, row, query),
         decision=decision,
-        annotate_address=f"/annotate/fact?{urlencode(asked._asdict())}",
-        fact_address=fact_address,
+        is_hiding_marks=not sight.with_marks and run.has_marks(row),
     )
 
 
@@ -97,6 +109,7 @@ def fact_page(
 def compare_page(
     request: Request,
     bench: Bench,
+    who: PerhapsWho,
     asked: Asked,
     left: Annotated[str, Query(max_length=300)],
     right: Annotated[str, Query(max_length=300)],
@@ -108,9 +121,13 @@ def compare_page(
     # Runs that were evaluated with other mechanisms each are ranked by their own.
     usual = runs[0].ranked_by if runs[0].ranked_by in mechanisms else next(iter(mechanisms), "")
     by = by if by in mechanisms else usual
-    found = compare(runs, *asked, by)
+    sight = sight_of(bench, who, asked)
+    found = compare(runs, *asked, by, sight.with_marks)
     if found is None:
         raise not_found("Neither run has written this fact down.")
+    if sight.is_withheld:
+        having = next(side.run.name for side in found.sides if side.fact)
+        return RedirectResponse(fact_address(having, *asked), HTTPStatus.SEE_OTHER)
     return page(
         request,
         "explore/compare.html",
@@ -128,6 +145,7 @@ def compare_page(
 def curve_page(
     request: Request,
     bench: Bench,
+    who: PerhapsWho,
     run: AskedRun,
     relation: Annotated[str, Query(max_length=500)] = "",
     point: Annotated[int | None, Query(ge=0)] = None,
@@ -136,6 +154,7 @@ def curve_page(
     curve = run.curve(relation)
     chosen = curve.points[point] if point is not None and point < len(curve.points) else None
     rows = run.index.rows(facts_at(run.index, chosen, relation)[:MAX_LISTED]) if chosen else []
+    rows = veiled(bench, who, rows)
     return page(
         request,
         "explore/curve.html",
@@ -155,7 +174,9 @@ def curve_page(
 
 def _decisions(bench: Workbench, rows: list[FactRow]) -> dict[Triple, str]:
     with bench.database.reading() as connection:
-        return decisions_on(connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows])
+        return decisions_on(
+            connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows if not row.is_withheld]
+        )
 
 
 def _place(run: ExploredRun, row: int, query: FactQuery) -> dict[str, object]:

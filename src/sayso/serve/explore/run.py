@@ -80,8 +80,8 @@ class ExploredRun:
             self._curves[relation] = curve
         return self._curves[relation]
 
-    def explanation(self, row: int) -> Explanation:
-        """Return a fact with its sentences, the first in rank first."""
+    def explanation(self, row: int, with_marks: bool = True) -> Explanation:
+        """Return a fact with its sentences, the first in rank first; people's marks on them can be left out."""
         fact = self.fact(row)
         return Explanation(
             head=Entity(entity_id=fact["head_id"], name=fact["head_name"], type=fact["head_type"]),
@@ -90,7 +90,7 @@ class ExploredRun:
             probability=fact["probability"],
             threshold=self.threshold,
             is_label=bool(fact["is_label"]),
-            evidence=self._evidence(row, fact),
+            evidence=self._evidence(row, fact, with_marks),
             verdict=Verdict(
                 kind=fact["verdict"],
                 num_smallest=fact["smallest_size"],
@@ -125,7 +125,13 @@ class ExploredRun:
         """Return the columns of one fact."""
         return {name: column[row].as_py() for name, column in self.predictions.facts.items()}
 
-    def _evidence(self, row: int, fact: dict[str, Any]) -> tuple[Evidence, ...]:
+    def has_marks(self, row: int) -> bool:
+        """Say whether people have marked sentences of the fact."""
+        fact = self.fact(row)
+        marks = self.predictions.evidence["mark"].slice(fact["first_evidence"], fact["num_sentences"])
+        return any(mark in _MARKS for mark in marks.to_pylist())
+
+    def _evidence(self, row: int, fact: dict[str, Any], with_marks: bool) -> tuple[Evidence, ...]:
         first, num = fact["first_evidence"], fact["num_sentences"]
         columns = {name: column.slice(first, num).to_pylist() for name, column in self.predictions.evidence.items()}
         bag = self.store.bag(self.table, fact["bag"])
@@ -141,7 +147,7 @@ class ExploredRun:
                 is_in_smallest=bool(columns["is_in_smallest"][place]),
                 seen=seen[number - first_sentence],
                 word_scores=scored.get(number, ()),
-                mark=_MARKS.get(columns["mark"][place], ""),
+                mark=_MARKS.get(columns["mark"][place], "") if with_marks else "",
             )
             found.append(evidence)
         return tuple(sorted(found, key=lambda each: each.rank))

@@ -1,0 +1,111 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from sayso.serve.settings import ServeSettings
+from toy_workbench import NUM_PAIRS, Person, open_client
+
+WITHHELD = "You are to annotate this fact"
+
+
+@pytest.fixture
+def nobody(shelf: ServeSettings, tmp_path: Path) -> Iterator[TestClient]:
+    with open_client(replace(shelf, database=tmp_path / "marks.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ada(nobody: TestClient) -> Person:
+    return Person(TestClient(nobody.app, base_url=str(nobody.base_url)), "Ada")
+
+
+def asked(bag: int, **more: object) -> dict[str, Any]:
+    return {"bag": bag, "relation": "capital", **more}
+
+
+def status(client: TestClient, bag: int) -> int:
+    return client.get("/api/facts/run/fact", params=asked(bag)).status_code
+
+
+def marks(client: TestClient, bag: int) -> list[str]:
+    evidence = client.get("/api/facts/run/fact", params=asked(bag)).json()["evidence"]
+    return [each["mark"] for each in evidence if each["mark"]]
+
+
+def marked_bag(client: TestClient) -> int:
+    return next(bag for bag in range(NUM_PAIRS) if "rationale" in marks(client, bag))
+
+
+def test_a_fact_that_somebody_is_marking_is_withheld_until_they_submit_it(ada: Person, nobody: TestClient) -> None:
+    assert "What carries it" in ada.page("/facts/run/fact", **asked(1))
+    ada.mark(1, "capital", "rationale", "irrelevant", "unsure")
+    page = ada.page("/facts/run/fact", **asked(1))
+    assert WITHHELD in page
+    assert "/annotate/fact?bag=1&amp;relation=capital" in page
+    for led in ("What carries it", "evidence-list", "Mechanisms put to the test", "probability <b", 'name="decision"'):
+        assert led not in page
+    assert status(nobody, 1) == 200
+    ada.submit(1, "capital")
+    assert "What carries it" in ada.page("/facts/run/fact", **asked(1))
+    assert status(ada.client, 1) == 200
+
+
+def test_every_way_to_a_withheld_fact_is_closed(ada: Person) -> None:
+    ada.mark(1, "capital", "rationale")
+    both = asked(1, left="run", right="run")
+    assert status(ada.client, 1) == 403
+    assert (
+        "/annotate/fact?bag=1" in ada.client.get("/api/facts/run/fact", params=asked(1)).json()["error"]["details"][0]
+    )
+    assert ada.client.get("/api/compare", params=both).status_code == 403
+    assert WITHHELD in ada.page("/compare", **both)
+    ada.ask("POST", "/decisions", 403, **asked(1, run="run", decision="accepted", key="decide it"))
+
+
+def test_the_tables_have_no_figures_of_a_withheld_fact(ada: Person, nobody: TestClient) -> None:
+    ada.mark(1, "capital", "rationale")
+    hidden = {"probability": None, "verdict": "", "faithfulness": None, "disagreement": None, "is_withheld": True}
+    rows = {
+        (row["bag"], row["relation"]): row
+        for row in ada.client.get("/api/facts/run", params={"relation": "capital"}).json()["rows"]
+    }
+    assert hidden.items() <= rows[1, "capital"].items()
+    assert rows[2, "capital"]["probability"] is not None
+    assert ada.page("/facts/run", relation="capital").count("to annotate</td>") == 1
+    assert "to annotate</td>" not in nobody.get("/facts/run", params={"relation": "capital"}).text
+
+
+def test_the_pilot_round_is_withheld_until_all_of_it_is_done(ada: Person, nobody: TestClient) -> None:
+    ada.ask("PUT", "/queue", num_pilot=2)
+    bags = [ada.ask("POST", "/annotate/next")["fact"]["bag"]]
+    pilot = {bag for bag in range(NUM_PAIRS) if status(ada.client, bag) == 403}
+    assert len(pilot) == 2
+    bags.append(ada.ask("POST", "/annotate/next", **asked(bags[0]))["fact"]["bag"])
+    assert set(bags) == pilot
+    for bag in bags:
+        assert {status(ada.client, each) for each in bags} == {403}
+        ada.mark(bag, "capital", "rationale", "irrelevant", "irrelevant")
+        ada.submit(bag, "capital")
+    assert {status(ada.client, each) for each in bags} == {200}
+    assert {status(nobody, each) for each in bags} == {200}
+
+
+def test_peoples_marks_are_shown_to_who_has_submitted_the_fact(ada: Person, nobody: TestClient) -> None:
+    bag = marked_bag(nobody)
+    assert marks(ada.client, bag) == []
+    assert "you see their marks once you have submitted yours" in ada.page("/facts/run/fact", **asked(bag))
+    ada.mark(bag, "capital", "rationale", "irrelevant", "unsure")
+    ada.submit(bag, "capital")
+    assert marks(ada.client, bag) == marks(nobody, bag)
+    assert "you see their marks" not in ada.page("/facts/run/fact", **asked(bag))
+
+
+def test_a_decision_quotes_nothing_that_the_person_could_not_see(ada: Person, nobody: TestClient) -> None:
+    bag = marked_bag(nobody)
+    ada.ask("POST", "/decisions", **asked(bag, run="run", decision="accepted", key="decide it"))
+    (decided,) = ada.client.get("/api/decisions").json()
+    assert {quote["mark"] for quote in decided["quotes"]} == {""}
