@@ -27,14 +27,15 @@ def test_a_session_opens_until_it_is_closed(connection: Connection) -> None:
     assert people.session_annotator(connection, secret) is None
 
 
-def test_a_new_link_ends_the_old_one_and_its_sessions(connection: Connection) -> None:
+def test_links_and_their_sessions_can_be_ended(connection: Connection) -> None:
     ada = people.annotator_named(connection, "Ada")
     old = people.make_link(connection, ada)
     secret = people.open_session(connection, ada)
-    new = people.make_link(connection, ada)
+    people.end_links(connection)
     assert people.link_annotator(connection, old) is None
     assert people.session_annotator(connection, secret) is None
-    assert people.link_annotator(connection, new) == ada
+    assert not people.has_link(connection, ada)
+    assert people.link_annotator(connection, people.make_link(connection, ada)) == ada
 
 
 def test_the_database_holds_no_secret_in_the_clear(connection: Connection) -> None:

@@ -24,6 +24,8 @@ def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: P
         (["--part", "dev"], "the store has no part 'dev'"),
         (["--run", "nowhere"], "nowhere: there is no such run"),
         (["--db", "/"], "/: this is a folder"),
+        (["--annotator", "Ada"], "--annotator is for people on other machines"),
+        (["--new-links"], "--new-links is for people on other machines"),
     ],
 )
 def test_what_cannot_be_opened_is_one_line(store: Path, tmp_path: Path, options: list[str], message: str) -> None:

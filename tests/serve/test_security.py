@@ -132,6 +132,18 @@ def test_a_link_signs_in_and_its_token_does_not_stay_in_the_address(remote: Serv
         assert client.get(link).status_code == 403
 
 
+def test_new_links_shut_out_who_is_not_named_any_more(remote: ServeSettings) -> None:
+    with open_client(remote) as client:
+        links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
+        assert client.get(links["Ben"]).url.path == "/annotate"
+    with open_client(remote) as again:
+        again.cookies = client.cookies
+        ((name, _),) = make_links(again.app.state.workbench.database, remote, ["Ada"], is_renewed=True)
+        assert name == "Ada"
+        assert again.get("/api/queue").status_code == 401
+        assert again.get(links["Ben"]).status_code == 403
+
+
 def test_a_session_outlives_a_restart(settings: ServeSettings) -> None:
     with open_client(settings) as client:
         ada = Person(client, "Ada")

@@ -60,10 +60,14 @@ def session_annotator(connection: Connection, secret: str) -> Annotator | None:
 
 
 def make_link(connection: Connection, annotator: Annotator) -> str:
-    """Return a new token for the annotator's link, which ends the links and sessions that they had."""
-    for table in ("link", "session"):
-        connection.execute(f"DELETE FROM {table} WHERE annotator = ?", (annotator.id,))
+    """Return a new token for the annotator's link."""
     return _keep_secret(connection, "link", annotator)
+
+
+def end_links(connection: Connection) -> None:
+    """End everybody's links and sessions."""
+    for table in ("link", "session"):
+        connection.execute(f"DELETE FROM {table}")
 
 
 def has_link(connection: Connection, annotator: Annotator) -> bool:

@@ -26,7 +26,9 @@ def serve(
     annotator: Annotated[
         list[str] | None, typer.Option(help="Who may come from other machines; each gets a link, printed once.")
     ] = None,
-    new_links: Annotated[bool, typer.Option("--new-links", help="Replace links that were given before.")] = False,
+    new_links: Annotated[
+        bool, typer.Option("--new-links", help="End all links given before; only who is named now gets one.")
+    ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
 ) -> None:
     """Annotate, agree, explore facts and their explanations in the browser; runs until you press Ctrl-C.
@@ -52,17 +54,23 @@ def serve(
         host=host,
         port=opened.getsockname()[1],
     )
+    _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
-        links = make_links(app.state.workbench.database, settings, annotator or [], new_links)
-        _show_links(settings, links, bool(annotator))
+        _show_links(make_links(app.state.workbench.database, settings, annotator or [], new_links))
     _say_where(settings, open_page)
     run_server(app, opened)
 
 
-def _show_links(settings: "ServeSettings", links: list[tuple[str, str]], has_names: bool) -> None:
-    if not has_names:
+def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:
+    if settings.is_local and (names or new_links):
+        option = "--annotator" if names else "--new-links"
+        raise UserError(f"{option} is for people on other machines, who cannot reach {settings.host}: see --host")
+    if not settings.is_local and not names:
         raise UserError(f"{settings.host} can be reached from elsewhere: say who may come with --annotator NAME")
+
+
+def _show_links(links: list[tuple[str, str]]) -> None:
     for name, link in links:
         print(f"link for {name}, shown this once: {link}")
     remark("the links are like passwords; --new-links replaces them. Use a network you trust: HTTP hides nothing")

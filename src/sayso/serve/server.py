@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import uvicorn
 from fastapi import FastAPI
 
-from sayso.annotate.people import annotator_named, has_link, make_link
+from sayso.annotate.people import annotator_named, end_links, has_link, make_link
 from sayso.annotate.store import Database
 from sayso.errors import UserError
 from sayso.serve.settings import ServeSettings
@@ -38,14 +38,19 @@ def open_socket(host: str, port: int) -> socket.socket:
 def make_links(
     database: Database, settings: ServeSettings, names: Sequence[str], is_renewed: bool
 ) -> list[tuple[str, str]]:
-    """Return (name, link) of everybody who gets one now; who has one keeps it unless all are renewed."""
+    """Return (name, link) of everybody who gets one now; who has one keeps it.
+
+    If they are renewed, all links and sessions end first, also of people who are not named now: that shuts them out.
+    """
     links = []
     host = socket.gethostname() if settings.host in _ANY_HOST else settings.host
     shown = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
     with database.writing() as connection:
+        if is_renewed:
+            end_links(connection)
         for name in names:
             annotator = annotator_named(connection, name)
-            if is_renewed or not has_link(connection, annotator):
+            if not has_link(connection, annotator):
                 links.append((annotator.name, f"{shown}/enter?token={make_link(connection, annotator)}"))
     return links
 
