@@ -36,9 +36,9 @@ def test_remarks_go_out_and_into_another_database_the_same(connection: Connectio
     path.write_text("".join(remark_lines(said)), encoding="utf-8")
     assert holds_remarks(path)
     take_remarks(connection, read_remarks(path))
-    for fact, name, *_ in said:
-        annotate(connection, annotator_named(connection, name), fact)
     assert remarks(connection) == said
+    comment(connection, annotator_named(connection, "Ada"), FACT, "not submitted", "key 1")
+    assert [each.comment for each in remarks(connection)] == ["", "ö"]
 
 
 def test_marks_are_no_remarks_and_a_bad_line_is_named(tmp_path: Path) -> None:
