@@ -76,6 +76,12 @@ def test_a_strange_host_name_is_refused_on_this_machine(client: TestClient, host
     assert client.get("/api/queue", headers={"Host": host}).status_code == 421
 
 
+def test_another_address_of_this_machine_is_reached_where_it_is_served(settings: ServeSettings) -> None:
+    with open_client(replace(settings, host="127.0.0.2")) as client:
+        assert client.get("/api/queue").status_code == 200
+        assert client.get("/api/queue", headers={"Host": "127.0.0.3:8017"}).status_code == 421
+
+
 def test_a_request_that_is_too_large_is_refused_whatever_it_says_of_its_length(
     ada: Person, settings: ServeSettings
 ) -> None:

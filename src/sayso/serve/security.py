@@ -54,7 +54,7 @@ class Gate:
         if not length.isdecimal() or int(length) > self._settings.max_body:
             raise _too_large(self._settings.max_body)
         # A foreign name that resolves to this machine would let a foreign page read ours (DNS rebinding).
-        if self._settings.is_local and _host_name(headers.get("host", "")) not in _LOCAL_HOSTS:
+        if self._settings.is_local and _host_name(headers.get("host", "")) not in {*_LOCAL_HOSTS, self._settings.host}:
             raise RequestError(HTTPStatus.MISDIRECTED_REQUEST, f"Open the workbench as {self._settings.url}.")
 
 
