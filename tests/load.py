@@ -3,7 +3,6 @@
 import asyncio
 import re
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,18 +14,18 @@ LABELS = ("rationale", "irrelevant", "unsure")
 
 
 class Load(NamedTuple):
-    """How many seconds each mark took, and what each person has sent, by person, fact and place of the sentence."""
+    """How many seconds each mark took, and the labels that were sent, by person, head, relation, tail and sentence."""
 
     seconds: list[float]
-    sent: dict[tuple[str, int, str, int], str]
+    sent: dict[tuple[str, str, str, str, str], str]
 
 
-async def put_load(url: str, num_people: int, num_marks: int) -> Load:
-    """Let so many people make so many marks together; return what was sent and how long it took."""
+async def put_load(url: str, num_people: int, num_marks: int, name: str = "annotator") -> Load:
+    """Let so many people of this name make so many marks together; return what was sent and how long it took."""
     load = Load([], {})
     async with asyncio.TaskGroup() as group:
         for number in range(num_people):
-            group.create_task(_work(url, f"annotator {number}", num_marks // num_people, load))
+            group.create_task(_work(url, f"{name} {number}", num_marks // num_people, load))
     return load
 
 
@@ -39,10 +38,11 @@ async def _work(url: str, name: str, num_marks: int, load: Load) -> None:
         while num_sent < num_marks:
             fact = (await client.post("/api/annotate/next", json=fact)).json()["fact"]
             shown = (await client.get("/api/annotate/fact", params=fact)).json()
-            for place in range(min(len(shown["sentences"]), num_marks - num_sent)):
+            for place, sentence in enumerate(shown["sentences"][: num_marks - num_sent]):
                 label = LABELS[num_sent % 3]
                 load.seconds.append(await _mark(client, fact, place, label))
-                load.sent[name, fact["bag"], fact["relation"], place] = label
+                text = " ".join(sentence["tokens"])
+                load.sent[name, shown["head_id"], fact["relation"], shown["tail_id"], text] = label
                 num_sent += 1
 
 
@@ -67,9 +67,8 @@ def num_lost(database: Path, load: Load) -> int:
     opened = open_existing(database)
     with opened.reading() as connection:
         rows = connection.execute(
-            "SELECT name, relation, value FROM entry JOIN annotator ON annotator.id = owner"
-            " JOIN fact ON fact.id = fact WHERE kind = 'mark'"
+            "SELECT name, head_id, relation, tail_id, text, value FROM entry JOIN annotator ON annotator.id = owner"
+            " JOIN fact ON fact.id = fact JOIN sentence ON sentence.id = sentence WHERE kind = 'mark'"
         ).fetchall()
     opened.close()
-    sent = Counter((name, relation, label) for (name, _, relation, _), label in load.sent.items())
-    return (sent - Counter(map(tuple, rows))).total()
+    return len({(*place, label) for place, label in load.sent.items()} - set(map(tuple, rows)))

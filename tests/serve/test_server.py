@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from load import num_lost, put_load
+from load import Load, num_lost, put_load
 from running import serving
 from sayso.annotate.store import open_existing
 from sayso.errors import UserError
@@ -107,9 +107,19 @@ def test_twenty_annotators_make_10000_marks_and_none_is_lost(tmp_path: Path) -> 
     assert held_marks(tmp_path / "marks.db") == 10_000
 
 
+async def load_both(one: str, two: str) -> list[Load]:
+    """Return what was sent to two workbenches at once, by other people each."""
+    return await asyncio.gather(put_load(one, 2, 20, "Ada"), put_load(two, 2, 20, "Ben"))
+
+
 @pytest.mark.slow
 def test_two_workbenches_share_a_database(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     with serving(store.folder, tmp_path / "marks.db") as one, serving(store.folder, tmp_path / "marks.db") as two:
-        loads = [asyncio.run(put_load(running.url, 2, 20)) for running in (one, two)]
+        loads = asyncio.run(load_both(one.url, two.url))
+    assert [len(load.sent) for load in loads] == [20, 20]
     assert [num_lost(tmp_path / "marks.db", load) for load in loads] == [0, 0]
+    # One person's first two labels, each on the sentence of the other, would be two losses.
+    first, second = [place for place in loads[0].sent if place[0] == "Ada 0"][:2]
+    swapped = loads[0].sent | {first: loads[0].sent[second], second: loads[0].sent[first]}
+    assert num_lost(tmp_path / "marks.db", loads[0]._replace(sent=swapped)) == 2
