@@ -51,6 +51,18 @@ def test_remarks_go_out_and_come_in_beside_the_marks(database: Path, tmp_path: P
     assert (known.returncode, "without --known" in known.stderr) == (2, True)
 
 
+def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    assert sayso("annotations", "export", out, "--db", database, "--each").returncode == 0
+    before = out.read_text()
+    assert before.startswith("head,tail,relation,sentence,label,by\n")
+    assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
+    refused = sayso("annotations", "export", out, "--db", database, "--form", "jsonl")
+    assert (refused.returncode, len(refused.stderr.strip().splitlines())) == (2, 1)
+    assert "is of the form csv, not jsonl" in refused.stderr
+    assert out.read_text() == before
+
+
 def test_the_command_knows_every_form() -> None:
     assert [each.value for each in FormName] == [*FORMS, "remarks"]
 

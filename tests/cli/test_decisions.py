@@ -35,6 +35,14 @@ def test_each_form_is_written_and_counted(database: Path, tmp_path: Path, form: 
     assert "Q1030" in out.read_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "begin"), [("a.csv", "head_id,"), ("a.tsv", "Q1030\t"), ("a.jsonl", '{"head"'), ("a.jsonld", "{\n")]
+)
+def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path, name: str, begin: str) -> None:
+    assert sayso("decisions", "export", tmp_path / name, "--db", database).returncode == 0
+    assert (tmp_path / name).read_text().startswith(begin)
+
+
 def test_facts_that_do_not_fit_into_a_form_are_counted(database: Path, tmp_path: Path) -> None:
     opened = Database(database)
     with opened.writing() as connection:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.file_form import form_of
 from sayso.errors import UserError
 
 app = typer.Typer(help="Export, import and compare people's marks.", no_args_is_help=True)
@@ -34,11 +35,12 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; a folder for eraser.")],
     db: Database,
     form: Annotated[
-        FormName,
+        FormName | None,
         typer.Option(
-            help="jsonl and eraser are what `sayso evaluate --rationales` reads; remarks are comments and flags."
+            help="By the name if not given: csv, else jsonl. `sayso evaluate --rationales` reads jsonl and eraser;"
+            " remarks are comments and flags."
         ),
-    ] = FormName.jsonl,
+    ] = None,
     each: Annotated[bool, typer.Option("--each", help="Everybody's marks, not one a sentence.")] = False,
 ) -> None:
     """Write the submitted marks: one a sentence, as it was settled or as the majority says, or everybody's own.
@@ -51,6 +53,8 @@ def export(
     from sayso.annotate.judgement import each_judgement, settled_judgements
     from sayso.annotate.store import reading_from
 
+    endings = {**{name: each.suffix for name, each in FORMS.items()}, FormName.remarks: ".jsonl"}
+    form = FormName(form_of(out, form, endings, FormName.jsonl))
     if form is FormName.remarks:
         _export_remarks(out, db)
         return

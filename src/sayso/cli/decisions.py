@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.console import remark, say_next
+from sayso.cli.file_form import form_of
 from sayso.errors import UserError
 
 app = typer.Typer(help="Export and import what people have decided about facts.", no_args_is_help=True)
@@ -32,9 +33,12 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
     db: Annotated[Path, typer.Option("--db", help="File of the annotations that `sayso serve` has made.")],
     form: Annotated[
-        DecisionForm,
-        typer.Option(help="Accepted facts in one of four forms, or all verdicts as JSON lines."),
-    ] = DecisionForm.jsonld,
+        DecisionForm | None,
+        typer.Option(
+            help="Accepted facts in one of four forms, or all verdicts as JSON lines; by the name if not given:"
+            " csv, tsv (triples), jsonl (judgements), else jsonld."
+        ),
+    ] = None,
 ) -> None:
     """Write decided facts with their provenance: quotes, documents, run, mechanism, score, who decided and when.
 
@@ -45,6 +49,8 @@ def export(
     from sayso.atomic import atomic_file
     from sayso.provenance.forms import FORMS
 
+    endings: dict[str, str] = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
+    form = DecisionForm(form_of(out, form, endings, DecisionForm.jsonld))
     chosen = FORMS[form.value]
     with reading_from(db) as connection:
         facts, num_left_out = chosen.keep(decisions(connection))
