@@ -54,6 +54,16 @@ def test_facts_that_do_not_fit_into_a_form_are_counted(database: Path, tmp_path:
     assert (tmp_path / "out").read_text().startswith("Q1030\tP36\tQ3935\t")
 
 
+def test_a_table_gives_wikidatas_ids_for_ones_own(database: Path, tmp_path: Path) -> None:
+    table, out = tmp_path / "ids.tsv", tmp_path / "out.quickstatements.tsv"
+    table.write_text(f"{make_decided().relation}\tP36\n")
+    done = sayso("decisions", "export", out, "--db", database, "--wikidata", table)
+    assert (done.returncode, done.stdout) == (0, "1 facts\n")
+    assert out.read_text().startswith("Q1030\tP36\tQ3935\t")
+    other = sayso("decisions", "export", tmp_path / "out.csv", "--db", database, "--wikidata", table)
+    assert (other.returncode, "--wikidata is for --form quickstatements" in other.stderr) == (2, True)
+
+
 def test_no_file_is_written_where_no_fact_fits(database: Path, tmp_path: Path) -> None:
     done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
     assert (done.returncode, done.stdout) == (2, "")

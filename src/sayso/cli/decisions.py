@@ -39,6 +39,9 @@ def export(
             " csv, tsv (triples), jsonl (judgements), else jsonld."
         ),
     ] = None,
+    wikidata: Annotated[
+        Path | None, typer.Option(help="Your ids and Wikidata's, with a tab between, for quickstatements.")
+    ] = None,
 ) -> None:
     """Write decided facts with their provenance: quotes, documents, run, mechanism, score, who decided and when.
 
@@ -48,12 +51,15 @@ def export(
     from sayso.annotate.store import reading_from
     from sayso.atomic import atomic_file
     from sayso.provenance.forms import FORMS
+    from sayso.provenance.quick_statements import in_wikidata, read_ids
 
     endings: dict[str, str] = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
     form = DecisionForm(form_of(out, form, endings, DecisionForm.jsonld))
-    chosen = FORMS[form.value]
+    if wikidata and form is not DecisionForm.quickstatements:
+        raise UserError(f"--wikidata is for --form quickstatements, and {out} becomes {form.value}")
+    chosen, ids = FORMS[form.value], read_ids(wikidata) if wikidata else {}
     with reading_from(db) as connection:
-        facts, num_left_out = chosen.keep(decisions(connection))
+        facts, num_left_out = chosen.keep([in_wikidata(each, ids) for each in decisions(connection)])
     if num_left_out:
         remark(f"{form.value}: {chosen.about}: {num_left_out:,} of {num_left_out + len(facts):,}")
     if not facts and num_left_out:

@@ -7,6 +7,7 @@ a table of one's own ids to Wikidata's helps.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from sayso.corpus.base import BadLine
@@ -43,6 +44,12 @@ def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
     """Return Wikidata's id for a name: its own, the table's, or the end of an address; empty where there is none."""
     found = _ID.fullmatch(ids.get(name, name))
     return found[1] if found else ""
+
+
+def in_wikidata(fact: DecidedFact, ids: Mapping[str, str]) -> DecidedFact:
+    """Return the fact with Wikidata's ids in place of one's own, as far as the table has them."""
+    head_id, relation, tail_id = (ids.get(name, name) for name in (fact.head_id, fact.relation, fact.tail_id))
+    return replace(fact, head_id=head_id, relation=relation, tail_id=tail_id)
 
 
 def read_ids(path: Path) -> dict[str, str]:
