@@ -63,6 +63,30 @@ def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path) -> N
     assert out.read_text() == before
 
 
+def test_what_was_written_is_told_to_machines(database: Path, tmp_path: Path) -> None:
+    def told(*words: object) -> dict[str, object]:
+        done = sayso("annotations", *words, "--json")
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, object] = json.loads(done.stdout)
+        return answer
+
+    out, db, remarks = (str(tmp_path / name) for name in ("out.jsonl", "other.db", "remarks.jsonl"))
+    written = {"written": out, "form": "tuples", "num_marks": 0, "num_left_out": 2}
+    assert told("export", out, "--db", database, "--form", "tuples") == written
+    assert told("export", out, "--db", database) == written | {"form": "jsonl", "num_marks": 2, "num_left_out": 0}
+    said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
+    Path(remarks).write_text(json.dumps(said) + "\n")
+    counts = {"num_marks": 2, "num_annotators": 1, "num_facts": 1, "num_remarks": 1}
+    assert told("import", out, remarks, "--db", db) == {"written": db, **counts}
+    again = {"written": remarks, "form": "remarks", "num_remarks": 1}
+    assert told("export", remarks, "--db", db, "--form", "remarks") == again
+
+
+def test_remarks_are_everybodys_own_already(database: Path, tmp_path: Path) -> None:
+    refused = sayso("annotations", "export", tmp_path / "out", "--db", database, "--form", "remarks", "--each")
+    assert (refused.returncode, "--each is for marks" in refused.stderr) == (2, True)
+
+
 def test_the_command_knows_every_form() -> None:
     assert [each.value for each in FormName] == [*FORMS, "remarks"]
 

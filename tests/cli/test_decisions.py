@@ -109,5 +109,10 @@ def test_verdicts_on_extracted_facts_come_in_with_all_that_was_known_about_them(
     assert {json.loads(line)["by"] for line in (tmp_path / "lines").read_text().splitlines()} == {"Ada", "Bo"}
     sayso("decisions", "export", tmp_path / "quick", "--db", db, "--form", "quickstatements")
     assert (tmp_path / "quick").read_text().startswith("Q1030\tP36\tQ3935\tS854")
+    done = sayso("decisions", "export", tmp_path / "out.csv", "--db", db, "--json")
+    written = {"written": str(tmp_path / "out.csv"), "form": "csv", "num_facts": 1, "num_left_out": 0}
+    assert json.loads(done.stdout) == written
+    done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", db, "--json")
+    assert json.loads(done.stdout) == {"written": str(db), "num_decisions": 2, "num_left_out": 1}
     wrong = sayso("decisions", "import", verdicts, "--facts", verdicts, "--db", db)
     assert (wrong.returncode, "verdicts.jsonl:1: not a fact of" in wrong.stderr) == (2, True)

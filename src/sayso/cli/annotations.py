@@ -12,6 +12,7 @@ from sayso.errors import UserError
 
 app = typer.Typer(help="Export, import and compare people's marks.", no_args_is_help=True)
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print what was written, and how much, as JSON.")]
 Database = Annotated[Path, typer.Option("--db", help="File of the annotations that `sayso serve` has made.")]
 
 
@@ -42,6 +43,7 @@ def export(
         ),
     ] = None,
     each: Annotated[bool, typer.Option("--each", help="Everybody's marks, not one a sentence.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the submitted marks: one a sentence, as it was settled or as the majority says, or everybody's own.
 
@@ -56,7 +58,9 @@ def export(
     endings = {**{name: each.suffix for name, each in FORMS.items()}, FormName.remarks: ".jsonl"}
     form = FormName(form_of(out, form, endings, FormName.jsonl))
     if form is FormName.remarks:
-        _export_remarks(out, db)
+        if each:
+            raise UserError("--each is for marks: remarks are everybody's own in any case")
+        _export_remarks(out, db, as_json)
         return
     chosen = FORMS[form.value]
     with reading_from(db) as connection:
@@ -66,14 +70,18 @@ def export(
     num_left_out = chosen.write(out, judgements)
     if num_left_out:
         remark(f"{num_left_out:,} marks have no place in the form {form.value} and were left out")
-    print(f"{len(judgements) - num_left_out:,} marks")
+    num = len(judgements) - num_left_out
+    if as_json:
+        print_json({"written": str(out), "form": form.value, "num_marks": num, "num_left_out": num_left_out})
+    else:
+        print(f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
     can_evaluate = form in (FormName.jsonl, FormName.eraser)
     following = "sayso evaluate RUN --data STORE --rationales" if can_evaluate else "sayso annotations import --db FILE"
     say_next(str(out), f"{following} {written}")
 
 
-def _export_remarks(out: Path, db: Path) -> None:
+def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
     from sayso.annotate.remark import remark_lines, remarks
     from sayso.annotate.store import reading_from
     from sayso.atomic import atomic_file
@@ -84,7 +92,10 @@ def _export_remarks(out: Path, db: Path) -> None:
         raise UserError(f"{db}: nobody has said anything about a fact that they have submitted")
     with atomic_file(out) as file:
         file.writelines(remark_lines(found))
-    print(f"{len(found):,} remarks")
+    if as_json:
+        print_json({"written": str(out), "form": FormName.remarks.value, "num_remarks": len(found)})
+    else:
+        print(f"{len(found):,} remarks")
     say_next(str(out), f"sayso annotations import --db FILE {out}")
 
 
@@ -95,6 +106,7 @@ def take(
     known: Annotated[
         bool, typer.Option("--known", help="The marks are the known answers for a pilot round, not somebody's work.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take marks and remarks from files in, under the names that stand there; a mark on the same sentence is replaced.
 
@@ -113,10 +125,12 @@ def take(
     with writing_to(db) as connection:
         taken = take_judgements(connection, judgements, known)
         take_remarks(connection, remarks)
-    if judgements:
-        print(f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts")
-    if remarks:
-        print(f"{len(remarks):,} remarks")
+    if as_json:
+        counts = {"num_marks": taken.num_judgements, "num_annotators": taken.num_annotators}
+        print_json({"written": str(db), **counts, "num_facts": taken.num_facts, "num_remarks": len(remarks)})
+    else:
+        marked = f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
+        print("\n".join([marked] * bool(judgements) + [f"{len(remarks):,} remarks"] * bool(remarks)))
     say_next(str(db), f"sayso serve --data STORE --db {db}")
 
 

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import remark, say_next
+from sayso.cli.console import print_json, remark, say_next
 from sayso.cli.file_form import form_of
 from sayso.errors import UserError
 
 app = typer.Typer(help="Export and import what people have decided about facts.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print what was written, and how much, as JSON.")]
 
 
 class DecisionForm(StrEnum):
@@ -42,6 +44,7 @@ def export(
     wikidata: Annotated[
         Path | None, typer.Option(help="Your ids and Wikidata's, with a tab between, for quickstatements.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write decided facts with their provenance: quotes, documents, run, mechanism, score, who decided and when.
 
@@ -68,7 +71,11 @@ def export(
         raise UserError(f"{db}: no fact is {' or '.join(chosen.decisions)} yet; decide on some with `sayso serve`")
     with atomic_file(out) as file:
         file.write(chosen.write(facts))
-    print(f"{len(facts):,} facts")
+    if as_json:
+        counts = {"num_facts": len(facts), "num_left_out": num_left_out}
+        print_json({"written": str(out), "form": form.value, **counts})
+    else:
+        print(f"{len(facts):,} facts")
     remark(f"wrote {out}; docs/workbench-explore.md says what is in it")
 
 
@@ -82,6 +89,7 @@ def take(
     ],
     db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
     by: Annotated[str, typer.Option("--by", help="Who decided, where a line does not say.")] = "import",
+    as_json: AsJson = False,
 ) -> None:
     """Take decisions on extracted facts in, each with the sentences and the provenance of its fact.
 
@@ -97,5 +105,8 @@ def take(
         num = decide_on_found(connection, read_found(facts), wanted, by)
     if num < len(wanted):
         remark(f"{len(wanted) - num:,} verdicts are on facts that {facts} does not have; they were left out")
-    print(f"{num:,} decisions")
+    if as_json:
+        print_json({"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num})
+    else:
+        print(f"{num:,} decisions")
     say_next(str(db), f"sayso decisions export accepted.jsonld --db {db}")
