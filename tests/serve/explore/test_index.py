@@ -3,9 +3,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sayso.serve.explore.index import PAGE_SIZE, FactRow
+from sayso.serve.explore.index import FactRow
 from sayso.serve.explore.query import FactQuery
 from sayso.serve.explore.run import ExploredRun
+from sayso.serve.explore.table import PAGE_SIZE
 
 KEYS: dict[str, Callable[[FactRow], object]] = {
     "probability": lambda row: row.probability,

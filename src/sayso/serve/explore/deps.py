@@ -1,10 +1,9 @@
 """What a request about facts names: a run, a fact of it, the facts that somebody wants to see."""
 
 from typing import Annotated, NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Query
-from pydantic import ValidationError
 
 from sayso.serve.deps import Bench
 from sayso.serve.errors import not_found
@@ -44,10 +43,7 @@ def find_fact(run: ExploredRun, asked: AskedFact) -> int:
 
 def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> FactQuery:
     """Return the facts among which one is looked at: a query in one value, because a fact has a relation as well."""
-    try:
-        return FactQuery.model_validate(dict(parse_qsl(within)))
-    except ValidationError:
-        return FactQuery()
+    return FactQuery.within(within)
 
 
 def fact_address(run: str, bag: int, relation: str, **more: object) -> str:

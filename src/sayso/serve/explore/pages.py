@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-import numpy as np
 from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -18,10 +17,10 @@ from sayso.serve.explore.compare import compare
 from sayso.serve.explore.curve import facts_at
 from sayso.serve.explore.deps import Asked, AskedRun, Wanted, Within, fact_address, find_fact, find_run
 from sayso.serve.explore.drawing import draw_curve
-from sayso.serve.explore.index import PAGE_SIZE, FactRow
-from sayso.serve.explore.query import PRESETS, FactQuery
-from sayso.serve.explore.run import ExploredRun
+from sayso.serve.explore.index import FactRow
+from sayso.serve.explore.query import PRESETS
 from sayso.serve.explore.shown import show_fact
+from sayso.serve.explore.table import PAGE_SIZE
 from sayso.serve.render import page
 from sayso.serve.state import Workbench
 
@@ -83,7 +82,7 @@ def fact_page(
         "view": view,
         "relation": bench.store.relations[bench.relation_numbers[asked.relation]],
         "query": query,
-        "place": _place(run, row, query),
+        "place": run.index.place(row, query),
         "annotate_address": annotate_address(asked),
         "fact_address": fact_address,
     }
@@ -177,20 +176,3 @@ def _decisions(bench: Workbench, rows: list[FactRow]) -> dict[Triple, str]:
         return decisions_on(
             connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows if not row.is_withheld]
         )
-
-
-def _place(run: ExploredRun, row: int, query: FactQuery) -> dict[str, object]:
-    """Return where a fact stands among those it was found with, and its neighbours there."""
-    found = run.index.find_all(query)
-    places = np.flatnonzero(found == row)
-    if not len(places):
-        return {"number": 0, "num": len(found), "before": None, "after": None}
-    place = int(places[0])
-    around = found[max(0, place - 1) : place + 2]
-    rows = {each.number: each for each in run.index.rows(around)}
-    return {
-        "number": place + 1,
-        "num": len(found),
-        "before": rows[int(found[place - 1])] if place else None,
-        "after": rows[int(found[place + 1])] if place + 1 < len(found) else None,
-    }

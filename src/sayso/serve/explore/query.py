@@ -1,9 +1,9 @@
 """Which facts somebody wants to see, and in what order: the same for pages, the JSON API and links."""
 
-from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qsl, urlencode
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 Sort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -13,28 +13,19 @@ MAX_TERMS = 8
 """More words than this are not looked for."""
 
 
-class FactQuery(BaseModel):
-    """What facts must be like to be listed; whatever is empty asks for nothing."""
+class TableQuery(BaseModel):
+    """What can be asked of any table of facts; whatever is empty asks for nothing."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     q: Annotated[str, Field(max_length=200, description="Words that the names of head or tail have in them.")] = ""
     relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
-    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the knowledge base has the fact.")] = ""
     verdict: Annotated[
         Literal["", "stated", "repeated", "no_sentence", "not_predicted"],
         Field(description="What becomes of the prediction without its sentences."),
     ] = ""
     min_probability: Share = 0.0
-    max_probability: Share = 1.0
-    min_disagreement: Annotated[
-        Share, Field(description="Share of mechanisms that put another sentence first than most do.")
-    ] = 0.0
-    min_faithfulness: Annotated[
-        Loss, Field(description="What the probability loses without the first sentence, at least.")
-    ] = -1.0
-    max_faithfulness: Loss = 1.0
-    sort: Sort = "probability"
+    sort: str = "probability"
     order: Literal["up", "down"] = "down"
     page: Annotated[int, Field(ge=1, le=10_000_000)] = 1
 
@@ -46,6 +37,14 @@ class FactQuery(BaseModel):
             return values
         return {name: value for name, value in values.items() if value != ""}
 
+    @classmethod
+    def within(cls, text: str) -> Self:
+        """Return the query that a link asks for, the usual one where it is odd."""
+        try:
+            return cls.model_validate(dict(parse_qsl(text)))
+        except ValidationError:
+            return cls()
+
     @property
     def terms(self) -> list[str]:
         """The words to look for, in small letters, names in one form."""
@@ -54,8 +53,9 @@ class FactQuery(BaseModel):
     @property
     def has_more(self) -> bool:
         """Whether it asks for something besides names and relation."""
-        rest = {"q": "", "relation": "", "sort": "probability", "order": "down", "page": 1}
-        return self.model_copy(update=rest) != FactQuery()
+        usual = type(self)()
+        rest = {name: getattr(usual, name) for name in ("q", "relation", "sort", "order", "page")}
+        return self.model_copy(update=rest) != usual
 
     def link(self, **changes: object) -> str:
         """Return the part of an address that asks for this, with some values changed.
@@ -66,6 +66,21 @@ class FactQuery(BaseModel):
         values = self.model_copy(update=changes).model_dump()
         is_default = {name: field.default for name, field in type(self).model_fields.items()}
         return urlencode({name: value for name, value in values.items() if value != is_default[name]})
+
+
+class FactQuery(TableQuery):
+    """What facts of a run must be like to be listed."""
+
+    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the knowledge base has the fact.")] = ""
+    max_probability: Share = 1.0
+    min_disagreement: Annotated[
+        Share, Field(description="Share of mechanisms that put another sentence first than most do.")
+    ] = 0.0
+    min_faithfulness: Annotated[
+        Loss, Field(description="What the probability loses without the first sentence, at least.")
+    ] = -1.0
+    max_faithfulness: Loss = 1.0
+    sort: Sort = "probability"
 
 
 PRESETS: tuple[tuple[str, FactQuery], ...] = (
