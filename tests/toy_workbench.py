@@ -85,7 +85,7 @@ class Person:
 
     def page(self, address: str, **parameters: object) -> str:
         """Return a page, which must be there."""
-        answer = self.client.get(address, params=parameters)
+        answer = self.client.get(address, params=parameters or None)
         assert answer.status_code == 200, answer.text
         self.token = re.search(r'name="form-token" content="(\w*)"', answer.text)[1]
         return answer.text

@@ -26,6 +26,9 @@ def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: P
         (["--db", "/"], "/: this is a folder"),
         (["--annotator", "Ada"], "--annotator is for people on other machines"),
         (["--new-links"], "--new-links is for people on other machines"),
+        (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
+        (["--facts", "/"], "/: there is no facts.jsonl here"),
+        (["--facts", __file__], "test_serve.py:1: not a fact of `sayso extract --format jsonl`"),
     ],
 )
 def test_what_cannot_be_opened_is_one_line(store: Path, tmp_path: Path, options: list[str], message: str) -> None:

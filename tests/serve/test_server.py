@@ -7,6 +7,7 @@ import statistics
 import threading
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from running import serving
 from sayso.annotate.store import open_existing
 from sayso.errors import UserError
 from sayso.serve.server import open_socket
+from toy_found import NEW, ids, write_found
 from toy_workbench import NUM_PAIRS, big_bag, fact_lines, make_store
 
 
@@ -78,10 +80,11 @@ def test_ctrl_c_ends_it_with_130(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_process_never_loads_torch(tmp_path: Path) -> None:
-    store = make_store(tmp_path)
-    with serving(store.folder, tmp_path / "marks.db") as running:
+    store, facts = make_store(tmp_path), write_found(tmp_path / "news", NEW)
+    with serving(store.folder, tmp_path / "marks.db", "--port", 0, "--facts", facts) as running:
         with closing(sign_in(running.url, "Ada")) as client:
-            for address in ("/annotate", "/agree", "/facts", "/curate", "/try", "/api"):
+            fact = f"/found/news/fact?{urlencode(ids(NEW[0]))}"
+            for address in ("/annotate", "/agree", "/facts", "/found", fact, "/curate", "/try", "/api"):
                 assert client.get(address).status_code == 200, address
         assert "libtorch" not in Path(f"/proc/{running.process.pid}/maps").read_text()
 

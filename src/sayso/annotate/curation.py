@@ -82,6 +82,16 @@ def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple
     return {fact: decided.decision for fact, decided in found if decided}
 
 
+def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[int, str]]:
+    """Return the last event after this one for each fact that was decided on since, and the decision then, if any."""
+    rows = connection.execute(
+        "SELECT event.id, head_id, relation, tail_id, iif(value = '', '', json_extract(value, '$.decision'))"
+        " FROM event JOIN fact ON fact.id = event.fact WHERE event.id > ? AND owner = ? AND kind = ? ORDER BY event.id",
+        (event, AGREED, DECISION),
+    )
+    return {Triple(*fact): (number, decision) for number, *fact, decision in rows}
+
+
 def decisions(
     connection: Connection, wanted: DecisionFilter = DecisionFilter(), first: int = 0, num: int = -1
 ) -> list[DecidedFact]:

@@ -17,6 +17,10 @@ def serve(
     run: Annotated[
         list[Path] | None, typer.Option(help="A run with predictions on the store, several times for several.")
     ] = None,
+    facts: Annotated[
+        list[Path] | None,
+        typer.Option(help="An extraction to decide on: its folder or facts.jsonl, several times for several."),
+    ] = None,
     db: Annotated[
         Path | None, typer.Option(help="File of the annotations, made if missing; else STORE.annotations.db.")
     ] = None,
@@ -50,6 +54,7 @@ def serve(
         data=data,
         database=db or data.resolve().with_name(f"{data.resolve().name}.annotations.db"),
         runs=tuple(run or ()),
+        facts=tuple(facts or ()),
         part=part,
         host=host,
         port=opened.getsockname()[1],

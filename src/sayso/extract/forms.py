@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sayso.atomic import atomic_file
-from sayso.provenance.found import FoundFact
+from sayso.provenance.found import FACTS_FILE, FoundFact
 from sayso.provenance.quick_statements import quick_statements
 from sayso.provenance.web_annotation import found_annotations
 
@@ -118,7 +118,7 @@ SCHEMA = pa.schema(
 """The columns of the Parquet form: the fields of a JSON line."""
 
 FORMS: dict[str, FactForm] = {
-    "jsonl": FactForm("facts.jsonl", _write_jsonl, "JSON lines with everything"),
+    "jsonl": FactForm(FACTS_FILE, _write_jsonl, "JSON lines with everything"),
     "parquet": FactForm("facts.parquet", _write_parquet, "the same as columns"),
     "tsv": FactForm("facts.tsv", _write_tsv, "head, relation and tail, as a knowledge base is read"),
     "jsonld": FactForm("facts.jsonld", _write_jsonld, "W3C Web Annotations"),

@@ -6,11 +6,15 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from sayso.corpus.base import BadLine
+from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.json_line import json_object
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
 from sayso.provenance.record import DecidedFact, Decision, Quote
 from sayso.records import Source, Verdict
+
+FACTS_FILE = "facts.jsonl"
+"""What the file of facts is called in the folder of an extraction."""
 
 Status = Literal["", "new", "known", "contradicts"]
 """What the knowledge base says: nothing was asked, it has not the fact, it has it, or it has another object for a
@@ -87,7 +91,11 @@ class FoundFact:
     @classmethod
     def from_json(cls, text: str) -> "FoundFact":
         """Return the record of a line that `to_json` wrote."""
-        record: dict[str, Any] = json.loads(text)
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> "FoundFact":
+        """Return the record of what `to_dict` gave."""
         return cls(
             head_id=record["head"],
             head_name=record["head_name"],
@@ -111,12 +119,24 @@ class FoundFact:
 def read_found(path: Path) -> Iterator[FoundFact]:
     """Yield the facts of a file of JSON lines that `sayso extract` wrote."""
     for number, text in read_lines(path):
-        try:
-            if isinstance(text, BadLine):
-                raise ValueError(text.reason)
-            yield FoundFact.from_json(text)
-        except (ValueError, KeyError, TypeError) as error:
-            raise BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({error!r})") from None
+        yield found_at(path, number, text)
+
+
+def found_at(path: Path, number: int, text: str | BadLine) -> FoundFact:
+    """Return the fact of a line of such a file."""
+    try:
+        if isinstance(text, BadLine):
+            raise BadLineError(text.reason)
+        return FoundFact.from_dict(json_object(text))
+    except BadLineError as error:
+        raise no_fact(path, number, str(error)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise no_fact(path, number, repr(error)) from None
+
+
+def no_fact(path: Path, number: int, reason: str) -> BadInputError:
+    """Return the error of a line that is no fact."""
+    return BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({reason})")
 
 
 def _evidence(each: Quote) -> dict[str, Any]:

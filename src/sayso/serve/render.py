@@ -24,12 +24,13 @@ _environment.filters.update(FILTERS)
 
 
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **context: Any) -> HTMLResponse:
-    """Return a template as an answer; it sees `context`, and `annotator`, `form_token` and `is_local` besides."""
+    """Return a template as an answer; it sees `context`, who is signed in, and what is open."""
     access, workbench = request.app.state.access, request.app.state.workbench
     shared = {
         "annotator": access.annotator(request),
         "form_token": access.form_token(request),
         "is_local": workbench.settings.is_local,
+        "has_found": bool(workbench.found),
         "section": "",
     }
     return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)

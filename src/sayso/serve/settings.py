@@ -11,12 +11,13 @@ _LOCAL_NAME = "localhost"
 class ServeSettings:
     """The store and the runs that are shown, the file of annotations, and where the pages are reached.
 
-    `max_body` is the most bytes that one request may bring.
+    `facts` are extractions, as files or folders. `max_body` is the most bytes that one request may bring.
     """
 
     data: Path
     database: Path
     runs: tuple[Path, ...] = ()
+    facts: tuple[Path, ...] = ()
     part: str = "test"
     host: str = "127.0.0.1"
     port: int = 8017

@@ -1,6 +1,7 @@
 """What the workbench has open: the store, the runs' predictions, the annotations."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,8 +14,10 @@ from sayso.bags.predictions import IN_RUN, Predictions
 from sayso.bags.store import Store
 from sayso.bags.table import BagTable
 from sayso.errors import BadInputError
+from sayso.provenance.found import FACTS_FILE
 from sayso.records import Bag, Triple
 from sayso.serve.explore.run import ExploredRun
+from sayso.serve.found.file import FoundFile, facts_file, open_found
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
 
@@ -38,6 +41,7 @@ class Workbench:
         self.store = Store(settings.data)
         self.table: BagTable = self.store.part(settings.part)
         self.runs = _open_runs(settings, self.store)
+        self.found = _open_found(settings.facts)
         self.database = Database(settings.database)
         # People mark the sentences of a bag one after the other, and several people the same bags.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
@@ -104,8 +108,8 @@ class Workbench:
 
 def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
     runs = []
-    num_named: Counter[str] = Counter()
-    for folder in settings.runs:
+    names = _distinct(folder.resolve().name for folder in settings.runs)
+    for name, folder in zip(names, settings.runs, strict=True):
         if not folder.is_dir():
             raise BadInputError(f"{folder}: there is no such run; name a folder that `sayso train` has made")
         predictions = Predictions(folder / IN_RUN)
@@ -115,8 +119,26 @@ def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
             raise BadInputError(
                 f"{folder}: predictions of the {part} part, not of {settings.part}: use `--part {part}`"
             )
-        base = folder.resolve().name
-        num_named[base] += 1
-        name = base if num_named[base] == 1 else f"{base}-{num_named[base]}"
         runs.append(OpenRun(name=name, folder=folder, predictions=predictions))
     return tuple(runs)
+
+
+def _open_found(paths: tuple[Path, ...]) -> dict[str, FoundFile]:
+    """Return extractions by name: that of their folder, or of a file that is not called as all are."""
+    files = [facts_file(path).resolve() for path in paths]
+    names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)
+    return {name: open_found(name, file) for name, file in zip(names, files, strict=True)}
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the names, those that were there before with a number.
+
+    >>> _distinct(["one", "two", "one"])
+    ['one', 'two', 'one-2']
+    """
+    num_named: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        num_named[name] += 1
+        distinct.append(name if num_named[name] == 1 else f"{name}-{num_named[name]}")
+    return distinct

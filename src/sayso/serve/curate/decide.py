@@ -1,5 +1,6 @@
 """A decision as a record: the fact, who decided what and why, and the sentences that were on the page."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from sayso.annotate.people import Annotator, now
 from sayso.evaluate.explanation import Explanation
 from sayso.provenance.record import DecidedFact, Decision, Quote, quote_of
 from sayso.records import Triple
-from sayso.serve.api.forms import FactStep
+from sayso.serve.api.forms import FactName, Step
 from sayso.serve.explore.blind import full_sight
 from sayso.serve.explore.deps import AskedFact, find_fact, find_run
 from sayso.serve.explore.run import ExploredRun
@@ -19,12 +20,17 @@ MAX_QUOTES = 20
 MAX_REASON = 2_000
 
 
-class DecisionStep(FactStep):
+class GivenDecision(Step):
+    """What is decided about a fact, and why; `withdrawn` leaves it undecided again."""
+
+    decision: Decision | Literal["withdrawn"]
+    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+
+
+class DecisionStep(FactName, GivenDecision):
     """What is decided about a fact, looking at a run; `withdrawn` leaves it undecided again."""
 
     run: Annotated[str, Field(max_length=300)]
-    decision: Decision | Literal["withdrawn"]
-    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
 
 
 def save_decision(bench: Workbench, who: Annotator, given: DecisionStep) -> None:
@@ -32,13 +38,28 @@ def save_decision(bench: Workbench, who: Annotator, given: DecisionStep) -> None
     run, asked = find_run(given.run, bench), AskedFact(given.bag, given.relation)
     row = find_fact(run, asked)
     with_marks = full_sight(bench, who, asked)
+    fact = run.fact(row)
+    triple = Triple(fact["head_id"], given.relation, fact["tail_id"])
+
+    def record(decision: Decision, reason: str) -> DecidedFact:
+        return decided_fact(run, run.explanation(row, with_marks), decision, reason, who)
+
+    save(bench, who, triple, given, record)
+
+
+def save(
+    bench: Workbench,
+    who: Annotator,
+    fact: Triple,
+    given: GivenDecision,
+    record: Callable[[Decision, str], DecidedFact],
+) -> None:
+    """Save what somebody decides about a fact; `record` gives what is kept of a decision and its reason."""
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
-            fact = run.fact(row)
-            withdraw(connection, who, Triple(fact["head_id"], given.relation, fact["tail_id"]), given.key)
+            withdraw(connection, who, fact, given.key)
         else:
-            explanation = run.explanation(row, with_marks)
-            decide(connection, who, decided_fact(run, explanation, given.decision, given.reason, who), given.key)
+            decide(connection, who, record(given.decision, given.reason.strip()), given.key)
 
 
 def decided_fact(
@@ -53,7 +74,7 @@ def decided_fact(
         tail_id=explanation.tail.entity_id,
         tail_name=explanation.tail.name,
         decision=decision,
-        reason=reason.strip(),
+        reason=reason,
         annotator=annotator.name,
         decided_at=now(),
         probability=explanation.probability,

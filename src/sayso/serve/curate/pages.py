@@ -11,12 +11,14 @@ from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.curation import DecisionFilter, count_decisions, curators, decisions, undo_decision
+from sayso.errors import BadInputError
 from sayso.provenance.forms import FORMS, FormName
 from sayso.records import Triple
 from sayso.serve.curate.decide import DecisionStep, save_decision
 from sayso.serve.curate.files import decided_file
 from sayso.serve.deps import Bench, Who
 from sayso.serve.explore.deps import fact_address
+from sayso.serve.found.deps import found_address
 from sayso.serve.render import page
 from sayso.serve.state import Workbench
 
@@ -69,6 +71,7 @@ def list_page(
         page_link=lambda other: "/curate?" + urlencode({**asked, "page": other}),
         undone=undone,
         first_run=next(iter(bench.explored), ""),
+        first_found=next(iter(bench.found), ""),
     )
 
 
@@ -85,15 +88,22 @@ def decide_form(
 
 
 @router.post("/curate/undo")
-def undo_form(bench: Bench, who: Who) -> Response:
+def undo_form(
+    bench: Bench,
+    who: Who,
+    facts: Annotated[str, Form(max_length=300)] = "",
+    within: Annotated[str, Form(max_length=2_000)] = "",
+) -> Response:
     """Take back the person's last decision and show the fact that it was about, or say that it is not to be seen here.
 
-    Unlike marks, decisions of all parts are listed and taken away together, so they are undone together.
+    It is shown among `facts` if they have it. Unlike marks, decisions of all parts are listed and taken away together,
+    so they are undone together.
     """
     with bench.database.writing() as connection:
         fact = undo_decision(connection, who, secrets.token_hex(8))
-    link = fact_link(bench, "", fact) or "/curate?undone=elsewhere" if fact else "/curate?undone=nothing"
-    return RedirectResponse(link, HTTPStatus.SEE_OTHER)
+    link = fact and (found_link(bench, fact, facts, within) or fact_link(bench, "", fact))
+    away = "/curate?undone=elsewhere" if fact else "/curate?undone=nothing"
+    return RedirectResponse(link or away, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/curate/files/{form}")
@@ -103,11 +113,24 @@ def file(bench: Bench, form: FormName) -> Response:
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
-    """Return the address of a fact in its run, or in another that has it; nothing where it is not here."""
+    """Return the address of a fact in its run, or in another or an extraction that has it; nothing where none has."""
     bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
     if bag is None:
-        return ""
+        return _first_found(bench, fact)
     names = [run, *bench.explored] if run in bench.explored else list(bench.explored)
     having = (name for name in names if bench.explored[name].index.find(bag, fact.relation) is not None)
     name = next(having, "")
-    return fact_address(name, bag, fact.relation) if name else ""
+    return fact_address(name, bag, fact.relation) if name else _first_found(bench, fact)
+
+
+def found_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
+    """Return the address of a fact in an extraction; nothing where that has not the fact, or cannot be read."""
+    try:
+        is_there = facts in bench.found and bench.found[facts].index.decided.find(fact) is not None
+    except BadInputError:
+        return ""
+    return found_address(facts, fact, within) if is_there else ""
+
+
+def _first_found(bench: Workbench, fact: Triple) -> str:
+    return next(filter(None, (found_link(bench, fact, name) for name in bench.found)), "")

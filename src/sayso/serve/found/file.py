@@ -1,0 +1,70 @@
+"""A file of facts that `sayso extract` wrote, as the workbench has it open."""
+
+from pathlib import Path
+from threading import Lock
+
+from pydantic import TypeAdapter, ValidationError
+
+from sayso.corpus.base import BadLine
+from sayso.corpus.lines import read_lines_between
+from sayso.errors import BadInputError
+from sayso.provenance.found import FACTS_FILE, FoundFact, found_at, no_fact
+from sayso.serve.found.columns import read_columns
+from sayso.serve.found.index import FoundIndex
+
+_FACT = TypeAdapter(FoundFact)
+
+
+class FoundFile:
+    """Facts by the name that they have in addresses; a fact's record is read when it is shown."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.path = path
+        self._index: FoundIndex | None = None
+        self._lock = Lock()
+
+    @property
+    def index(self) -> FoundIndex:
+        """The facts as columns to sort and filter, made when they are first needed; who asks meanwhile waits."""
+        with self._lock:
+            if self._index is None:
+                self._index = FoundIndex(read_columns(self.path))
+            return self._index
+
+    def fact(self, row: int) -> FoundFact:
+        """Return a fact with its quotes."""
+        index = self.index
+        start, stop = index.start_F1[row : row + 2].tolist()
+        fact = _fact_between(self.path, row + 1, start, stop)
+        if index.triple(row) != (fact.head_id, fact.relation, fact.tail_id):
+            raise BadInputError(f"{self.path}: the file has changed since it was read: start the workbench again")
+        return fact
+
+
+def open_found(name: str, path: Path) -> FoundFile:
+    """Return a file of facts; only the first line is looked at now."""
+    if path.suffix == ".gz":
+        raise BadInputError(f"{path}: packed; unpack it, since facts are read from where they stand in the file")
+    _fact_between(path, 1, 0, 1)
+    return FoundFile(name, path)
+
+
+def facts_file(path: Path) -> Path:
+    """Return the file of facts that is meant: the file itself, or that of an extraction's folder."""
+    if not path.is_dir():
+        return path
+    if not (path / FACTS_FILE).is_file():
+        raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
+    return path / FACTS_FILE
+
+
+def _fact_between(path: Path, number: int, start: int, stop: int) -> FoundFact:
+    """Return the fact of the line that begins at a byte, every value of it of the type that it should be."""
+    _, text = next(read_lines_between(path, start, stop), (0, BadLine("there is nothing")))
+    fact = found_at(path, number, text)
+    try:
+        return _FACT.validate_python(vars(fact))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise no_fact(path, number, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

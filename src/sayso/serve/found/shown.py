@@ -1,0 +1,42 @@
+"""A fact of an extraction as templates show it: in the form of the facts of runs, so that they look alike."""
+
+from sayso.evaluate.verdict import verdict_sentence
+from sayso.provenance.found import FoundFact
+from sayso.provenance.record import Quote
+from sayso.serve.explore.shown import Bar, ShownFact, ShownSentence, Stretch
+
+
+def verdict_text(fact: FoundFact) -> str:
+    """Return the verdict in a sentence or two."""
+    # The threshold is not in the file. It counts only for a fact that is not predicted when it is explained although it
+    # was when it was found: one that lies on the threshold.
+    return verdict_sentence(fact.verdict, fact.probability, fact.probability, fact.num_sentences)
+
+
+def show_found(fact: FoundFact) -> ShownFact:
+    """Return the fact's quotes, the first in rank first; sentences that the file does not hold count as hidden."""
+    quotes = sorted(fact.quotes, key=lambda each: each.rank)
+    peak = max((abs(each.score) for each in quotes), default=0.0) or 1.0
+    return ShownFact(
+        by=fact.mechanism,
+        mechanisms=[fact.mechanism],
+        sentences=[_sentence(fact, each, peak) for each in quotes],
+        num_hidden=max(0, fact.num_sentences - len(quotes)),
+    )
+
+
+def _sentence(fact: FoundFact, quote: Quote, peak: float) -> ShownSentence:
+    pieces = ((quote.prefix, ""), (quote.exact, "exact"), (quote.suffix, ""))
+    bar = Bar(mechanism=fact.mechanism, score=quote.score, share=abs(quote.score) / peak, place=quote.rank)
+    return ShownSentence(
+        text=quote.sentence,
+        place=quote.rank,
+        rank=quote.rank,
+        mark=quote.mark,
+        # The smallest set is made of the first in rank.
+        is_in_smallest=quote.rank <= fact.verdict.num_smallest,
+        read=[Stretch(text=text, kind=kind, gap="") for text, kind in pieces if text],
+        seen=[],
+        bars=[bar],
+        source=quote.place,
+    )

@@ -1,0 +1,62 @@
+"""A file of facts as an extraction leaves it: a few that differ in all that can be asked for, and a hostile one."""
+
+from pathlib import Path
+
+from extract.toy_facts import make_found
+from sayso.provenance.found import FACTS_FILE, FoundFact
+from sayso.provenance.record import Quote
+from sayso.records import Source, Verdict
+from toy_predictions import HOSTILE
+
+HEAD, TAIL = "<i>land</i>", "o'town\"&amp;"
+NAMES = {"h": HEAD, "t": TAIL}
+NEW = tuple(
+    make_found(
+        head_id=f"Q{number}",
+        head_name=f"north_land{number}",
+        relation="capital" if number % 2 else "contains",
+        tail_id=f"T{number}",
+        tail_name=f"Port Town{number}",
+        probability=0.9 - number / 100,
+        num_sentences=2 + number,
+    )
+    for number in range(6)
+)
+KNOWN = make_found(head_id="Q20", relation="capital", probability=0.99, status="known")
+CONTRADICTING = make_found(
+    head_id="Q21",
+    relation="capital",
+    probability=0.95,
+    status="contradicts",
+    contradicts=("t0", "nobody"),
+    verdict=Verdict("no_sentence", 0, 0.3, 0.9, 0.8),
+)
+HOSTILE_FACT = make_found(
+    head_id='h<1>&"',
+    head_name=HEAD,
+    relation="<u>near</u>/by",
+    tail_id="t'2",
+    tail_name=TAIL,
+    probability=0.6,
+    run="<s>run</s>",
+    quotes=tuple(
+        Quote(*text.format(**NAMES).partition(HEAD), rank, 1.0 / rank, source=Source("<em>doc</em>", 0, 9))
+        for rank, text in enumerate(HOSTILE.values(), 1)
+    ),
+)
+FACTS = (KNOWN, CONTRADICTING, *NEW, HOSTILE_FACT)
+"""In the order of the file."""
+DEFAULT_ORDER = [*NEW, HOSTILE_FACT, CONTRADICTING, KNOWN]
+"""New first, then the most probable."""
+
+
+def write_found(folder: Path, facts: tuple[FoundFact, ...] = FACTS) -> Path:
+    """Return the folder of an extraction with these facts."""
+    folder.mkdir(parents=True)
+    (folder / FACTS_FILE).write_text("".join(f"{fact.to_json()}\n" for fact in facts), encoding="utf-8")
+    return folder
+
+
+def ids(fact: FoundFact) -> dict[str, str]:
+    """Return what names a fact in an address."""
+    return {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}
