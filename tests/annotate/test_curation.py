@@ -9,6 +9,7 @@ from sayso.annotate.curation import (
     count_decisions,
     curators,
     decide,
+    decided_since,
     decision_on,
     decisions,
     decisions_on,
@@ -102,3 +103,17 @@ def test_filters_keep_what_fits(connection: Connection, ada: Annotator) -> None:
 def test_decisions_on_many_facts_name_only_the_decided(connection: Connection, ada: Annotator) -> None:
     decide(connection, ada, make_decided(), "key 1")
     assert decisions_on(connection, [FACT, Triple("a", "b", "c")]) == {FACT: "accepted"}
+
+
+def test_what_was_decided_since_an_event_is_told_once_with_what_holds_now(
+    connection: Connection, ada: Annotator
+) -> None:
+    assert decided_since(connection) == {}
+    decide(connection, ada, make_decided(), "key 1")
+    decide(connection, ada, make_decided(decision="rejected"), "key 2")
+    ((event, decision),) = decided_since(connection).values()
+    assert decision == "rejected"
+    assert decided_since(connection, event) == {}
+    withdraw(connection, ada, FACT, "key 3")
+    assert [decision for _, decision in decided_since(connection, event).values()] == [""]
+    assert list(decided_since(connection, event)) == [FACT]
