@@ -24,7 +24,9 @@ def serve(
     db: Annotated[
         Path | None, typer.Option(help="File of the annotations, made if missing; else STORE.annotations.db.")
     ] = None,
-    part: Annotated[str, typer.Option(help="Part of the store: test, validation or train.")] = "test",
+    part: Annotated[
+        str, typer.Option(help="Part of the store; else the first of test, validation and train that it has.")
+    ] = "",
     host: Annotated[str, typer.Option(help="Address; any but this machine's own asks for tokens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8017,
     annotator: Annotated[

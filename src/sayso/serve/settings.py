@@ -11,14 +11,15 @@ _LOCAL_NAME = "localhost"
 class ServeSettings:
     """The store and the runs that are shown, the file of annotations, and where the pages are reached.
 
-    `facts` are extractions, as files or folders. `max_body` is the most bytes that one request may bring.
+    `facts` are extractions, as files or folders. `part` is of the store, empty for the first of test, validation and
+    train that it has. `max_body` is the most bytes that one request may bring.
     """
 
     data: Path
     database: Path
     runs: tuple[Path, ...] = ()
     facts: tuple[Path, ...] = ()
-    part: str = "test"
+    part: str = ""
     host: str = "127.0.0.1"
     port: int = 8017
     max_body: int = 1_000_000

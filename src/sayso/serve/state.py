@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
 
 _NUM_BAGS_KEPT = 256
+_USUAL_PARTS = ("test", "validation", "train")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +38,8 @@ class Workbench:
     """Opened once when the application starts; requests only read from it, the database apart."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self.settings = settings
         self.store = Store(settings.data)
+        self.settings = settings = replace(settings, part=settings.part or _usual_part(self.store))
         self.table: BagTable = self.store.part(settings.part)
         self.runs = _open_runs(settings, self.store)
         self.found = _open_found(settings.facts)
@@ -104,6 +105,11 @@ class Workbench:
         for worker in self.workers.values():
             worker.close()
         self.database.close()
+
+
+def _usual_part(store: Store) -> str:
+    """Return the part that is shown where nobody says: a store of which facts were extracted may have no test part."""
+    return next((part for part in _USUAL_PARTS if part in store.parts), _USUAL_PARTS[0])
 
 
 def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:

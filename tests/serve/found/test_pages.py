@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from sayso.bags.inputs import Inputs, PrepareSettings
+from sayso.bags.prepare import prepare
 from sayso.provenance.found import FoundFact
 from sayso.serve.settings import ServeSettings
 from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, KNOWN, NEW, ids, write_found
@@ -41,7 +43,7 @@ def test_the_table_lists_what_is_not_decided_new_ones_first(ada: Person) -> None
     page = ada.page("/found/news")
     assert listed(page)[0] == "Q1"
     assert "9 facts" in page
-    assert "1 of them decided" in page
+    assert "written down, 1 decided" in page
     assert "badge accepted" in ada.page("/found/news", decision="any", status="new")
 
 
@@ -141,7 +143,18 @@ def test_several_extractions_have_tabs_and_names_of_their_own(shelf: ServeSettin
         page = client.get("/found/news-2", params={"status": "new"}).text
         assert re.findall(r'<a href="/found/([\w-]+)\?status=new"', page) == ["news", "news-2", "single"]
         assert "6 facts that" in page
-        assert "1 facts that" in client.get("/found/single").text
+        assert "1 fact that" in client.get("/found/single").text
+
+
+def test_a_store_without_a_test_part_will_do(tmp_path: Path) -> None:
+    lines = [line for pair in range(20) for line in fact_lines(pair)]
+    (tmp_path / "train.txt").write_text("\n".join(lines) + "\n")
+    settings = PrepareSettings(validation_share=0.3)
+    prepare(Inputs(train=tmp_path / "train.txt"), settings, tmp_path / "store", lambda *_: None)
+    facts = (write_found(tmp_path / "news"),)
+    with open_client(ServeSettings(data=tmp_path / "store", database=tmp_path / "marks.db", facts=facts)) as client:
+        assert client.get("/found/news").status_code == 200
+        assert client.app.state.workbench.settings.part == "validation"
 
 
 @pytest.mark.parametrize(
