@@ -85,7 +85,8 @@ def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple
 def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[int, str]]:
     """Return the last event after this one for each fact that was decided on since, and the decision then, if any."""
     rows = connection.execute(
-        "SELECT event.id, head_id, relation, tail_id, iif(value = '', '', json_extract(value, '$.decision'))"
+        "SELECT event.id, head_id, relation, tail_id,"
+        " CASE value WHEN '' THEN '' ELSE json_extract(value, '$.decision') END"
         " FROM event JOIN fact ON fact.id = event.fact WHERE event.id > ? AND owner = ? AND kind = ? ORDER BY event.id",
         (event, AGREED, DECISION),
     )
