@@ -41,10 +41,11 @@ def write_marks(truth: Path, out: Path) -> None:
 
 
 @contextmanager
-def workbench(demo: Path, database: Path) -> Iterator[str]:
-    """Give the address of a workbench over the demo's store and runs."""
+def workbench(demo: Path, database: Path, facts: Path) -> Iterator[str]:
+    """Give the address of a workbench over the demo's store and runs, and facts that were extracted."""
     runs = [word for run in RUNS for word in ("--run", str(demo / run))]
-    command = [*SAYSO, "serve", "--data", str(demo / "store"), *runs, "--db", str(database), "--port", "0"]
+    options = ("--db", str(database), "--facts", str(facts), "--port", "0")
+    command = [*SAYSO, "serve", "--data", str(demo / "store"), *runs, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         line = next(line for line in process.stdout if line.startswith("workbench: "))
@@ -95,14 +96,23 @@ def take_facts(page: Page) -> None:
     take(page, "fact", 1040)
 
 
+def take_found(page: Page) -> None:
+    """Take the table of what an extraction has found."""
+    page.goto("/found?status=new")
+    take(page, "found", 620)
+
+
 def main(demo: Path) -> None:
     """Serve, sign in, take the pictures."""
     with tempfile.TemporaryDirectory() as name, sync_playwright() as player:
         marks, database = Path(name) / "marks.jsonl", Path(name) / "marks.db"
         write_marks(demo / "corpus" / "rationales.jsonl", marks)
         subprocess.run([*SAYSO, "annotations", "import", str(marks), "--db", str(database)], check=True)
+        corpus, facts = demo / "corpus", Path(name) / "test-corpus"
+        known = ("--kb", str(corpus / "triples.tsv"), "--types", str(corpus / "types.json"), "--out", str(facts))
+        subprocess.run([*SAYSO, "extract", str(demo / RUNS[0]), str(corpus / "test.jsonl"), *known], check=True)
         browser = player.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        with workbench(demo, database) as url:
+        with workbench(demo, database, facts) as url:
             page = browser.new_context(base_url=url).new_page()
             page.goto("/sign-in")
             page.fill("#name", "Anna")
@@ -110,6 +120,7 @@ def main(demo: Path) -> None:
             page.wait_for_url("**/annotate**")
             take_annotating(page)
             take_facts(page)
+            take_found(page)
         browser.close()
 
 

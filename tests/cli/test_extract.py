@@ -38,7 +38,7 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     assert columns.split() == ["head", "relation", "tail", "probability", "status", "first", "evidence"]
     assert first.split()[0].startswith("north_land")
     assert "18 sentences of 6 pairs; 6 pairs predicted now, 0 repeated sentences left out" in result.stderr
-    judged = f"sayso decisions import VERDICTS --facts {out / 'facts.jsonl'} --db DB"
+    judged = f"sayso serve --data STORE --facts {out}, to accept or reject them"
     assert f"wrote {out / 'facts.jsonl'}; next: {judged}" in result.stderr
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
 

@@ -136,8 +136,8 @@ def extract(
     _report(found, as_json, chosen)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     steps = ["with more documents the same command with --resume"]
-    if facts := files.get("jsonl"):
-        steps.insert(0, f"sayso decisions import VERDICTS --facts {facts} --db DB, once people have judged")
+    if "jsonl" in files:
+        steps.insert(0, f"sayso serve --data STORE --facts {out}, to accept or reject them")
     say_next(", ".join(files.values()), "; ".join(steps))
 
 
