@@ -165,23 +165,29 @@ def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: st
     return [row_of(each, name, changes) for each in outcomes.values()]
 
 
-def main() -> None:
-    """Read the arguments and do one of the two."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def stages_of(about: str | None, name: str, results: str, variants: str) -> argparse.ArgumentParser:
+    """Return what reads the arguments that experiments of two stages share."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stage", choices=["prepare", "run"])
     parser.add_argument("--stores", type=Path, required=True)
+    parser.add_argument("--work", type=Path, default=Path("runs") / name)
+    parser.add_argument("--out", type=Path, default=Path("results") / results)
+    parser.add_argument("--variants", default=variants)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=0, help="runs side by side; 0: by device")
+    parser.add_argument("--device", default="auto")
+    return parser
+
+
+def main() -> None:
+    """Read the arguments and do one of the two."""
+    parser = stages_of(__doc__, "shortcut", "7-shortcut.jsonl", "CNNs+ATT,CNNs+ATT+F,CNNs+ATT+FE,CNNs+ATT+LD")
     parser.add_argument("--size", default="demo", help="of `sayso invent`")
     parser.add_argument("--train-sentences", type=int, default=0, help="instead of the size's")
     parser.add_argument("--setting", choices=list(HEADS), default="joined", help="of names and labels")
     parser.add_argument("--width", type=int, default=50, help="of the word vectors")
     parser.add_argument("--strengths", type=float, nargs="+", default=STRENGTHS)
-    parser.add_argument("--work", type=Path, default=Path("runs/shortcut"))
-    parser.add_argument("--out", type=Path, default=Path("results/7-shortcut.jsonl"))
-    parser.add_argument("--variants", default="CNNs+ATT,CNNs+ATT+F,CNNs+ATT+FE,CNNs+ATT+LD")
-    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=None, help="at most; else the paper's")
-    parser.add_argument("--jobs", type=int, default=0, help="runs side by side; 0: by device")
-    parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     {"prepare": prepare, "run": run}[arguments.stage](arguments)
 

@@ -8,10 +8,9 @@ The same invented corpus and name shortcut as `sayso invent --size fbnyt --name-
 """
 
 import argparse
-from pathlib import Path
 
 from rows import write_rows
-from shortcut import prepare_store, rows_of_runs, sayso
+from shortcut import prepare_store, rows_of_runs, sayso, stages_of
 
 SIZES = (10_000, 30_000, 100_000)
 MOST_EPOCHS, MOST_READ = 30, 1_200_000
@@ -51,16 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Read the arguments and do one of the two."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stage", choices=["prepare", "run"])
-    parser.add_argument("--stores", type=Path, required=True)
+    parser = stages_of(__doc__, "size", "12-size.jsonl", "CNNs+ATT,CNNs+ATT+LD")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--work", type=Path, default=Path("runs/size"))
-    parser.add_argument("--out", type=Path, default=Path("results/12-size.jsonl"))
-    parser.add_argument("--variants", default="CNNs+ATT,CNNs+ATT+LD")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=0, help="runs side by side; 0: by device")
-    parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     {"prepare": prepare, "run": run}[arguments.stage](arguments)
 
