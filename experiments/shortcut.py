@@ -44,7 +44,7 @@ HEADS: dict[str, Row] = {
         "title": "The name shortcut on a larger corpus",
         "table": "shortcut",
         "text": [
-            "As in the table above, with eight times the training sentences and at most 6 epochs.",
+            "As in “The name shortcut on the invented corpus”, with eight times the training sentences and at most 6 epochs.",
         ],
     },
     "parts": {
