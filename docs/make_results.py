@@ -1,4 +1,4 @@
-"""Writes docs/results.md from the committed lines in results/: no figure on that page was typed by hand."""
+"""Writes docs/results.md from the committed files in results/: no figure of its tables is typed."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,10 @@ from sayso.reproduce.document import FIGURES, document_of
 
 PAGE = Path(__file__).with_name("results.md")
 FIGURE_FOLDER = Path(__file__).with_name("results")
+ORIGIN = (
+    "Made from the committed files in `results/` by `make docs`: tables, figures and claims from what runs left there.",
+    "The paragraphs about them were written by hand.",
+)
 SCALES = {"shortcut": ", AP and AUC x100", "size": ", AP x100", "stated": ""}
 """How a table's figures are to be read; x100 if not said here."""
 
@@ -55,7 +59,7 @@ def experiments(results: Path) -> list[Path]:
 
 def page(results: Path = RESULTS) -> str:
     """Return the whole page: reproductions of the paper first, then what led to them."""
-    lines = ["# Results", "", "Made from the committed files in `results/` by `make docs`; nothing here is typed.", ""]
+    lines = ["# Results", "", *ORIGIN, ""]
     for path in sorted(results.glob("*.json")):
         lines += [*reproduction(path)[0], ""]
     for path in experiments(results):

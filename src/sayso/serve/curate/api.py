@@ -14,23 +14,11 @@ from sayso.serve.api.forms import Step
 from sayso.serve.curate.decide import DecisionStep, save_decision
 from sayso.serve.curate.files import decided_file
 from sayso.serve.deps import Bench, Who
-from sayso.serve.explore.answers import PlaceAnswer
+from sayso.serve.explore.answers import QuoteAnswer, quote_answer
 
 router = APIRouter(prefix="/api/decisions", tags=["curate"])
 
 MAX_LISTED = 1_000
-
-
-class QuoteAnswer(BaseModel):
-    """A sentence as evidence; prefix, exact and suffix together are the sentence as its document writes it."""
-
-    prefix: str
-    exact: str
-    suffix: str
-    rank: int
-    score: float
-    mark: str
-    source: PlaceAnswer | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,5 +73,4 @@ def get_file(bench: Bench, form: FormName) -> Response:
 
 
 def _answer(decided: DecidedFact) -> DecisionAnswer:
-    quotes = [QuoteAnswer.model_validate({**each._asdict(), "source": each.place}) for each in decided.quotes]
-    return DecisionAnswer(**{**vars(decided), "quotes": quotes})
+    return DecisionAnswer(**{**vars(decided), "quotes": [quote_answer(each) for each in decided.quotes]})

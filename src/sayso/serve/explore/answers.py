@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel
 
+from sayso.provenance.record import Quote
 from sayso.serve.explore.run import ExploredRun, Planted, TopSentence
 
 
@@ -54,6 +55,18 @@ class SourceAnswer(PlaceAnswer):
 
     glued: list[int]
     curly: list[int]
+
+
+class QuoteAnswer(BaseModel):
+    """A sentence as evidence; prefix, exact and suffix together are the sentence as its document writes it."""
+
+    prefix: str
+    exact: str
+    suffix: str
+    rank: int
+    score: float
+    mark: str
+    source: PlaceAnswer | None
 
 
 class EvidenceAnswer(BaseModel):
@@ -120,3 +133,8 @@ def fact_answer(run: ExploredRun, row: int, with_marks: bool = True) -> FactAnsw
             "planted": run.planted(row),
         }
     )
+
+
+def quote_answer(quote: Quote) -> QuoteAnswer:
+    """Return a quote with its place."""
+    return QuoteAnswer.model_validate({**quote._asdict(), "source": quote.place})

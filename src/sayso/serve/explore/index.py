@@ -82,15 +82,8 @@ class FactIndex(FactTable[FactQuery, FactRow]):
         return [FactRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
 
     def _numbers(self, sort: str) -> np.ndarray | None:
-        if sort == "sentences":
-            return floats(self._columns["num_sentences"])
-        numbers = {
-            "probability": self.probability_F,
-            "faithfulness": self._faithfulness_F,
-            "disagreement": self._disagreement_F,
-            "relation": self.relation_F,
-        }
-        return numbers.get(sort)
+        own = {"faithfulness": self._faithfulness_F, "disagreement": self._disagreement_F}
+        return own[sort] if sort in own else super()._numbers(sort)
 
     def _tests(self, query: FactQuery) -> list[np.ndarray]:
         low, high = query.min_faithfulness, query.max_faithfulness

@@ -72,9 +72,12 @@ class FactTable(ABC, Generic[Query, Row]):
     def rows(self, numbers: np.ndarray) -> list[Row]:
         """Return these facts as lines of the table."""
 
-    @abstractmethod
     def _numbers(self, sort: str) -> np.ndarray | None:
         """Return the values of a column that is sorted by numbers, None for one of names."""
+        if sort == "sentences":
+            return floats(self._columns["num_sentences"])
+        shared = {"probability": self.probability_F, "relation": self.relation_F, "verdict": self._verdict_F}
+        return shared.get(sort)
 
     @abstractmethod
     def _tests(self, query: Query) -> list[np.ndarray]:

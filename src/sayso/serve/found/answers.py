@@ -7,10 +7,13 @@ from pydantic import BaseModel, Field
 from sayso.provenance.found import FoundFact
 from sayso.records import Triple
 from sayso.serve.curate.decide import GivenDecision
-from sayso.serve.explore.answers import PlaceAnswer, VerdictAnswer
+from sayso.serve.explore.answers import QuoteAnswer, VerdictAnswer, quote_answer
 from sayso.serve.found.deps import MAX_ID
 from sayso.serve.found.file import FoundFile
 from sayso.serve.found.shown import verdict_text
+
+_MADE = ("quotes", "verdict", "decision")
+"""Fields of an answer that are not simply those of the fact."""
 
 
 class FoundFileAnswer(BaseModel):
@@ -19,17 +22,6 @@ class FoundFileAnswer(BaseModel):
     name: str
     num_facts: int
     num_decided: int
-
-
-class FoundQuote(BaseModel):
-    """A sentence as evidence; prefix, exact and suffix together are the sentence as its document writes it."""
-
-    rank: int
-    score: float
-    prefix: str
-    exact: str
-    suffix: str
-    source: PlaceAnswer | None
 
 
 class FoundAnswer(BaseModel):
@@ -45,7 +37,7 @@ class FoundAnswer(BaseModel):
     contradicts: list[str]
     num_sentences: int
     verdict: VerdictAnswer
-    quotes: list[FoundQuote]
+    quotes: list[QuoteAnswer]
     mechanism: str
     run: str
     variant: str
@@ -79,9 +71,6 @@ def found_file_answer(file: FoundFile) -> FoundFileAnswer:
 def found_answer(fact: FoundFact, decision: str) -> FoundAnswer:
     """Return a fact with everything that its file says, and what people have decided."""
     values = {name: getattr(fact, name) for name in FoundAnswer.model_fields if name not in _MADE}
-    quotes = [{**each._asdict(), "source": each.place} for each in sorted(fact.quotes, key=lambda each: each.rank)]
+    quotes = [quote_answer(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
     verdict = {**fact.verdict._asdict(), "text": verdict_text(fact)}
     return FoundAnswer.model_validate({**values, "quotes": quotes, "verdict": verdict, "decision": decision})
-
-
-_MADE = ("quotes", "verdict", "decision")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sayso.records import Triple
-from sayso.serve.explore.table import FactTable, TablePage, code, coded, floats
+from sayso.serve.explore.table import FactTable, TablePage, code, coded
 from sayso.serve.found.columns import FoundColumns
 from sayso.serve.found.decided import CHOICES, DecidedSoFar
 from sayso.serve.found.query import FoundQuery
@@ -80,10 +80,7 @@ class FoundIndex(FactTable[FoundQuery, FoundRow]):
             # Within a status the most probable comes first.
             value_F: np.ndarray = 2 * urgency_S[self._status_F] + self.probability_F
             return value_F
-        if sort == "sentences":
-            return floats(self._columns["num_sentences"])
-        numbers = {"probability": self.probability_F, "relation": self.relation_F, "verdict": self._verdict_F}
-        return numbers.get(sort)
+        return super()._numbers(sort)
 
     def _tests(self, query: FoundQuery) -> list[np.ndarray]:
         tests = [self._status_F == code(self._statuses, query.status)] if query.status else []
