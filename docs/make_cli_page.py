@@ -26,7 +26,10 @@ def page() -> str:
         "",
         "Made from `--help` by `make docs`. Results go to stdout, progress and remarks to stderr;",
     ]
-    parts += ["exit codes are 0 (done), 1 (a bug), 2 (something you can repair) and 130 (interrupted).", ""]
+    parts += [
+        "exit codes are 0 (done), 1 (a bug), 2 (something you can repair), 130 (ended by Ctrl-C) and 143 (by SIGTERM).",
+        "",
+    ]
     names = [(name,) for name in COMMANDS]
     names += [
         (name, command.name or command.callback.__name__)

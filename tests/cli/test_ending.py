@@ -1,5 +1,7 @@
 """How a command ends that does not come to its end: interrupted, without a reader, with a full disk."""
 
+import io
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from command import sayso
+from sayso.atomic import atomic_folder
+from sayso.cli.console import print_json, print_table
+from sayso.cli.ending import Terminated, print_any_character, terminable
 
 
 def begin(*words: object, stdout: int) -> subprocess.Popen[str]:
@@ -49,7 +54,8 @@ def test_a_full_disk_under_the_output_is_one_line(corpus: Path, form: tuple[str,
     assert err == "sayso: the output: no space left on device; make room and try again\n"
 
 
-def test_ctrl_c_is_said_and_exits_130(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_is_said_and_has_its_exit_code(corpus: Path, tmp_path: Path, number: int, code: int) -> None:
     # It reads a pipe that nothing is written to, so it is at work until it is interrupted.
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -57,10 +63,38 @@ def test_ctrl_c_is_said_and_exits_130(corpus: Path, tmp_path: Path) -> None:
     with pipe.open("wb") as writing:  # returns when the command has begun to read
         writing.write(corpus.read_bytes())
         writing.flush()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     # The pipe's end wakes it if the signal came just before it began to wait, which Python hears of only afterwards.
     _, err = process.communicate()
-    assert (process.returncode, err) == (130, "sayso: interrupted\n")
+    assert (process.returncode, err) == (code, "sayso: interrupted\n")
+
+
+def test_sigterm_leaves_no_temporary_folder_and_what_was_handled_before_is_again(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Terminated), terminable(), atomic_folder(tmp_path / "store"):
+        signal.raise_signal(signal.SIGTERM)
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_second_sigterm_is_not_caught() -> None:
+    with terminable():
+        with pytest.raises(Terminated):
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("name", ["Zürich – 🗻", "odd \udcff byte"])
+def test_what_a_terminal_cannot_show_is_escaped_and_json_stays_json(monkeypatch, name: str) -> None:
+    taken = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, encoding="ascii"))
+    print_any_character()
+    print_json({"name": name})
+    print_table(name, [name], [[name]])
+    sys.stdout.flush()
+    printed = taken.getvalue().decode("ascii")
+    assert json.loads(printed[: printed.index("}") + 1]) == {"name": name}
+    assert json.dumps(name)[1:-1] in printed[printed.index("}") :]
 
 
 def test_help_has_an_example_of_the_first_steps() -> None:

@@ -1,6 +1,6 @@
 """The command line: one file per command, each parses, calls one function and prints.
 
-Exit codes: 0 done, 1 a bug, 2 something the user can repair, 130 interrupted.
+Exit codes: 0 done, 1 a bug, 2 something the user can repair, 130 ended by Ctrl-C, 143 by SIGTERM.
 """
 
 import errno
@@ -18,6 +18,7 @@ from sayso.cli.build import build
 from sayso.cli.check import check
 from sayso.cli.console import remark
 from sayso.cli.decisions import app as decisions
+from sayso.cli.ending import interrupted, print_any_character, terminable
 from sayso.cli.entities import app as entities
 from sayso.cli.evaluate import evaluate
 from sayso.cli.explain import explain
@@ -44,9 +45,8 @@ class _Commands(TyperGroup):
             result = super().invoke(ctx)
             if sys.stdout:
                 sys.stdout.flush()
-        except KeyboardInterrupt:
-            remark("sayso: interrupted")
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            raise interrupted(error) from None
         except BrokenPipeError:
             _forget_output()
             raise typer.Exit from None
@@ -120,8 +120,10 @@ def _root(
 
 def main() -> None:
     """Run the command line; what the user can repair ends in one line and exit code 2."""
+    print_any_character()
     try:
-        app()
+        with terminable():
+            app()
     except UserError as error:
         remark(f"sayso: {error}")
         raise SystemExit(2) from None

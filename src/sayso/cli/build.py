@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
+from sayso.cli.ending import interrupted
 from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
 from sayso.errors import UserError
 
@@ -111,9 +112,10 @@ def build(
     try:
         with opened(engine, address, workers) as chosen, stages() as show:
             manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
-    except KeyboardInterrupt:
-        remark(f"sayso: interrupted; all that is done is in {out}: the same command with --append goes on")
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as error:
+        raise interrupted(
+            error, f"interrupted; all that is done is in {out}: the same command with --append goes on"
+        ) from None
     if as_json:
         print_json(manifest)
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
+from sayso.cli.ending import interrupted
 from sayso.cli.engine import Address, EngineName, EngineOption, WorkerGpus, Workers, opened
 from sayso.errors import UserError
 
@@ -130,9 +131,10 @@ def extract(
     try:
         with opened(engine, address, workers, gpus) as chosen_engine, stages() as show:
             found = extract_facts(inputs, settings, out, mode, since, output, chosen_engine, show)
-    except KeyboardInterrupt:
-        remark(f"sayso: interrupted; all that is done is in {out}: the same command with --resume goes on")
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as error:
+        raise interrupted(
+            error, f"interrupted; all that is done is in {out}: the same command with --resume goes on"
+        ) from None
     _report(found, as_json, chosen)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     steps = ["with more documents the same command with --resume"]

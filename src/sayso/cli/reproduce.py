@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.ending import interrupted
 from sayso.cli.overview import shown_overview
 from sayso.cli.train import Device
 
@@ -83,9 +84,10 @@ def _run(request: "Request") -> "Reproduced":
     try:
         with shown_overview() as overview:
             return reproduce(request, overview.begin, overview.hear)
-    except KeyboardInterrupt:
-        remark(f"sayso: interrupted; all that is done is in {request.out}: the same command goes on")
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as error:
+        raise interrupted(
+            error, f"interrupted; all that is done is in {request.out}: the same command goes on"
+        ) from None
 
 
 def _say_plan(request: "Request", as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.ending import interrupted
 from sayso.cli.epochs import EpochDisplay, shown_epochs
 from sayso.errors import UserError
 
@@ -55,9 +56,10 @@ def train(
         settings = load_config(config, changes or ())
         try:
             runs = _train(settings, data, out, seeds, device.value, resume, display)
-        except KeyboardInterrupt:
-            _say_interrupted(display.folder or out)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            if not _is_first():
+                raise typer.Exit(130) from None
+            raise interrupted(error, _what_is_kept(display.folder or out)) from None
     if _is_first():
         _report(settings, runs, as_json)
         say_next(str(out), f"sayso predict {runs[0].folder} FILE")
@@ -114,15 +116,13 @@ def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
     )
 
 
-def _say_interrupted(folder: Path) -> None:
+def _what_is_kept(folder: Path) -> str:
     from sayso.train.folder import STATE
     from sayso.train.state import num_epochs_kept
 
-    if not _is_first():
-        return
     epoch = num_epochs_kept(folder / STATE)
     kept = f"the state after epoch {epoch} is in {folder}: the same command with --resume goes on"
-    remark(f"sayso: interrupted; {kept if epoch else 'no epoch had ended, nothing is kept'}")
+    return f"interrupted; {kept if epoch else 'no epoch had ended, nothing is kept'}"
 
 
 def _is_first() -> bool:
