@@ -29,7 +29,6 @@ Compare = Callable[[str, str, bool], None]
 
 def run(folder: Path, compare: Compare = lambda *_: None) -> str:
     """Run the page's blocks in the folder, one after the other, and return the page with what they print."""
-    walkthrough.with_configs(folder)
 
     def renewed(block: re.Match[str]) -> str:
         if block["command"]:

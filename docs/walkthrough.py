@@ -39,12 +39,6 @@ def run(command: str, folder: Path, stdout: int | None = None) -> str:
     return subprocess.run(program, cwd=folder, check=True, stdout=stdout, text=True).stdout or ""
 
 
-def with_configs(folder: Path) -> Path:
-    """Return the folder with the project's configs in it, as a user's checkout has them."""
-    (folder / "configs").symlink_to(README.parent / "configs")
-    return folder
-
-
 def shape(output: str, varies: bool) -> str:
     """Return the output without its figures and the space they take, which may differ from machine to machine."""
     if varies:
@@ -56,7 +50,7 @@ def shape(output: str, varies: bool) -> str:
 def write() -> None:
     """Write what the commands print now into the page."""
     with tempfile.TemporaryDirectory() as name:
-        folder = with_configs(Path(name))
+        folder = Path(name)
         shown = iter([run(step.command, folder, subprocess.PIPE) for step in steps()])
 
     def renewed(found: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 A line of JSON for each run: losses, validation figures and seconds, epoch by epoch. On a GPU, which `bf16` needs:
 
-    python experiments/precision.py configs/cnns_att.toml --data stores/nyt --work runs/precision --out precision.jsonl \\
+    python experiments/precision.py cnns_att --data stores/nyt --work runs/precision --out precision.jsonl \\
         --precision float32 --precision bf16 --seeds 2 --epochs 12
 """
 
@@ -18,7 +18,7 @@ from sayso.train.side_by_side import Job, train_side_by_side
 FIGURES = ("loss", "validation/area_up_to_recall_0.4", "validation/average_precision", "train_seconds")
 
 
-def jobs_of(config: Path, precision: str, num_seeds: int, epochs: int, work: Path) -> list[Job]:
+def jobs_of(config: str, precision: str, num_seeds: int, epochs: int, work: Path) -> list[Job]:
     """Return the runs of one precision; none of them ends early."""
     fixed = [f"train.precision={precision}", f"train.max_epochs={epochs}", f"train.patience={epochs}"]
     first = load_config(config).seed
@@ -29,7 +29,7 @@ def jobs_of(config: Path, precision: str, num_seeds: int, epochs: int, work: Pat
 def main() -> None:
     """Read the arguments, train, and write a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("config", type=Path)
+    parser.add_argument("config", help="a config by name, or a TOML file")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for runs")
     parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")

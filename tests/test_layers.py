@@ -18,6 +18,7 @@ LAYERS: list[tuple[str, bool]] = [
     ("atomic", True),
     ("shelves", True),
     ("config", True),
+    ("configs", True),
     ("workfolder", True),
     ("frame", True),
     ("engine", True),

@@ -15,13 +15,12 @@ def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None
     walkthrough = load("docs/walkthrough.py")
     steps = walkthrough.steps()
     assert len(steps) >= 4
-    folder = walkthrough.with_configs(tmp_path)
     for step in steps:
-        printed = walkthrough.run(step.command, folder, subprocess.PIPE)
+        printed = walkthrough.run(step.command, tmp_path, subprocess.PIPE)
         same = walkthrough.shape(printed, step.varies) == walkthrough.shape(step.output, step.varies)
         assert same, f"run `make docs`: {step.command}\n{printed}"
     for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
-        subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 def test_the_page_shows_an_output_for_every_command() -> None:

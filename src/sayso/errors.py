@@ -4,6 +4,8 @@ A `UserError` says where, what and what to do, in one line; the command line pri
 Everything else that is raised is a bug and shows its traceback.
 """
 
+import shlex
+
 
 class UserError(Exception):
     """Something the user can repair; the text is the whole message."""
@@ -26,3 +28,12 @@ class MissingExtraError(UserError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional library: pip install 'sayso[{extra}]'")
+
+
+def as_command(*words: object) -> str:
+    """Return a command as a user can paste it into a shell: words with spaces are quoted.
+
+    >>> as_command("sayso", "check", "my corpus/train.jsonl")
+    "sayso check 'my corpus/train.jsonl'"
+    """
+    return shlex.join(map(str, words))

@@ -17,11 +17,12 @@ def write_corpus(path: Path) -> Path:
 
 
 def test_a_store_is_made_and_the_next_step_named(tmp_path: Path) -> None:
-    out = tmp_path / "store"
+    out = tmp_path / "my store"
     result = sayso("prepare", "--train", write_corpus(tmp_path / "x.txt"), "--out", out)
     assert result.returncode == 0, result.stderr
     assert "validation          4     4" in result.stdout
-    assert f"wrote {out}; next: " in result.stderr
+    # A config that the store can be trained with: it has no types.
+    assert f"wrote {out}; next: sayso train cnns_att --data '{out}' --out RUN\n" in result.stderr
     assert json.loads((out / "manifest.json").read_text())["parts"]["train"]["bags"] == 36
 
 

@@ -9,6 +9,7 @@ import torch
 
 from sayso.cli import main
 from sayso.config import to_toml
+from sayso.configs import config_names
 from toy import make_sentence
 from train.toy_run import invented_store, store_of, toy_config
 
@@ -65,7 +66,7 @@ def test_figures_go_to_stdout_and_one_line_per_epoch_to_stderr(
     )
     assert re.match(shown, lines[0])
     run = tmp_path / "run"
-    assert result.err.splitlines()[-1] == f"wrote {run}; next: sayso predict {run} FILE"
+    assert result.err.splitlines()[-1] == f"wrote {run}; next: sayso evaluate {run} --data {store} --part validation"
 
 
 def test_json_has_the_figures_of_each_run_and_their_mean(sayso, config: Path, store: Path, tmp_path: Path) -> None:
@@ -163,3 +164,26 @@ def test_a_run_that_cannot_be_resumed_is_one_line_and_exit_2(sayso, config, stor
     result = sayso(*words, "--resume")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "not the state of a run, or cut short" in result.err
+
+
+def test_a_config_is_taken_by_its_name_from_any_folder(sayso, store: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ("--set", "train.max_epochs=1", "--set", "model.encoder.cnn.num_filters=4")
+    result = sayso("train", "cnns_att", "--data", store, "--out", "my run", *small)
+    assert result.code == 0, result.err
+    assert result.out.startswith("CNNs+ATT, validation")
+    following = f"sayso evaluate 'my run' --data {store} --part validation"
+    assert result.err.splitlines()[-1] == f"wrote my run; next: {following}", "the store has no test part"
+
+
+def test_the_configs_are_listed_with_a_line_each(sayso) -> None:
+    result = sayso("train", "--list")
+    assert result.code == 0
+    assert {line.split()[0] for line in result.out.splitlines()[2:] if not line.startswith(" ")} == set(config_names())
+
+
+def test_a_misspelled_config_is_refused_with_the_nearest_names(sayso, store: Path, tmp_path: Path) -> None:
+    result = sayso("train", "cnn_att_f", "--data", store, "--out", tmp_path / "run")
+    assert result == Result(
+        2, "", "sayso: cnn_att_f: no config of this name; did you mean cnns_att_f or cnns_att_fe or cnns_att_f_e?\n"
+    )

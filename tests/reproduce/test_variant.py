@@ -7,7 +7,7 @@ from sayso.errors import BadConfigError, UserError
 from sayso.reproduce.variant import NINE, VARIANTS, variant_config, variants_named
 from sayso.train.config import load_config
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+CONFIGS = Path(__file__).parents[2] / "src" / "sayso" / "configs"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -1,4 +1,4 @@
-"""The files in configs/ are whole runs of the paper's variants; `best_*` have settings of ours for some of them."""
+"""The files in src/sayso/configs are whole runs of the paper's variants; `best_*` have settings of ours."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sayso.config import apply_changes, read_table
 from sayso.train.config import config_of, load_config
 from sayso.train.run import train
 
-FOLDER = Path(__file__).parents[2] / "configs"
+FOLDER = Path(__file__).parents[2] / "src" / "sayso" / "configs"
 FILES = sorted(FOLDER.glob("*.toml"))
 # The nine rows of the paper's table of areas, each without and with entity vectors.
 ROWS = ["", "_f", "_fe", "_ld", "_f_ld"]

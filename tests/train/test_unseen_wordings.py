@@ -15,7 +15,7 @@ from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.run import train
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
+CONFIGS = sorted((Path(__file__).parents[2] / "src" / "sayso" / "configs").glob("*.toml"))
 SMALL = ["train.max_epochs=11", "train.batch_bags=64"]
 
 

@@ -8,7 +8,7 @@ import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next
 from sayso.cli.file_form import form_of
-from sayso.errors import UserError
+from sayso.errors import UserError, as_command
 
 app = typer.Typer(help="Export, import and compare people's marks.", no_args_is_help=True)
 
@@ -77,8 +77,9 @@ def export(
         print(f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
     can_evaluate = form in (FormName.jsonl, FormName.eraser)
-    following = "sayso evaluate RUN --data STORE --rationales" if can_evaluate else "sayso annotations import --db FILE"
-    say_next(str(out), f"{following} {written}")
+    evaluating = ("evaluate", "RUN", "--data", "STORE", "--rationales")
+    following = evaluating if can_evaluate else ("annotations", "import", "--db", "FILE")
+    say_next(str(out), as_command("sayso", *following, written))
 
 
 def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
@@ -96,7 +97,7 @@ def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
         print_json({"written": str(out), "form": FormName.remarks.value, "num_remarks": len(found)})
     else:
         print(f"{len(found):,} remarks")
-    say_next(str(out), f"sayso annotations import --db FILE {out}")
+    say_next(str(out), as_command("sayso", "annotations", "import", "--db", "FILE", out))
 
 
 @app.command("import")
@@ -131,7 +132,7 @@ def take(
     else:
         marked = f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
         print("\n".join([marked] * bool(judgements) + [f"{len(remarks):,} remarks"] * bool(remarks)))
-    say_next(str(db), f"sayso serve --data STORE --db {db}")
+    say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
 
 
 @app.command("agreement")

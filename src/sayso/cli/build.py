@@ -9,7 +9,7 @@ import typer
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.ending import interrupted
 from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
-from sayso.errors import UserError
+from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.text.folder import Mode
@@ -120,8 +120,10 @@ def build(
         print_json(manifest)
     else:
         _print(manifest)
-    tables = f"--relations {out}/relations.jsonl --types {out}/types.json"
-    say_next(str(out), f"sayso check {out}/train {tables}, then sayso prepare --train {out}/train {tables} --out STORE")
+    tables = ("--relations", out / "relations.jsonl", "--types", out / "types.json")
+    check = as_command("sayso", "check", out / "train", *tables)
+    prepare = as_command("sayso", "prepare", "--train", out / "train", *tables, "--out", "STORE")
+    say_next(str(out), f"{check}, then {prepare}")
 
 
 def _mode(append: bool, overwrite: bool) -> "Mode":

@@ -8,7 +8,7 @@ import typer
 
 from sayso.cli.console import print_json, remark, say_next
 from sayso.cli.file_form import form_of
-from sayso.errors import UserError
+from sayso.errors import UserError, as_command
 
 app = typer.Typer(help="Export and import what people have decided about facts.", no_args_is_help=True)
 
@@ -109,4 +109,4 @@ def take(
         print_json({"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num})
     else:
         print(f"{num:,} decisions")
-    say_next(str(db), f"sayso decisions export accepted.jsonld --db {db}")
+    say_next(str(db), as_command("sayso", "decisions", "export", "accepted.jsonld", "--db", db))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.console import print_json, remark, say_next
+from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def train(
             f"{graph.num_entities:,} entities; filtered MRR {vectors.held_out_mrr:.3f} on {vectors.num_held_out:,}"
             f" held-out facts (epoch {vectors.best_epoch}); {seconds:.1f} s"
         )
-    say_next(str(out), f"sayso prepare --entity-vectors {out} --train FILE --out STORE")
+    say_next(str(out), as_command("sayso", "prepare", "--entity-vectors", out, "--train", "FILE", "--out", "STORE"))
 
 
 def _read(path: Path, exclude: list[Path], drop: bool, max_bad: float) -> "Graph":

@@ -11,7 +11,7 @@ import typer
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.ending import interrupted
 from sayso.cli.engine import Address, EngineName, EngineOption, WorkerGpus, Workers, opened
-from sayso.errors import UserError
+from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.extract.extraction import Extraction
@@ -139,7 +139,9 @@ def extract(
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     steps = ["with more documents the same command with --resume"]
     if "jsonl" in files:
-        steps.insert(0, f"sayso serve --data STORE --facts {out}, to accept or reject them")
+        steps.insert(
+            0, f"{as_command('sayso', 'serve', '--data', data or 'STORE', '--facts', out)}, to accept or reject them"
+        )
     say_next(", ".join(files.values()), "; ".join(steps))
 
 

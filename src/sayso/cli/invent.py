@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import print_json, print_table, say_next, stages
+from sayso.errors import as_command
 
 if TYPE_CHECKING:
     from sayso.corpus.invent import InventSettings, Summary
@@ -90,7 +91,7 @@ def invent(
         print_json(_record(summary, settings))
     else:
         _print(summary)
-    say_next(str(out), f"sayso check {out}/train.jsonl --relations {out}/relations.tsv")
+    say_next(str(out), as_command("sayso", "check", out / "train.jsonl", "--relations", out / "relations.tsv"))
 
 
 def _is_given(context: typer.Context, option: str) -> bool:
@@ -108,8 +109,9 @@ def _write_raw(out: Path, settings: "InventSettings", overwrite: bool, as_json: 
     else:
         rows = [[name.replace("_", " "), number] for name, number in counts.items() if name != "folder"]
         print_table("invented", ["", "number"], rows)
-    tables = f"--kb {out}/kb.tsv --names {out}/names.tsv --types {out}/types.json --relations {out}/relations.tsv"
-    say_next(str(out), f"sayso build --documents {out}/documents.jsonl {tables} --out CORPUS")
+    files: list[object] = ["--documents", out / "documents.jsonl", "--kb", out / "kb.tsv", "--names", out / "names.tsv"]
+    files += ["--types", out / "types.json", "--relations", out / "relations.tsv"]
+    say_next(str(out), as_command("sayso", "build", *files, "--out", "CORPUS"))
 
 
 def _record(summary: "Summary", settings: "InventSettings") -> dict[str, Any]:

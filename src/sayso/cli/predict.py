@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.console import print_table, remark, stages
+from sayso.errors import as_command
 
 if TYPE_CHECKING:
     from sayso.bags.fact import CorpusFacts, Fact
@@ -56,7 +57,7 @@ def predict(
     _remark_on(facts, tally, threshold)
     if out is not None:
         _write(out, facts)
-        remark(f"wrote {out}: {len(facts):,} facts; next: less {out}")
+        remark(f"wrote {out}: {len(facts):,} facts; next: {as_command('less', out)}")
     if as_json:
         for fact in facts:
             print(_line(fact))

@@ -8,7 +8,7 @@ import typer
 
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
-from sayso.errors import UserError
+from sayso.errors import UserError, as_command
 
 
 class Leak(StrEnum):
@@ -90,7 +90,8 @@ def prepare(
         print_json(manifest)
     else:
         _print(manifest)
-    say_next(str(out), f"sayso train configs/cnns_att_f_ld.toml --data {out} --out RUN")
+    config = "cnns_att_f_ld" if manifest["entities"]["num_types"] > 1 else "cnns_att"
+    say_next(str(out), as_command("sayso", "train", config, "--data", out, "--out", "RUN"))
 
 
 def _print(manifest: dict[str, Any]) -> None:

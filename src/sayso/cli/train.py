@@ -12,11 +12,24 @@ import typer
 from sayso.cli.console import print_json, print_table, remark, say_next
 from sayso.cli.ending import interrupted
 from sayso.cli.epochs import EpochDisplay, shown_epochs
-from sayso.errors import UserError
+from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.train.config import RunConfig
     from sayso.train.seeds import SeedRun
+
+
+def _configs() -> list[tuple[str, str]]:
+    """Return the name and the description of each config that comes with sayso."""
+    from sayso.configs import config_names, describe_config
+
+    return [(name, describe_config(name)) for name in config_names()]
+
+
+def _print_configs(is_wanted: bool) -> None:
+    if is_wanted:
+        print_table("configs", ["name", "trains"], _configs(), num_text=2)
+        raise typer.Exit
 
 
 class Device(StrEnum):
@@ -28,7 +41,12 @@ class Device(StrEnum):
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a TOML file as in configs/.")],
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG", autocompletion=_configs, help="A config by name (see --list), or a TOML file."
+        ),
+    ],
     data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`.")],
     out: Annotated[Path, typer.Option(metavar="RUN", help="Folder of the run.")],
     resume: Annotated[
@@ -42,13 +60,17 @@ def train(
     ] = None,
     device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    _list: Annotated[
+        bool,
+        typer.Option("--list", callback=_print_configs, is_eager=True, help="List the configs by name and exit."),
+    ] = False,
 ) -> None:
     """Train a model and keep its best epoch by validation AUC@0.4.
 
     After every epoch the state is on disk: a run that was killed goes on with `--resume` and ends with the same
     weights. Under torchrun, each process works on a part of every batch.
 
-    Example: `sayso train configs/cnns_att_f_ld.toml --data stores/nyt --out runs/cnns_att_f_ld --seeds 3`
+    Example: `sayso train cnns_att_f_ld --data stores/nyt --out runs/cnns_att_f_ld --seeds 3`
     """
     from sayso.train.config import load_config
 
@@ -62,7 +84,14 @@ def train(
             raise interrupted(error, _what_is_kept(display.folder or out)) from None
     if _is_first():
         _report(settings, runs, as_json)
-        say_next(str(out), f"sayso predict {runs[0].folder} FILE")
+        say_next(str(out), as_command("sayso", "evaluate", *(run.folder for run in runs), *_evaluated_on(data)))
+
+
+def _evaluated_on(data: Path) -> list[object]:
+    """Return the options of `sayso evaluate` that choose a part that the store has."""
+    from sayso.bags.store import Store
+
+    return ["--data", data] if "test" in Store(data).parts else ["--data", data, "--part", "validation"]
 
 
 def _train(

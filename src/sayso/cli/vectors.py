@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.console import print_json, remark, say_next
+from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
 app = typer.Typer(help="Train word vectors.", no_args_is_help=True)
@@ -50,7 +51,7 @@ def train(
         print_json({"words": report.num_words, "sentences": report.num_sentences, "seed": seed})
     else:
         print(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
-    say_next(str(out), f"sayso prepare --train {corpora[0]} --vectors {out} --out STORE")
+    say_next(str(out), as_command("sayso", "prepare", "--train", corpora[0], "--vectors", out, "--out", "STORE"))
 
 
 def _announced(seed: int | None) -> int:

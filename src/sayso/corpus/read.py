@@ -11,7 +11,7 @@ from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Item, Line
 from sayso.corpus.files import files_of
 from sayso.corpus.lines import read_lines
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, as_command
 from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
@@ -51,7 +51,7 @@ class Tally:
         if self.has_too_many_bad(max_share):
             raise BadInputError(
                 f"{self.shown[0]} ({self.num_bad:,} of {self.num_good + self.num_bad:,} lines are bad, more than"
-                f" {max_share:.2%}: see `sayso check {self.path}`, or allow more with --max-bad)"
+                f" {max_share:.2%}: see `{as_command('sayso', 'check', self.path)}`, or allow more with --max-bad)"
             )
 
 

@@ -48,7 +48,7 @@ def features_of(variant: str) -> tuple[str, ...]:
 
 
 def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
-    """Return the settings of a variant: those of its file in configs/, with changes written `a.b=c`."""
+    """Return the settings of a variant: those of the config of its name, with changes written `a.b=c`."""
     features = features_of(variant)
     table = {
         "data": {"mentions": next((_MENTIONS[name] for name in features if name in _MENTIONS), "words")},

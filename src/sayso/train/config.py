@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sayso.config import apply_changes, fill, read_table, to_table
+from sayso.configs import find_config
 from sayso.errors import BadConfigError
 from sayso.features.present import Appearance
 from sayso.model.aggregators.direct import DirectConfig
@@ -120,8 +121,9 @@ class RunConfig:
         return to_table(self, KINDS)
 
 
-def load_config(path: Path, changes: Iterable[str] = ()) -> RunConfig:
-    """Return the run that a TOML file describes, with changes written `a.b=c`."""
+def load_config(config: str | Path, changes: Iterable[str] = ()) -> RunConfig:
+    """Return the run that a config describes, a name such as `cnns_att_f_ld` or a TOML file, with changes `a.b=c`."""
+    path = find_config(config)
     table = apply_changes(read_table(path), changes)
     try:
         return config_of(table)
