@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.naming import locate, locate_freely, tokenise
+from sayso.naming import Span, apart_from, keep_apart, locate, locate_freely, tokenise
+from steps import growth
 
 few_words = st.lists(st.sampled_from(["a", "b", "a_b", "b_a", "c"]), min_size=1, max_size=8)
 
@@ -83,3 +84,29 @@ def test_a_name_is_found_in_its_own_case_first_and_in_any_case_otherwise() -> No
     assert locate_freely(tokens, "oslo") == ((8, 9),)
     assert locate_freely(tokens, "Yahoo!") == ((10, 12),)
     assert locate_freely(tokens, "rome") == ()
+
+
+def spans(data: st.DataObject) -> list[Span]:
+    places = data.draw(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 4)), max_size=6))
+    return [Span(start, start + width) for start, width in places]
+
+
+@given(st.data())
+def test_spans_apart_from_others_share_no_token_with_any(data: st.DataObject) -> None:
+    mine, others = spans(data), spans(data)
+    assert apart_from(mine, others) == tuple(span for span in mine if not any(span.overlaps(other) for other in others))
+
+
+def test_keeping_thousands_of_mentions_apart_takes_work_in_proportion() -> None:
+    def keep(num: int) -> None:
+        heads, tails = (tuple(Span(i, i + 1) for i in range(first, 2 * num, 2)) for first in (0, 1))
+        keep_apart(heads, tails)
+
+    assert growth(keep, 50) < 6
+
+
+def test_a_name_that_a_joined_token_holds_many_times_is_looked_for_token_by_token() -> None:
+    def look(num: int) -> None:
+        assert locate(["_".join("a" * num), "b"], "a_a") == ()
+
+    assert growth(look, 50) < 2

@@ -17,6 +17,7 @@ from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Item, Line
 from sayso.corpus.lines import read_lines
 from sayso.records import Sentence
+from steps import growth
 
 WRITERS = [name for name, reader in READERS.items() if reader.write]
 
@@ -162,3 +163,13 @@ def test_what_is_written_is_recognised(form: str, sentence: Sentence) -> None:
     write = READERS[form].write
     assert write is not None
     assert READERS[form].recognises(write(sentence).split("\n")[0])
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_a_sentence_full_of_mentions_is_read_with_work_in_proportion(form: str) -> None:
+    def read_many(num: int) -> None:
+        ((_, item),) = read(form, [*sample(form, ending=" ".join(["ana rome"] * num))])
+        assert isinstance(item, Sentence)
+        assert len(item.head.spans) == len(item.tail.spans) == num + 1
+
+    assert growth(read_many, 50) < 6

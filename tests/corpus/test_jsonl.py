@@ -7,6 +7,7 @@ from corpus.strategies import sentences
 from sayso.corpus.base import BadLineError
 from sayso.corpus.jsonl import parse, write
 from sayso.records import Sentence, Source
+from steps import growth
 
 RECORD = {
     "tokens": ["ana", "was", "born", "in", "rome"],
@@ -117,3 +118,12 @@ def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
 def test_what_is_wrong_is_said(line: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         parse(line)
+
+
+def test_thousands_of_given_spans_are_checked_with_work_in_proportion() -> None:
+    def read_many(num: int) -> None:
+        head, tail = ([[i, i + 1] for i in range(first, 2 * num, 2)] for first in (0, 1))
+        record = {"tokens": ["x"] * 2 * num, "head": {"id": "a", "spans": head}, "tail": {"id": "b", "spans": tail}}
+        assert len(parse(json.dumps(record)).tail.spans) == num
+
+    assert growth(read_many, 50) < 6

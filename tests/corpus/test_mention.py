@@ -41,3 +41,9 @@ def test_a_span_outside_the_sentence_is_refused(span: tuple[int, int]) -> None:
 def test_overlapping_spans_are_refused() -> None:
     with pytest.raises(BadLineError, match="overlaps"):
         given_mentions(["a", "b", "c"], Mention("1", "a", (Span(0, 2),)), Mention("2", "b", (Span(1, 3),)))
+
+
+def test_given_mentions_that_overlap_are_named() -> None:
+    head, tail = Mention("1", "Ana", (Span(0, 1), Span(3, 5))), Mention("2", "Rome", (Span(4, 5),))
+    with pytest.raises(BadLineError, match=r"head mention \[3, 5\] overlaps the tail mention"):
+        given_mentions(["ana"] * 6, head, tail)

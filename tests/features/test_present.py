@@ -6,6 +6,7 @@ from sayso.bags.group import BagBuilder
 from sayso.bags.vocabulary import Vocabulary
 from sayso.features.present import FARTHEST, present
 from sayso.records import Mention, Sentence, Span
+from steps import growth
 from toy import make_sentence
 
 MANY_WORDS = 1000
@@ -85,3 +86,10 @@ def test_distances_equal_a_plain_loop(num_tokens: int, data) -> None:
 def test_far_distances_are_capped() -> None:
     text = "h " + "x " * 128 + "t"
     assert shown(text, "words")[1][-1] == FARTHEST
+
+
+def test_a_sentence_full_of_mentions_is_shown_with_work_in_proportion() -> None:
+    def show(num: int) -> None:
+        shown("h t " * num, "words", max_tokens=5000)
+
+    assert growth(show, 50) < 5

@@ -89,3 +89,8 @@ def test_any_name_stays_whole(parts: list[str], data: st.DataObject) -> None:
         stop = data.draw(st.integers(start + 1, len(text)))
         name = (start, stop) if text[start:stop].strip() == text[start:stop] else (0, 0)
         assert name == (0, 0) or any(a <= start and stop <= b for a, b in split(text, [name]))
+
+
+def test_a_row_of_a_hundred_thousand_stops_is_looked_at_once() -> None:
+    text = "." * 100_000 + "x"
+    assert split(text) == [(0, len(text))]

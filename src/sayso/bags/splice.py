@@ -24,7 +24,7 @@ def replace_mentions(marked: Marked, head: Rows, tail: Rows) -> Marked:
     No row of either may be empty.
     """
     tokens = marked.tokens
-    span_P2, sentence_P, is_head_P = _all_spans(marked)
+    span_P2, sentence_P, is_head_P = all_spans(marked)
     first_P = tokens.start[sentence_P] + span_P2[:, 0]
     width_P = span_P2[:, 1] - span_P2[:, 0]
     with_length_P = np.where(is_head_P, head.length[sentence_P], tail.length[sentence_P])
@@ -77,7 +77,7 @@ def _cut_spans(spans: Rows, window_N2: np.ndarray, length_N: np.ndarray) -> Rows
     return Rows.of_lengths(moved[is_left_P].ravel().astype(np.int32), 2 * num_N)
 
 
-def _all_spans(marked: Marked) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def all_spans(marked: Marked) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the occurrences of heads, then of tails: span, sentence, whether it is a head."""
     parts = (marked.head_spans, marked.tail_spans)
     span_P2 = np.concatenate([spans.value.reshape(-1, 2) for spans in parts]).astype(np.int64)

@@ -6,7 +6,7 @@ from typing import Any
 from sayso.corpus.base import BadLineError
 from sayso.corpus.json_line import string
 from sayso.corpus.mention import find_mentions
-from sayso.naming import locate
+from sayso.naming import apart_from, locate
 from sayso.records import Mention, Span
 
 
@@ -35,7 +35,7 @@ def complete(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Menti
 
 def _found(tokens: Sequence[str], mention: Mention, taken: tuple[Span, ...], role: str) -> Mention:
     everywhere = locate(tokens, mention.name)
-    spans = tuple(span for span in everywhere if not any(span.overlaps(other) for other in taken))
+    spans = apart_from(everywhere, taken)
     if not spans:
         where = "only inside the other mention" if everywhere else "not in the sentence"
         raise BadLineError(f"{role} mention {mention.name!r} is {where}")

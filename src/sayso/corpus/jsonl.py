@@ -17,6 +17,7 @@ from sayso.corpus.json_line import (
     without_na,
 )
 from sayso.corpus.json_mention import complete, named
+from sayso.corpus.mention import overlap
 from sayso.records import Mention, Sentence, Source, Span
 
 
@@ -61,7 +62,7 @@ def parse(text: str) -> Sentence:
     head, tail = _mention(record, "head", tokens), _mention(record, "tail", tokens)
     if not head.spans or not tail.spans:
         head, tail = complete(tokens, head, tail)
-    elif any(span.overlaps(other) for span in head.spans for other in tail.spans):
+    elif overlap(head.spans, tail.spans):
         raise BadLineError("head and tail mention overlap")
     relations = without_na(strings(record, "relations")) if "relations" in record else ()
     source = _source(nested(record, "document"), len(tokens)) if "document" in record else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sayso.corpus.base import BadLineError
-from sayso.naming import keep_apart, locate
+from sayso.naming import apart_from, is_free_of, keep_apart, locate
 from sayso.records import Mention, Span
 
 
@@ -32,20 +32,29 @@ def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple
                 raise BadLineError(
                     f"{role} mention [{start}, {stop}] lies outside the {len(tokens)} tokens of the sentence"
                 )
-    for span in head.spans:
-        if any(span.overlaps(other) for other in tail.spans):
-            raise BadLineError(f"head mention {list(span)} overlaps the tail mention")
+    if overlap(head.spans, tail.spans):
+        taken = next(span for span in head.spans if not apart_from((span,), tail.spans))
+        raise BadLineError(f"head mention {list(taken)} overlaps the tail mention")
     head = head._replace(spans=_with_repeats(tokens, head.spans, tail.spans))
     return head, tail._replace(spans=_with_repeats(tokens, tail.spans, head.spans))
 
 
+def overlap(spans: tuple[Span, ...], others: tuple[Span, ...]) -> bool:
+    """Say whether a span shares a token with one of the others."""
+    if len(spans) == len(others) == 1:  # as nearly every sentence has them
+        return spans[0].overlaps(others[0])
+    return len(apart_from(spans, others)) < len(spans)
+
+
 def _with_repeats(tokens: Sequence[str], spans: tuple[Span, ...], taken: tuple[Span, ...]) -> tuple[Span, ...]:
     """Return the spans and, in order, every further stretch of the same tokens that nothing else takes."""
-    found = list(spans)
-    for words in {tuple(tokens[start:stop]) for start, stop in spans}:
-        for start in range(len(tokens) - len(words) + 1):
-            if tokens[start] == words[0] and tuple(tokens[start : start + len(words)]) == words:
-                span = Span(start, start + len(words))
-                if not any(span.overlaps(other) for other in (*found, *taken)):
-                    found.append(span)
+    named = {tuple(tokens[start:stop]) for start, stop in spans}
+    first_words, widths = {words[0] for words in named}, sorted({len(words) for words in named}, reverse=True)
+    is_free, found, last = is_free_of((*spans, *taken)), list(spans), 0
+    for start in (place for place, token in enumerate(tokens) if token in first_words):
+        for width in widths:
+            span = Span(start, start + width)
+            if start >= last and tuple(tokens[start : span.stop]) in named and is_free(span):
+                found.append(span)
+                last = span.stop
     return tuple(sorted(found))

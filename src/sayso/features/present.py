@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sayso.bags.rows import Rows, ranges, starts
-from sayso.bags.splice import Marked, cut_to_window, first_mentions, replace_mentions
+from sayso.bags.splice import Marked, all_spans, cut_to_window, first_mentions, replace_mentions
 from sayso.bags.table import BagTable
 
 Appearance = Literal["words", "type", "type_and_words"]
@@ -102,19 +102,31 @@ def _stand_in(marked: Marked, spans: Rows, type_N: np.ndarray, appearance: Appea
 
 
 def _nearest(tokens: Rows, spans: Rows) -> np.ndarray:
-    """Return each token's signed distance to the nearest occurrence; negative before it, 0 inside."""
-    length_N, num_N = tokens.length, spans.length // 2
-    nearest_T = np.full(len(tokens.value), FARTHEST + 1, np.int64)
-    for turn in range(int(num_N.max(initial=0))):
-        sentences = np.flatnonzero(num_N > turn)
-        place = ranges(tokens.start[:-1][sentences], length_N[sentences])
-        first = np.repeat(spans.value[spans.start[:-1][sentences] + 2 * turn], length_N[sentences])
-        stop = np.repeat(spans.value[spans.start[:-1][sentences] + 2 * turn + 1], length_N[sentences])
-        position = place - np.repeat(tokens.start[:-1][sentences], length_N[sentences])
-        distance = np.minimum(position - first, 0) + np.maximum(position - stop + 1, 0)
-        nearest_T[place] = np.where(np.abs(distance) < np.abs(nearest_T[place]), distance, nearest_T[place])
-    capped_T: np.ndarray = np.clip(nearest_T, -FARTHEST, FARTHEST).astype(np.int8)
+    """Return each token's signed distance to the nearest occurrence; negative before it, 0 inside.
+
+    Of two that are as near the earlier counts; what is farther than `FARTHEST` on either side is `FARTHEST`.
+    """
+    first_P, stop_P = _places(tokens, spans)
+    place_T = np.arange(len(tokens.value))
+    # How many occurrences begin up to each token: the last of them and the next one are the nearest two.
+    num_T = np.cumsum(np.bincount(first_P, minlength=len(place_T))[: len(place_T)])
+    far = 2 * FARTHEST + len(place_T)
+    reach_P1 = np.maximum.accumulate(np.concatenate([[-far], stop_P]))
+    next_P1 = np.append(first_P, 2 * far)
+    begin_T, end_T = np.repeat(tokens.start[:-1], tokens.length), np.repeat(tokens.start[1:], tokens.length)
+    behind_T = np.where(reach_P1[num_T] > begin_T, np.maximum(place_T - reach_P1[num_T] + 1, 0), far)
+    ahead_T = np.where(next_P1[num_T] < end_T, next_P1[num_T] - place_T, far)
+    nearest_T = np.where(behind_T <= ahead_T, behind_T, -ahead_T)
+    capped_T: np.ndarray = np.where(np.abs(nearest_T) <= FARTHEST, nearest_T, FARTHEST).astype(np.int8)
     return capped_T
+
+
+def _places(tokens: Rows, spans: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return where all occurrences begin and stop among the tokens of all sentences, in order."""
+    span_P2 = spans.value.reshape(-1, 2) + np.repeat(tokens.start[:-1], spans.length // 2)[:, None]
+    if (np.diff(span_P2[:, 0]) < 0).any():
+        span_P2 = span_P2[np.argsort(span_P2[:, 0], kind="stable")]
+    return span_P2[:, 0], span_P2[:, 1]
 
 
 def _pieces(marked: Marked) -> np.ndarray:
@@ -132,13 +144,20 @@ def _pieces(marked: Marked) -> np.ndarray:
 
 
 def _piece_ends(marked: Marked) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stops of the first and of the second of the two closest occurrences."""
-    head, tail = marked.head_spans, marked.tail_spans
-    head_stop, tail_stop = (spans.value[spans.start[:-1] + 1].astype(np.int64) for spans in (head, tail))
-    for index in np.flatnonzero((head.length > 2) | (tail.length > 2)).tolist():
-        _, head_stop[index], tail_stop[index] = min(
-            (max(h[0], t[0]) - min(h[1], t[1]), h[1], t[1])
-            for h in head.row(index).reshape(-1, 2).tolist()
-            for t in tail.row(index).reshape(-1, 2).tolist()
-        )
-    return np.minimum(head_stop, tail_stop), np.maximum(head_stop, tail_stop)
+    """Return the stops of the first and of the second of the two closest occurrences.
+
+    Of pairs that are as close the one whose head, then whose tail, stands first. Heads and tails do not overlap, so
+    the closest two are neighbours.
+    """
+    span_P2, sentence_P, is_head_P = all_spans(marked)
+    order = np.lexsort((span_P2[:, 0], sentence_P))
+    span_P2, sentence_P, is_head_P = span_P2[order], sentence_P[order], is_head_P[order]
+    is_pair = (sentence_P[1:] == sentence_P[:-1]) & (is_head_P[1:] != is_head_P[:-1])
+    left = np.flatnonzero(is_pair)
+    gap = span_P2[left + 1, 0] - span_P2[left, 1]
+    head_stop, tail_stop = (
+        np.where(is_head_P[left] == is_head, span_P2[left, 1], span_P2[left + 1, 1]) for is_head in (True, False)
+    )
+    best = np.lexsort((tail_stop, head_stop, gap, sentence_P[left]))
+    best = best[np.diff(sentence_P[left][best], prepend=-1) != 0]
+    return np.minimum(head_stop, tail_stop)[best], np.maximum(head_stop, tail_stop)[best]

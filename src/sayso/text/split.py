@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 Stretch = tuple[int, int]
 
 _CANDIDATE = re.compile(
-    r"""[.!?…]+["'”’»)\]]*(?:\ (?:''|-rrb-))*(?=\s|$)  # a stop at the end of a word, with what closes behind it
+    # Possessive, and only from the first stop of a row: thousands of stops in a row take one look, not one each.
+    r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?:\ (?:''|-rrb-))*(?=\s|$)  # stops that end a word, and what closes behind
     |[。！？｡]+[」』”’）]*              # stops of scripts that need no space
     |\n(?:[^\S\n]*\n)+               # empty lines
     |\n""",
