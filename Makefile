@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := demo
 
-.PHONY: setup demo test check fast-checks browser bench docs clean
+.PHONY: setup demo test check fast-checks test-gpu fuzz browser bench docs clean
 
 setup: $(STAMP)
 
@@ -24,6 +24,7 @@ fast-checks: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@$(BIN)/python tests/run_gpu.py --check
 
 # Two test processes with one thread each: four threads on two cores only wait for each other.
 check: fast-checks
@@ -31,6 +32,16 @@ check: fast-checks
 
 test: fast-checks browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+# On a machine with a GPU, where any Python with torch, triton, pytest and hypothesis does: GPU_PYTHON=python3.
+GPU_PYTHON ?= $(BIN)/python
+test-gpu:
+	$(GPU_PYTHON) tests/run_gpu.py
+
+# The property tests with new random examples, for as long as asked: make fuzz SECONDS=3600
+SECONDS ?= 600
+fuzz: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 # The browser that the pages are tested in. Where it cannot be installed, its tests say so; in CI they fail.
 browser:

@@ -1,12 +1,29 @@
-"""What all tests share: generated examples without a deadline, since test machines are busy, and a Ctrl-C that counts.
+"""What all tests share: the profiles of generated examples, tests that need a GPU, and a Ctrl-C that counts.
 
+`make test` draws the same examples every time, so that it passes or fails for the code alone; `make fuzz` draws others.
 Where tests are started in the background Ctrl-C is ignored, and so it would be in the commands that they start.
 """
 
 import signal
 
+import pytest
 from hypothesis import settings
 
-settings.register_profile("sayso", deadline=None)
+# No deadline: test machines are busy.
+settings.register_profile("sayso", deadline=None, derandomize=True)
+settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("sayso")
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") and not _has_gpu():
+        pytest.skip("needs a GPU that torch and triton can use")
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    from sayso.model.kernels import compiler
+
+    return torch.cuda.is_available() and compiler.IS_THERE

@@ -1,14 +1,9 @@
 """What tests of GPU kernels share."""
 
 import pytest
-import torch
 from torch import Tensor
 
-from sayso.model.kernels import compiler
-
-needs_gpu = pytest.mark.skipif(
-    not (torch.cuda.is_available() and compiler.IS_THERE), reason="needs a GPU that torch and triton can use"
-)
+needs_gpu = pytest.mark.gpu
 DEVICE = "cuda"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -20,10 +20,10 @@ WINDOWS = [
 NUM_WORDS, NUM_DISTANCES, WIDTH, NUM_LEARNED = 6, 9, 5, 2
 
 
-def kernel_or_skip(name: str) -> tuple[Kernel, torch.device]:
-    if name == "triton" and not torch.cuda.is_available():
-        pytest.skip("no GPU here")
-    pytest.importorskip(name)
+EVERY_KERNEL = [pytest.param(name, marks=[pytest.mark.gpu] if name == "triton" else []) for name in KERNELS]
+
+
+def kernel_and_device(name: str) -> tuple[Kernel, torch.device]:
     return kernel_named(name), torch.device("cuda" if name == "triton" else "cpu")
 
 
@@ -86,10 +86,10 @@ def plain_peak(tables: Tables, codes: Codes, windows: Windows, k: int, f: int, s
     return best, token
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", EVERY_KERNEL)
 @pytest.mark.parametrize("windows", WINDOWS)
 def test_peaks_are_the_highest_sums_and_tokens_the_first_windows_that_have_them(name: str, windows: Windows) -> None:
-    kernel, device = kernel_or_skip(name)
+    kernel, device = kernel_and_device(name)
     dtype = torch.float32 if name == "triton" else torch.float64
     tables, codes, _ = made_up([1, 2, 0, 9, 5, 3, 12], windows, 0, dtype)
     expected_peak, expected_token = plain_peaks(tables, codes, windows)
@@ -100,13 +100,15 @@ def test_peaks_are_the_highest_sums_and_tokens_the_first_windows_that_have_them(
     assert torch.equal(highest_GF, peak_GF)
 
 
-@pytest.mark.parametrize("name", [name for name in KERNELS if name != "torch"])
+@pytest.mark.parametrize("name", [kernel for kernel in EVERY_KERNEL if kernel.values != ("torch",)])
 @settings(max_examples=30, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 12), max_size=6), which=st.integers(0, len(WINDOWS) - 1), seed=st.integers(0, 99)
 )
+@example(lengths=[1], which=2, seed=0)
+@example(lengths=[1, 0, 2], which=3, seed=0)
 def test_every_kernel_gives_what_the_plain_one_gives(name: str, lengths: list[int], which: int, seed: int) -> None:
-    kernel, device = kernel_or_skip(name)
+    kernel, device = kernel_and_device(name)
     plain, windows = kernel_named("torch"), WINDOWS[which]
     dtype = torch.float32 if name == "triton" else torch.float64
     tables, codes, rows = made_up(lengths, windows, seed, dtype)
@@ -121,14 +123,15 @@ def test_every_kernel_gives_what_the_plain_one_gives(name: str, lengths: list[in
         torch.testing.assert_close(getattr(found, field).cpu(), getattr(expected, field), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", EVERY_KERNEL)
 def test_a_value_that_is_not_a_number_is_not_hidden(name: str) -> None:
-    kernel, device = kernel_or_skip(name)
+    kernel, device = kernel_and_device(name)
     windows = WINDOWS[1]
     tables, codes, _ = made_up([9, 7], windows, 0, torch.float32)
     tables.word_YA[codes.word_T[2]] = torch.nan
     peak_GF, _ = kernel.peaks(_to(tables, device), _to(codes, device), windows)
     assert bool(peak_GF[0].isnan().all())
+    assert torch.equal(kernel.highest(_to(tables, device), _to(codes, device), windows).isnan(), peak_GF.isnan())
 
 
 def _to(thing: Any, device: torch.device) -> Any:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
-from sayso.metrics.student import student_quantile
 from sayso.reproduce.sample import Measure, Sample
 
 LEVEL = 0.95
@@ -80,4 +80,4 @@ def _half_width(point_S: np.ndarray, resampled_K: np.ndarray, level: float) -> f
     over_seeds = float(point_S.var(ddof=1)) / len(point_S) if len(point_S) > 1 else 0.0
     both = over_bags + over_seeds
     freedom = both**2 * (len(point_S) - 1) / over_seeds**2 if over_seeds else math.inf
-    return student_quantile((1 + level) / 2, freedom) * math.sqrt(both)
+    return float(stats.t.ppf((1 + level) / 2, freedom)) * math.sqrt(both)

@@ -59,6 +59,17 @@ def test_bags_without_weight_count_nowhere_even_if_empty() -> None:
     assert torch.equal(vector_ND.grad[5:], torch.zeros(25, WIDTH, device=DEVICE))
 
 
+@needs_gpu
+@pytest.mark.parametrize("where", range(5), ids=["vector", "diagonal", "query", "relation", "bias"])
+def test_nan_anywhere_makes_the_loss_nan(where: int) -> None:
+    shapes = [(9, WIDTH), (WIDTH,), (NUM_RELATIONS, WIDTH), (NUM_RELATIONS, WIDTH), (NUM_RELATIONS,)]
+    drawn = [torch.randn(*shape, device=DEVICE) for shape in shapes]
+    drawn[where].view(-1)[3] = torch.nan
+    start_B1 = torch.tensor([0, 4, 9], dtype=torch.int32, device=DEVICE)
+    bags = LabelledBags(start_B1, torch.zeros(2, NUM_RELATIONS, device=DEVICE), torch.ones(2, device=DEVICE))
+    assert attention_loss(*drawn, bags).isnan()
+
+
 def test_tables_that_are_too_large_are_left_to_torch() -> None:
     assert fits_attention_loss(53, 100)
     assert not fits_attention_loss(1000, 100)

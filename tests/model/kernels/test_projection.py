@@ -24,3 +24,13 @@ def test_the_layer_and_its_gradients_are_those_of_plain_torch_in_float64() -> No
         assert distance(vector, plain) < 1e-5
         for one, other in zip(found, expected, strict=True):
             assert distance(one.grad, other.grad) < 3e-5
+
+
+@needs_gpu
+def test_nan_in_a_sentence_or_a_bias_is_not_hidden() -> None:
+    drawn = [torch.randn(*shape, device=DEVICE) for shape in ((3, 12), (12,), (8, 12), (8,))]
+    peak_SF, bias_D = drawn[0], drawn[-1]
+    peak_SF[1, 4] = torch.nan
+    assert projected(*drawn).isnan().any(1).tolist() == [False, True, False]
+    peak_SF[1, 4], bias_D[2] = 0.0, torch.nan
+    assert projected(*drawn).isnan().any(0).tolist() == [column == 2 for column in range(8)]

@@ -83,7 +83,7 @@ def _project(  # type: ignore[no-untyped-def]
         at_SF = row_S[:, None] * FILTERS + filter_F[None, :]
         active = tl.load(peak_SF + at_SF, mask=is_in_SF, other=0.0)
         active += tl.load(bias_F + filter_F, mask=filter_F < FILTERS, other=0.0)[None, :]
-        active = tl.maximum(active, 0.0)
+        active = _relu(active)
         if tl.program_id(1) == 0:
             tl.store(active_SF + at_SF, active, mask=is_in_SF)
         is_in_FD = (filter_F < FILTERS)[:, None] & (column_D < WIDTH)[None, :]
@@ -91,7 +91,13 @@ def _project(  # type: ignore[no-untyped-def]
         sum_SD = tl.dot(active, weight_FD, sum_SD, input_precision=PRECISION)
     sum_SD += tl.load(bias_D + column_D, mask=column_D < WIDTH, other=0.0)[None, :]
     is_in_SD = (row_S < num_sentences)[:, None] & (column_D < WIDTH)[None, :]
-    tl.store(vector_SD + row_S[:, None] * WIDTH + column_D[None, :], tl.maximum(sum_SD, 0.0), mask=is_in_SD)
+    tl.store(vector_SD + row_S[:, None] * WIDTH + column_D[None, :], _relu(sum_SD), mask=is_in_SD)
+
+
+@jit
+def _relu(value):  # type: ignore[no-untyped-def]
+    """Return the positive part; NaN stays, which `tl.maximum` would turn into 0."""
+    return tl.where(value < 0.0, 0.0, value)
 
 
 @jit

@@ -118,12 +118,14 @@ def _learned_gradients(  # type: ignore[no-untyped-def]
     filter_F = tl.arange(0, BLOCK_F)
     in_F = group * (NUM_WIDTHS * FILTERS) + tl.program_id(1) * FILTERS + filter_F
     grad_F = tl.load(grad_GF + in_F, mask=filter_F < FILTERS, other=0.0)
-    start_F = tl.load(token_GF + in_F, mask=filter_F < FILTERS, other=0) - BEFORE
+    token_F = tl.load(token_GF + in_F, mask=filter_F < FILTERS, other=-1)
+    # A group without windows has no winner (−1), and its taps must not reach into the sentence.
+    is_won_F = (grad_F != 0.0) & (token_F >= 0)
     for k in tl.static_range(NUM_WIDTHS):
         if tl.program_id(1) == k:
             for j in range(FIRSTS[k] // FILTERS, FIRSTS[k + 1] // FILTERS):
-                at_F = start_F + (j - FIRSTS[k] // FILTERS)
-                is_in_F = _is_in_sentence(start_S1, at_F, group // PIECES) & (grad_F != 0.0)
+                at_F = token_F - BEFORE + (j - FIRSTS[k] // FILTERS)
+                is_in_F = is_won_F & _is_in_sentence(start_S1, at_F, group // PIECES)
                 column_F = j * FILTERS + filter_F
                 head_F = tl.load(head_T + at_F, mask=is_in_F, other=0) * FIRSTS[NUM_WIDTHS]
                 tail_F = tl.load(tail_T + at_F, mask=is_in_F, other=0) * FIRSTS[NUM_WIDTHS]
@@ -166,20 +168,20 @@ def _list_winners(  # type: ignore[no-untyped-def]
         group_G = base + tl.arange(0, BLOCK_G)
         is_group_G = group_G < num_groups
         grad_G = tl.load(grad_GF + group_G * (NUM_WIDTHS * FILTERS) + index, mask=is_group_G, other=0.0)
-        is_asked_G = grad_G != 0.0
-        start_G = tl.load(token_GF + group_G * (NUM_WIDTHS * FILTERS) + index, mask=is_asked_G, other=0) - BEFORE
-        rank_G = num + tl.cumsum(is_asked_G.to(tl.int32), 0) - 1
-        tl.store(grad_FG + index * num_groups + rank_G, grad_G, mask=is_asked_G)
+        token_G = tl.load(token_GF + group_G * (NUM_WIDTHS * FILTERS) + index, mask=is_group_G, other=-1)
+        is_won_G = (grad_G != 0.0) & (token_G >= 0)
+        rank_G = num + tl.cumsum(is_won_G.to(tl.int32), 0) - 1
+        tl.store(grad_FG + index * num_groups + rank_G, grad_G, mask=is_won_G)
         sentence_G = tl.minimum(group_G, num_groups - 1) // PIECES
         for k in tl.static_range(NUM_WIDTHS):
             if width == k:
                 for j in range(FIRSTS[k] // FILTERS, FIRSTS[k + 1] // FILTERS):
-                    at_G = start_G + (j - FIRSTS[k] // FILTERS)
-                    is_in_G = is_asked_G & _is_in_sentence(start_S1, at_G, sentence_G)
+                    at_G = token_G - BEFORE + (j - FIRSTS[k] // FILTERS)
+                    is_in_G = is_won_G & _is_in_sentence(start_S1, at_G, sentence_G)
                     row_G = tl.load(word_T + at_G, mask=is_in_G, other=-1)
                     out = row_AG + (j * FILTERS + one).to(tl.int64) * num_groups
-                    tl.store(out + rank_G, row_G, mask=is_asked_G)
-        num += tl.sum(is_asked_G.to(tl.int32), 0)
+                    tl.store(out + rank_G, row_G, mask=is_won_G)
+        num += tl.sum(is_won_G.to(tl.int32), 0)
     tl.store(num_F + index, num)
 
 

@@ -99,12 +99,15 @@ def _peaks(  # type: ignore[no-untyped-def]
                     FILTERS,
                     IS_LARGE,
                 )
-                is_better_ZF = is_window_Z[:, None] & (value_ZF > best_ZF)
+                # No comparison with NaN holds, so it is asked for by name: a diverged model must show.
+                is_better_ZF = is_window_Z[:, None] & ((value_ZF > best_ZF) | (value_ZF != value_ZF))
                 best_ZF = tl.where(is_better_ZF, value_ZF, best_ZF)
                 token_ZF = tl.where(is_better_ZF, token_Z[:, None], token_ZF)
-            peak_F = tl.max(best_ZF, 0)
+            has_nan_F = tl.max((best_ZF != best_ZF).to(tl.int32), 0) > 0
             # Of several windows with the maximum the first; where there is no window, all are −1.
-            token_F = tl.min(tl.where(best_ZF == peak_F[None, :], token_ZF, 2147483647), 0)
+            is_peak_ZF = tl.where(has_nan_F[None, :], best_ZF != best_ZF, best_ZF == tl.max(best_ZF, 0)[None, :])
+            token_F = tl.min(tl.where(is_peak_ZF, token_ZF, 2147483647), 0)
+            peak_F = tl.where(has_nan_F, float("nan"), tl.max(best_ZF, 0))
             out_F = group * (NUM_WIDTHS * FILTERS) + k * FILTERS + filter_F
             tl.store(peak_GF + out_F, peak_F, mask=filter_F < FILTERS)
             tl.store(token_GF + out_F, token_F, mask=filter_F < FILTERS)
