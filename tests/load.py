@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from sayso.annotate.store import open_existing
+from sayso.annotate.store import reading_from
 
 LABELS = ("rationale", "irrelevant", "unsure")
 
@@ -64,11 +64,9 @@ def _token(answer: httpx.Response) -> str:
 
 def num_lost(database: Path, load: Load) -> int:
     """Return how many of the marks that were sent are not in the database as they were sent."""
-    opened = open_existing(database)
-    with opened.reading() as connection:
+    with reading_from(database) as connection:
         rows = connection.execute(
             "SELECT name, head_id, relation, tail_id, text, value FROM entry JOIN annotator ON annotator.id = owner"
             " JOIN fact ON fact.id = fact JOIN sentence ON sentence.id = sentence WHERE kind = 'mark'"
         ).fetchall()
-    opened.close()
     return len({(*place, label) for place, label in load.sent.items()} - set(map(tuple, rows)))

@@ -7,7 +7,7 @@ import pytest
 
 from sayso.annotate.people import annotator_named
 from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
-from sayso.annotate.store import Database, DiskFullError, open_existing, reading_from, writing_to
+from sayso.annotate.store import Database, DiskFullError, is_open_to_others, reading_from, writing_to
 from sayso.errors import BadInputError
 
 
@@ -74,8 +74,11 @@ def test_a_folder_a_missing_folder_and_a_missing_file_are_said_clearly(tmp_path:
         Database(tmp_path)
     with pytest.raises(BadInputError, match="does not exist"):
         Database(tmp_path / "nowhere" / "a.db")
-    with pytest.raises(BadInputError, match="no such file"):
-        open_existing(tmp_path / "a.db")
+    with pytest.raises(BadInputError, match="no such file"), reading_from(tmp_path / "a.db"):
+        pass
+    (tmp_path / "loop.db").symlink_to(tmp_path / "loop.db")
+    with pytest.raises(BadInputError, match="cannot be opened for writing"):
+        Database(tmp_path / "loop.db")
     with pytest.raises(BadInputError, match=r"cannot be opened for writing .*name too long"):
         Database(tmp_path / ("a" * 300))
 
@@ -155,3 +158,60 @@ def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
 def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
     Database(tmp_path / "a.db")
     assert stat.S_IMODE((tmp_path / "a.db").stat().st_mode) == 0o600
+
+
+def test_a_file_that_others_may_read_is_noticed(tmp_path: Path) -> None:
+    Database(tmp_path / "a.db")
+    assert not is_open_to_others(tmp_path / "a.db")
+    for mode in (0o644, 0o640, 0o602):
+        (tmp_path / "a.db").chmod(mode)
+        assert is_open_to_others(tmp_path / "a.db")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def read_names(path: Path) -> list[str]:
+    with reading_from(path) as connection:
+        return [row["name"] for row in connection.execute("SELECT name FROM annotator")]
+
+
+def test_reading_makes_no_database_of_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "a.db").touch()
+    with pytest.raises(BadInputError, match="an empty file, not an annotation database"):
+        read_names(tmp_path / "a.db")
+    assert files_of(tmp_path) == {"a.db": b""}
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+def test_reading_changes_no_database_of_any_version(tmp_path: Path, version: int) -> None:
+    make_older(tmp_path / "a.db", version)
+    before = files_of(tmp_path)
+    assert read_names(tmp_path / "a.db") == ["Ada"]
+    assert files_of(tmp_path) == before
+
+
+def test_reading_leaves_the_log_of_a_killed_server_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "live").mkdir()
+    (tmp_path / "killed").mkdir()
+    database = Database(tmp_path / "live" / "a.db")
+    with database.writing() as connection:
+        annotator_named(connection, "Ada")
+    for name in ("a.db", "a.db-wal"):  # what a killed process leaves
+        (tmp_path / "killed" / name).write_bytes((tmp_path / "live" / name).read_bytes())
+    before = files_of(tmp_path / "killed")
+    assert read_names(tmp_path / "killed" / "a.db") == ["Ada"]
+    assert before.items() <= files_of(tmp_path / "killed").items()
+
+
+def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("CREATE TABLE bookmarks (address)")
+    connection.close()
+    before = files_of(tmp_path)
+    with pytest.raises(BadInputError, match="another program"):
+        Database(tmp_path / "a.db")
+    with pytest.raises(BadInputError, match="another program"):
+        read_names(tmp_path / "a.db")
+    assert files_of(tmp_path) == before

@@ -111,6 +111,14 @@ def test_agreement_is_shown_to_people_and_machines(database: Path) -> None:
     assert figures["overall"]["percent"] == 0.5
 
 
+def test_agreement_makes_no_database_of_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "a.db").touch()
+    result = sayso("annotations", "agreement", "--db", tmp_path / "a.db")
+    assert (result.returncode, len(result.stderr.strip().splitlines())) == (2, 1)
+    assert "an empty file, not an annotation database" in result.stderr
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("a.db", 0)]
+
+
 def test_nothing_to_export_and_a_missing_file_are_one_line(tmp_path: Path) -> None:
     result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "none.db")
     assert (result.returncode, "there is no such file" in result.stderr) == (2, True)

@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from command import sayso
+from sayso.annotate.store import Database
+from sayso.cli.serve import _warn_if_open_to_others
 from toy_workbench import make_store
 
 
@@ -36,3 +38,14 @@ def test_what_cannot_be_opened_is_one_line(store: Path, tmp_path: Path, options:
     assert result.returncode == 2
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_database_that_others_can_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Database(tmp_path / "a.db").close()
+    _warn_if_open_to_others(tmp_path / "a.db")
+    assert capsys.readouterr().err == ""
+    (tmp_path / "a.db").chmod(0o644)
+    _warn_if_open_to_others(tmp_path / "a.db")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "warning: other users of this machine can read" in line
+    assert f"chmod 600 {tmp_path / 'a.db'}" in line

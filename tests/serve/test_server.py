@@ -14,7 +14,7 @@ import pytest
 
 from load import Load, num_lost, put_load
 from running import serving
-from sayso.annotate.store import open_existing
+from sayso.annotate.store import reading_from
 from sayso.errors import UserError
 from sayso.serve.server import open_socket
 from toy_found import NEW, ids, write_found
@@ -31,10 +31,8 @@ def sign_in(url: str, name: str) -> httpx.Client:
 
 
 def held_marks(database: Path) -> int:
-    opened = open_existing(database)
-    with opened.reading() as connection:
+    with reading_from(database) as connection:
         num: int = connection.execute("SELECT count(*) FROM entry WHERE kind = 'mark'").fetchone()[0]
-    opened.close()
     return num
 
 

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
 from sayso.errors import BadInputError, UserError
@@ -84,24 +85,37 @@ class Database:
     def _connect(self) -> Connection:
         connection = sqlite3.connect(self.path, _BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
+        # First of all: the journal mode is written into the file, and another program's is not ours to change.
+        _version(self.path, connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
 
-def open_existing(path: Path) -> Database:
-    """Return the database of a file that must be there already."""
-    if not path.exists():
-        raise BadInputError(f"{path}: there is no such file; `sayso serve` makes one, `--db` names another")
-    return Database(path)
-
-
 @contextlib.contextmanager
 def reading_from(path: Path) -> Iterator[Connection]:
-    """Give a connection that reads a file that must be there already, and close the file afterwards."""
-    with contextlib.closing(open_existing(path)) as database, database.reading() as connection:
-        yield connection
+    """Give a connection that reads a file that must be there already; the file stays as it is, byte for byte.
+
+    A database of an older version is brought to this one's form in memory only.
+    """
+    _refuse_missing(path)
+    with _told(path), contextlib.closing(_open_to_read(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        if _version(path, connection) == len(MIGRATIONS):
+            connection.execute("BEGIN")
+            yield connection
+            return
+        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            connection.backup(copy)
+            copy.row_factory = sqlite3.Row
+            _migrate(path, copy)
+            yield copy
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Say whether other users of this machine may read or change a file; only POSIX systems can tell."""
+    return os.name == "posix" and bool(path.stat().st_mode & 0o066)
 
 
 @contextlib.contextmanager
@@ -111,10 +125,45 @@ def writing_to(path: Path) -> Iterator[Connection]:
         yield connection
 
 
+def _refuse_missing(path: Path) -> None:
+    """Refuse to read what is not there, or holds nothing."""
+    try:
+        if not path.exists():
+            raise BadInputError(f"{path}: there is no such file; `sayso serve` makes one, `--db` names another")
+        _refuse_folder(path)
+        if not path.stat().st_size and not _log_of(path).exists():
+            raise BadInputError(f"{path}: an empty file, not an annotation database; `--db` names another")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInputError(f"{path}: cannot be opened for reading ({reason}); name another file") from error
+
+
+def _open_to_read(path: Path) -> Connection:
+    """Open a file without changing it or leaving files beside it.
+
+    Who only reads neither merges the log of a server that was killed nor removes it. Where there is none, a connection
+    that may write makes an empty one and removes it; where it may not, nobody can be writing.
+    """
+    resolved = Path(os.path.realpath(path))
+    is_writable = os.access(resolved, os.W_OK) and os.access(resolved.parent, os.W_OK)
+    mode = "mode=ro" if _log_of(path).exists() else "mode=rw" if is_writable else "mode=ro&immutable=1"
+    uri = f"file:{quote(str(resolved))}?{mode}"
+    connection = sqlite3.connect(uri, _BUSY_SECONDS, isolation_level=None, uri=True)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _log_of(path: Path) -> Path:
+    """Return SQLite's write-ahead log of a database."""
+    return Path(f"{os.path.realpath(path)}-wal")
+
+
 def _refuse_folder(path: Path) -> None:
     if path.is_dir():
         raise BadInputError(f"{path}: this is a folder; name a file for the annotations")
-    if not path.resolve().parent.is_dir():
+    if path.exists() and not path.is_file():
+        raise BadInputError(f"{path}: not a regular file; name a file for the annotations")
+    if not Path(os.path.realpath(path)).parent.is_dir():
         raise BadInputError(f"{path}: the folder of this file does not exist; make it first")
 
 
@@ -129,9 +178,9 @@ def _make_file(path: Path) -> None:
         raise BadInputError(f"{path}: cannot be opened for writing ({reason}); name another file") from error
 
 
-def _migrate(path: Path, connection: Connection) -> None:
-    """Bring the tables to this version's form; the caller's transaction makes it all or nothing."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+def _version(path: Path, connection: Connection) -> int:
+    """Return the version of the tables, 0 where there are none; refuse what is not ours, or newer than this program."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if owner != APPLICATION_ID and not is_empty:
@@ -141,6 +190,12 @@ def _migrate(path: Path, connection: Connection) -> None:
             f"{path}: written by a newer sayso (version {version} of the tables, this one knows {len(MIGRATIONS)}):"
             " update sayso, or name another file with `--db`"
         )
+    return version
+
+
+def _migrate(path: Path, connection: Connection) -> None:
+    """Bring the tables to this version's form; the caller's transaction makes it all or nothing."""
+    version = _version(path, connection)
     if version == len(MIGRATIONS):
         return
     for migration in MIGRATIONS[version:]:
@@ -177,5 +232,5 @@ def _told(path: Path) -> Iterator[None]:
         if code in _UNREADABLE:
             raise BadInputError(f"{path}: not an annotation database, or damaged ({error})") from error
         if code in _UNWRITABLE:
-            raise BadInputError(f"{path}: cannot be opened for writing ({error}); name another file") from error
+            raise BadInputError(f"{path}: cannot be opened or written ({error}); name another file") from error
         raise

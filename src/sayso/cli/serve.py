@@ -1,5 +1,6 @@
 """`sayso serve`: the workbench in the browser."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,7 +55,7 @@ def serve(
     opened = open_socket(host, port)
     settings = ServeSettings(
         data=data,
-        database=db or data.resolve().with_name(f"{data.resolve().name}.annotations.db"),
+        database=db or Path(f"{os.path.realpath(data)}.annotations.db"),
         runs=tuple(run or ()),
         facts=tuple(facts or ()),
         part=part,
@@ -65,6 +66,7 @@ def serve(
     app = make_app(settings)
     if not settings.is_local:
         _show_links(make_links(app.state.workbench.database, settings, annotator or [], new_links))
+    _warn_if_open_to_others(settings.database)
     _say_where(settings, open_page)
     run_server(app, opened)
 
@@ -81,6 +83,15 @@ def _show_links(links: list[tuple[str, str]]) -> None:
     for name, link in links:
         print(f"link for {name}, shown this once: {link}")
     remark("the links are like passwords; --new-links replaces them. Use a network you trust: HTTP hides nothing")
+
+
+def _warn_if_open_to_others(database: Path) -> None:
+    from sayso.annotate.store import is_open_to_others
+
+    if is_open_to_others(database):
+        remark(
+            f"warning: other users of this machine can read or change {database}; to stop that: chmod 600 {database}"
+        )
 
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
