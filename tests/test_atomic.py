@@ -1,11 +1,14 @@
+import ctypes
 import errno
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sayso.atomic import atomic_file, atomic_folder, refuse_unwritable_path
+from sayso.atomic import atomic_file, atomic_folder, refuse_unwritable_path, restore
 from sayso.errors import UserError
 
 LIMITED = """
@@ -36,6 +39,26 @@ with kind(pathlib.Path(sys.argv[1])) as place:
         (place / "data").write_text("half")
     print("ready", flush=True)
     sys.stdin.readline()
+"""
+
+KILLED = """
+import os, pathlib, shutil, signal, sys
+from sayso import atomic
+target, step, can_exchange = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "1"
+count = 0
+def counted(call):
+    def run(*values, **options):
+        global count
+        if count == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count += 1
+        return call(*values, **options)
+    return run
+pathlib.Path.rename = counted(pathlib.Path.rename)
+shutil.rmtree = counted(shutil.rmtree)
+atomic._exchange = counted(atomic._exchange if can_exchange else lambda *_: False)
+with atomic.atomic_folder(target, overwrite=True) as folder:
+    (folder / "data").write_text("new")
 """
 
 
@@ -183,16 +206,64 @@ def test_a_killed_run_leaves_no_half_target_and_the_next_run_clears_up(tmp_path:
     assert names(tmp_path) == ["out"]
 
 
-def test_the_work_of_a_live_run_is_left_alone_and_the_faster_run_wins(tmp_path: Path) -> None:
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_of_a_folder_there_is_one_writer_at_a_time_and_the_other_is_named(tmp_path: Path, overwrite: bool) -> None:
     target = tmp_path / "store"
     with sleeping(target, "folder") as process:
-        with atomic_folder(target) as folder:
-            (folder / "data").write_text("whole")
-            assert len(names(tmp_path)) == 2
-        _, errors = process.communicate("go on\n")
-    assert "the folder is not empty" in errors
+        refusal = f"store: process {process.pid} is writing this folder; wait for it, or name another folder"
+        with pytest.raises(UserError, match=refusal), atomic_folder(target, overwrite=overwrite):
+            pytest.fail("the block must not run")
+        process.communicate("go on\n")
     assert names(tmp_path) == ["store"]
+    assert (target / "data").read_text() == "half"
+    with atomic_folder(target, overwrite=True) as folder:
+        (folder / "data").write_text("whole")
     assert (target / "data").read_text() == "whole"
+
+
+@pytest.mark.parametrize(
+    "can_exchange",
+    [
+        pytest.param(
+            True,
+            marks=pytest.mark.skipif(
+                not hasattr(ctypes.CDLL(None), "renameat2"), reason="two names cannot be exchanged"
+            ),
+        ),
+        False,
+    ],
+)
+def test_a_kill_at_any_step_of_replacing_a_folder_never_hides_it(tmp_path: Path, can_exchange: bool) -> None:
+    found, target = [], tmp_path / "store"
+    for step in range(20):
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        (target / "data").write_text("old")
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, str(target), str(step), str(int(can_exchange))], check=False
+        )
+        was_there = target.exists()
+        assert was_there or not can_exchange
+        restore(target)
+        found.append((was_there, (target / "data").read_text()))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL
+    assert found[0] == (True, "old")
+    assert found[-1] == (True, "new")
+    assert ((False, "old") in found) == (not can_exchange)
+    with atomic_folder(target, overwrite=True):
+        pass
+    assert names(tmp_path) == ["store"]
+
+
+def test_nothing_is_put_back_where_the_folder_is_there_or_nothing_was_moved_aside(tmp_path: Path) -> None:
+    for name in ("store", ".store.0123abcd.replaced"):
+        (tmp_path / name).mkdir()
+    restore(tmp_path / "store")
+    restore(tmp_path / "other")
+    restore(tmp_path / "no" / "such")
+    assert names(tmp_path) == [".store.0123abcd.replaced", "store"]
 
 
 def test_remains_of_other_targets_are_left_alone(tmp_path: Path) -> None:

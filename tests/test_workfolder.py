@@ -1,9 +1,15 @@
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from sayso.errors import UserError
-from sayso.workfolder import Workfolder
+from sayso.workfolder import Workfolder, claimed
 
 
 def folder(path: Path, made_by: str = "sayso x") -> Workfolder:
@@ -26,13 +32,60 @@ def test_what_is_there_is_said(tmp_path: Path, is_finished: bool, state: str) ->
     folder(tmp_path).refuse_foreign()
 
 
-def test_only_one_at_a_time_may_write(tmp_path: Path) -> None:
+def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> None:
     place = folder(tmp_path / "new" / "deep")
-    with place.claimed(), pytest.raises(UserError, match="`sayso x` is at work in this folder"), place.claimed():
+    refusal = rf"`sayso x` is at work in this folder \(process {os.getpid()}\); wait for it, or name another folder"
+    with place.claimed(), pytest.raises(UserError, match=refusal), claimed(tmp_path / "new" / "deep", "sayso y"):
         pass
     with place.claimed():
         place.write({})
     place.refuse_foreign()
+
+
+def test_a_claim_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "new"):
+        with claimed(tmp_path / name, "sayso x"):
+            pass
+    with claimed(tmp_path / "filled", "sayso x"):
+        (tmp_path / "filled" / "data").touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "filled"]
+    assert [path.name for path in (tmp_path / "filled").iterdir()] == ["data"]
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib, signal, sys; from sayso.workfolder import claimed\n"
+        "with claimed(pathlib.Path(sys.argv[1]), 'sayso x'): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+    with claimed(tmp_path, "sayso x"):
+        pass
+
+
+def test_a_lock_that_its_owner_removed_meanwhile_is_not_believed(tmp_path: Path, monkeypatch) -> None:
+    with ExitStack() as owner, claimed_later(monkeypatch, owner.close), ExitStack() as next_one:
+        owner.enter_context(claimed(tmp_path / "out", "sayso x"))
+        next_one.enter_context(claimed(tmp_path / "out", "sayso y"))
+        with pytest.raises(UserError, match="`sayso y` is at work"), claimed(tmp_path / "out", "sayso z"):
+            pass
+
+
+@contextmanager
+def claimed_later(monkeypatch, before_second_lock: Callable[[], None]) -> Iterator[None]:
+    """Call something after the second lock file was opened and before it is locked."""
+    calls, lock = [], fcntl.flock
+
+    def flock(descriptor: int, how: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == 2:
+            before_second_lock()
+        lock(descriptor, how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", flock)
+        yield
 
 
 def test_a_file_or_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 Everything is written under a temporary name beside the target (`.NAME.XXXXXXXX.partial`), brought to disk and renamed
 at the end. A run holds a lock on what it writes, which ends with the run, so the next run with the same target can
-tell the remains of a killed one from the work of a live one and clears them away.
+tell the remains of a killed one, which it clears away, from the work of a live one, which it leaves alone. Of a folder
+there is one writer at a time; its temporary name has the number of its process.
 """
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -22,6 +24,7 @@ from sayso.errors import UserError
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PARTIAL = ".partial"
 _REPLACED = ".replaced"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 @overload
@@ -62,26 +65,39 @@ def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
     """Give an empty folder to fill, which becomes `path` when the block ends well.
 
     When the block ends with an error nothing has changed. A target that holds something is a `UserError`, at once,
-    unless it may be overwritten: then all of it is replaced. Folders above the target are made where they are missing.
+    unless it may be overwritten: then all of it is replaced. So is one that another process is writing. Folders above
+    the target are made where they are missing.
     """
     target = path.resolve()
-    partial = _temporary(target, _PARTIAL)
+    partial = target.with_name(f".{target.name}.{os.getpid():08x}{_PARTIAL}")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_told(path, _FULL))
-        stack.callback(shutil.rmtree, partial, ignore_errors=True)
         with _told(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             with _locked(target.parent):
                 _clear_remains(target)
                 _refuse_occupied(path, target, overwrite)
+                _refuse_claimed(path, target)
                 partial.mkdir()
+                stack.callback(shutil.rmtree, partial, ignore_errors=True)
                 _try_lock(stack.enter_context(_descriptor(partial)))
         yield partial
         for file in (*partial.rglob("*"), partial):
             _sync(file)
         with _locked(target.parent):
-            _refuse_occupied(path, target, overwrite)  # another run may have been faster
+            _refuse_occupied(path, target, overwrite)  # somebody may have put something there
             _put_in_place(partial, target)
+
+
+def restore(path: Path) -> None:
+    """Put back the folder that a killed process had moved aside to replace it, where it is missing."""
+    target = path.resolve()
+    if target.exists() or not target.parent.is_dir():
+        return
+    with contextlib.suppress(OSError), _locked(target.parent):
+        for remains in _remains(target, _REPLACED):
+            if not target.exists():
+                remains.rename(target)
 
 
 def refuse_unwritable_path(path: Path) -> None:
@@ -115,14 +131,40 @@ def _refuse_occupied(path: Path, target: Path, overwrite: bool) -> None:
         raise UserError(f"{path}: the folder is not empty; name another or remove it first")
 
 
+def _refuse_claimed(path: Path, target: Path) -> None:
+    for remains in _remains(target, _PARTIAL):
+        if remains.is_dir() and _is_locked(remains):
+            process = int(remains.suffixes[-2][1:], 16)
+            raise UserError(f"{path}: process {process} is writing this folder; wait for it, or name another folder")
+
+
 def _put_in_place(partial: Path, target: Path) -> None:
-    """Rename; what stood there is moved aside first, because a folder that holds something cannot be replaced."""
+    """Rename; what stood there changes places with it, and is removed with the temporary folder."""
+    if not target.exists() or not _exchange(partial, target):
+        _rename_over(partial, target)
+    _sync(target.parent)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Let two folders change their names in one step, where the system can; say whether it did."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):
+        return False
+    names = (os.fsencode(first), os.fsencode(second))
+    return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
+
+
+def _rename_over(partial: Path, target: Path) -> None:
+    """Rename; what stood there is moved aside first, because a folder that holds something cannot be replaced.
+
+    A process that is killed between the two leaves it aside: `restore` puts it back.
+    """
     replaced = _temporary(target, _REPLACED)
     try:
         if target.exists():
             target.rename(replaced)
         partial.rename(target)
-        _sync(target.parent)
     finally:
         if replaced.exists() and not target.exists():
             replaced.rename(target)
@@ -131,20 +173,28 @@ def _put_in_place(partial: Path, target: Path) -> None:
 
 def _clear_remains(target: Path) -> None:
     """Remove what killed runs left beside the target, and put back what they had moved aside but not replaced."""
-    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}({_PARTIAL}|{_REPLACED})")
-    for remains in [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]:
+    for remains in _remains(target, _PARTIAL, _REPLACED):
         if remains.name.endswith(_REPLACED) and not target.exists():
             remains.rename(target)
-        elif _is_abandoned(remains):
+        elif _is_locked(remains) is False:
             _remove(remains)
 
 
-def _is_abandoned(remains: Path) -> bool:
+def _remains(target: Path, *endings: str) -> list[Path]:
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}({'|'.join(map(re.escape, endings))})")
+    return [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]
+
+
+def _is_locked(remains: Path) -> bool | None:
+    """Say whether a process is at work on it; None where that cannot be known."""
     try:
         with _descriptor(remains) as descriptor:
-            return _try_lock(descriptor)
-    except OSError:  # it went away meanwhile, or is not ours to touch
-        return False
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # it went away meanwhile, or is not ours to touch, or there are no locks here
+        return None
+    return False
 
 
 def _remove(remains: Path) -> None:
@@ -180,12 +230,9 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _try_lock(descriptor: int) -> bool:
-    try:
+def _try_lock(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _sync(path: Path) -> None:

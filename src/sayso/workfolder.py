@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,23 +60,72 @@ class Workfolder:
         if self.path.is_dir() and any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
             raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
 
-    @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claimed(self) -> AbstractContextManager[None]:
         """Make the folder where it is missing, and keep other writers out of it while the block runs."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
-            descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
-        try:
-            self._lock(descriptor)
-            yield
-        finally:
-            os.close(descriptor)
+        return claimed(self.path, self.made_by)
 
-    def _lock(self, descriptor: int) -> None:
+
+@contextlib.contextmanager
+def claimed(folder: Path, command: str) -> Iterator[None]:
+    """Make the folder where it is missing, and keep other processes from claiming it while the block runs.
+
+    The lock ends with the process, however that ends. A new folder that is still empty afterwards is removed.
+
+    Raises:
+        UserError: another process has claimed the folder (the line names its command and number), or it cannot be made.
+    """
+    lock, is_new = folder / _LOCK, not folder.exists()
+    with _refusals(folder):
+        descriptor = _locked(folder, lock)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"`{command}` is at work in this folder (process {os.getpid()})".encode())
+        yield
+    finally:
+        # Before the lock is released: whoever gets it next must see that the file is gone.
+        lock.unlink(missing_ok=True)
+        if is_new:
+            with contextlib.suppress(OSError):  # it holds something, as it should
+                folder.rmdir()
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder, and those above it, where it is missing; one that cannot be made is a `UserError`."""
+    with _refusals(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextlib.contextmanager
+def _refusals(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; name another folder") from error
+
+
+def _locked(folder: Path, lock: Path) -> int:
+    """Return the descriptor of the folder's lock file, which only this process has locked."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(f"{self.path}: `{self.made_by}` is at work in this folder; wait, or name another") from None
+            owner = os.read(descriptor, 1_000).decode(errors="replace") or "another process is at work in this folder"
+            os.close(descriptor)
+            raise UserError(f"{folder}: {owner}; wait for it, or name another folder") from None
+        except OSError:  # a file system without locks
+            return descriptor
+        if _is_file(descriptor, lock):
+            return descriptor
+        os.close(descriptor)  # its last owner has removed it meanwhile
+
+
+def _is_file(descriptor: int, path: Path) -> bool:
+    """Say whether the open file is the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from sayso.bags.predictions import Predictions
 from sayso.cli import app
 from sayso.errors import BadInputError, UserError
+from sayso.workfolder import claimed
 from toy_evaluation import evaluation_lines, make_marked_store, mark_line
 from toy_run import make_run, make_store, toy_config
 
@@ -77,6 +78,13 @@ def test_a_place_for_the_report_that_cannot_be_made_is_said_before_the_work(run:
     with pytest.raises(UserError, match="name another folder"):
         evaluate(run, "--data", store, "--out", run / "config.toml")
     assert (predictions.stat().st_mtime_ns if predictions.exists() else None) == before
+
+
+def test_a_run_that_is_being_written_is_not_evaluated(run: Path, store: Path, tmp_path: Path) -> None:
+    for folder in (run, tmp_path / "report"):
+        with claimed(folder, "sayso x"), pytest.raises(UserError, match=f"{folder.name}: `sayso x` is at work"):
+            evaluate(run, "--data", store, "--out", tmp_path / "report")
+    assert not (tmp_path / "report").exists()
 
 
 def test_an_unknown_mechanism_is_said_before_any_work(run: Path, tmp_path: Path) -> None:

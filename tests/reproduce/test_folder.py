@@ -35,7 +35,7 @@ def test_outcomes_of_other_data_or_settings_are_refused(folder: Folder) -> None:
 
 
 def test_two_reproductions_never_work_in_one_folder(folder: Folder) -> None:
-    with folder.taken(), pytest.raises(UserError, match="another reproduction works in this folder"), folder.taken():
+    with folder.taken(), pytest.raises(UserError, match="`sayso reproduce` is at work in this folder"), folder.taken():
         pass
 
 

@@ -118,6 +118,30 @@ def test_without_resume_a_run_is_never_overwritten(store: Path, tmp_path: Path) 
         train(toy_config(), store, tmp_path, "cpu")
 
 
+def test_a_second_training_into_the_folder_is_refused_and_changes_nothing(store: Path, tmp_path: Path) -> None:
+    out, refusals = tmp_path / "run", []
+
+    def train_another(_) -> None:
+        before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+        for resume in (False, True):
+            with pytest.raises(UserError, match=r"`sayso train` is at work in this folder \(process \d+\)") as refusal:
+                train(toy_config(seed=14), store, out, "cpu", resume=resume)
+            refusals.append(refusal)
+        assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+
+    train(toy_config(max_epochs=1), store, out, "cpu", watchers=Watchers(on_begin=train_another))
+    assert len(refusals) == 2
+    assert load_config(out / "config.toml").seed == 13
+    assert not (out / ".lock").exists()
+
+
+def test_a_training_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    sentences = [make_sentence("h met t", "h", "t")]
+    with pytest.raises(BadInputError, match="no bag with a relation"):
+        train(toy_config(), store_of(tmp_path, sentences, validation_share=0.0), tmp_path / "run", "cpu")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_seed_that_is_drawn_is_stored_and_kept_when_resumed(store: Path, tmp_path: Path) -> None:
     drawn = toy_config(seed=-1)
     with pytest.raises(StopError):

@@ -8,6 +8,7 @@ from sayso.errors import UserError
 from sayso.train.run import Watchers, train
 from sayso.train.seeds import SeedRun, summarise, train_seeds
 from sayso.train.state import Standing
+from sayso.workfolder import claimed
 from train.toy_run import toy_config
 
 
@@ -49,6 +50,12 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(store: Pat
     with pytest.raises(UserError, match="seed-14: there is a run here already"):
         train_seeds(toy_config(), store, tmp_path, 2, "cpu")
     assert not (tmp_path / "seed-13").exists()
+
+
+def test_only_one_process_trains_the_seeds_of_a_folder(store: Path, tmp_path: Path) -> None:
+    with claimed(tmp_path, "sayso train"), pytest.raises(UserError, match="`sayso train` is at work in this folder"):
+        train_seeds(toy_config(), store, tmp_path, 2, "cpu")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_seeds_do_not_mix_with_a_single_run(store: Path, tmp_path: Path) -> None:

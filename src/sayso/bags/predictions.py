@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sayso.atomic import atomic_folder
+from sayso.atomic import atomic_folder, restore
 from sayso.bags.columns import Column, read_columns, write_columns
 from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
@@ -51,6 +51,7 @@ class Predictions:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        restore(folder)
         try:
             self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError) as error:

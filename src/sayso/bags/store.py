@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sayso.atomic import refuse_foreign
+from sayso.atomic import refuse_foreign, restore
 from sayso.bags.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
 from sayso.bags.entity_type import EntityTypes
 from sayso.bags.manifest import FORMAT
@@ -54,6 +54,7 @@ def refuse_no_store(folder: Path) -> None:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a store of any format."""
+    restore(folder)
     try:
         found = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError) as error:

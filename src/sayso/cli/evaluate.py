@@ -1,5 +1,7 @@
 """`sayso evaluate`: how good runs are, at finding facts and at showing which sentences say so."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +47,7 @@ def evaluate(
     from sayso.bags.store import Store
     from sayso.evaluate.evaluation import EvaluationSettings
     from sayso.evaluate.mechanism import mechanisms_named
-    from sayso.evaluate.report import make_report_folder, write_report
+    from sayso.evaluate.report import write_report
     from sayso.evaluate.subject import open_subjects
     from sayso.train.device import choose_device
 
@@ -61,14 +63,25 @@ def evaluate(
     subjects = open_subjects(runs, store, part, str(choose_device(device)))
     marks = _marks(store, subjects[0], rationales or [])
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
-    make_report_folder(folder)
-    report = _evaluate(subjects, marks, settings)
-    written = write_report(report, folder)
+    with _claimed({folder.resolve(), *(run.resolve() for run in runs)}):
+        report = _evaluate(subjects, marks, settings)
+        written = write_report(report, folder)
     if as_json:
         print_json(report.figures)
     else:
         _print(report.figures)
     say_next(f"{written[0]} and {written[1]}", f"open {written[1]} in a browser")
+
+
+@contextmanager
+def _claimed(folders: set[Path]) -> Iterator[None]:
+    """Keep other processes from writing to the report's folder and to the runs, which get their predictions."""
+    from sayso.workfolder import claimed
+
+    with ExitStack() as stack:
+        for folder in sorted(folders):
+            stack.enter_context(claimed(folder, "sayso evaluate"))
+        yield
 
 
 def _marks(store: "Store", subject: "Subject", paths: list[Path]) -> "Marks":

@@ -17,6 +17,7 @@ from sayso.corpus.json_line import integer_pair, json_object, string, strings
 from sayso.corpus.lines import read_lines
 from sayso.corpus.rationale import JudgementItem, judgements_of
 from sayso.records import Judgement
+from sayso.workfolder import claimed
 
 _RATIONALE, _IRRELEVANT = "rationale", "irrelevant"
 
@@ -86,8 +87,11 @@ def write_eraser(folder: Path, judgements: Iterable[Judgement], name: str = "rat
     """
     annotations, num_left_out = _by_annotation(judgements)
     bags: dict[tuple[str, str], dict[frozenset[str], tuple[str, list[str]]]] = {}
-    folder.mkdir(parents=True, exist_ok=True)
-    with atomic_file(folder / "docs.jsonl") as docs, atomic_file(folder / name) as lines:
+    with (
+        claimed(folder, "sayso annotations export"),
+        atomic_file(folder / "docs.jsonl") as docs,
+        atomic_file(folder / name) as lines,
+    ):
         for (head_id, tail_id, relation, annotator), marks in annotations.items():
             # Facts of one pair share a document only where the same sentences were judged for them: a sentence
             # that nobody judged would read as irrelevant.

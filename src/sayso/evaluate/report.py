@@ -11,12 +11,12 @@ import numpy as np
 
 from sayso import __version__
 from sayso.atomic import atomic_file
-from sayso.errors import UserError
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
 from sayso.evaluate.marks import Marks
 from sayso.evaluate.sufficient import sigmoid
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.workfolder import make_folder
 
 REPORT, PAGE = "report.json", "report.html"
 
@@ -59,7 +59,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     """Write `report.json`, `report.html` and a file of points for each run; return what was written."""
     from sayso.evaluate.report_page import report_html
 
-    make_report_folder(folder)
+    make_folder(folder)
     written = [folder / REPORT, folder / PAGE]
     with atomic_file(written[0]) as file:
         file.write(json.dumps(report.figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -70,14 +70,6 @@ def write_report(report: Report, folder: Path) -> list[Path]:
         with atomic_file(written[-1]) as file:
             file.write(points_tsv(curve_of(run)))
     return written
-
-
-def make_report_folder(folder: Path) -> None:
-    """Make the folder where it is missing; one that cannot be made is a `UserError`, better before work than after."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; name another folder") from error
 
 
 def points_tsv(curve: PrecisionRecallCurve) -> str:

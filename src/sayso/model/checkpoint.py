@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from sayso import __version__
-from sayso.atomic import atomic_folder, refuse_foreign
+from sayso.atomic import atomic_folder, refuse_foreign, restore
 from sayso.bags.columns import Column, read_columns, to_numpy, write_columns
 from sayso.bags.direct import CorpusForm
 from sayso.config import fill, to_table
@@ -91,6 +91,8 @@ def _settings(parts: ModelParts) -> dict[str, Any]:
 
 def find_model(folder: Path) -> Path:
     """Return the folder that holds the model: this one, or for a run's folder the one in it."""
+    for place in (folder, folder / IN_RUN):
+        restore(place)
     if (folder / CONFIG).is_file():
         return folder
     if (folder / IN_RUN / CONFIG).is_file():

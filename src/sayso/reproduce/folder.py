@@ -1,7 +1,6 @@
 """The folder of a reproduction: runs, their outcomes, and what is made of them; one command at a time works in it."""
 
 import contextlib
-import fcntl
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from sayso.atomic import atomic_file
 from sayso.errors import BadInputError, UserError
 from sayso.reproduce.outcome import Outcome, read_outcome
 from sayso.reproduce.plan import Job
+from sayso.workfolder import claimed
 
 _CALLS = "calls.jsonl"
 
@@ -62,7 +62,7 @@ class Folder:
         return outcome
 
     def _refuse_foreign(self) -> None:
-        names = sorted(path.name for path in self.path.iterdir()) if self.path.is_dir() else []
+        names = sorted(path.name for path in self.path.glob("[!.]*"))
         if names and not {"runs", "outcomes"} & set(names):
             raise UserError(f"{self.path}: the folder holds {names[0]}, which is not of a reproduction; name another")
 
@@ -70,15 +70,7 @@ class Folder:
     def taken(self) -> Iterator[None]:
         """Make the folders and keep other reproductions out while the block runs."""
         self._refuse_foreign()
-        try:
+        with claimed(self.path, "sayso reproduce"):
             for name in ("runs", "outcomes"):
-                (self.path / name).mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w")
-        except OSError as error:
-            raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(f"{self.path}: another reproduction works in this folder: wait for it") from None
+                (self.path / name).mkdir(exist_ok=True)
             yield

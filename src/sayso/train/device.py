@@ -3,7 +3,8 @@
 import inspect
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sayso.errors import UserError
 from sayso.train.epoch import Shard
+from sayso.workfolder import claimed
 
 _CHOICES = ("auto", "cpu", "cuda")
 
@@ -56,6 +58,21 @@ def process_group(device: torch.device) -> Iterator[Shard]:
         yield Shard(dist.get_rank(), dist.get_world_size())
     finally:
         dist.destroy_process_group()
+
+
+@contextmanager
+def claimed_by_first(folder: Path, shard: Shard, device: torch.device) -> Iterator[None]:
+    """Keep other runs out of the folder while the block runs; all processes hear when it is claimed already."""
+    refusal: UserError | None = None
+    with ExitStack() as stack:
+        if shard.rank == 0:
+            try:
+                stack.enter_context(claimed(folder, "sayso train"))
+            except UserError as error:
+                refusal = error
+        if from_first([float(refusal is not None)], shard, device)[0]:
+            raise refusal or UserError(f"{folder}: the first process could not claim this folder")
+        yield
 
 
 def share_gradients(objective: nn.Module, shard: Shard) -> nn.Module:

@@ -15,6 +15,7 @@ from sayso.atomic import atomic_file
 from sayso.config import to_toml
 from sayso.errors import UserError
 from sayso.train.config import RunConfig
+from sayso.workfolder import make_folder
 
 CONFIG, DESCRIPTION, METRICS, STATE, MODEL = "config.toml", "run.json", "metrics.jsonl", "state.safetensors", "model"
 BOARD = "tensorboard"
@@ -54,10 +55,7 @@ class RunFolder:
         """Write the resolved settings before the first batch, `epoch` epochs being done already."""
         if not self.is_writer:
             return
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"{self.path}: {(error.strerror or str(error)).lower()}; name another folder") from error
+        make_folder(self.path)
         if epoch == 0:
             (self.path / METRICS).unlink(missing_ok=True)
         with atomic_file(self.path / CONFIG) as file:

@@ -20,6 +20,7 @@ from sayso.train.config import RunConfig, load_config
 from sayso.train.data import RunData
 from sayso.train.device import (
     choose_device,
+    claimed_by_first,
     from_first,
     process_group,
     refuse_disagreement,
@@ -64,9 +65,10 @@ def train(
     `data` is the store as another run has read it, which spares reading it again.
     """
     target = choose_device(device)
-    with process_group(target) as shard:
+    RunFolder(out, is_writer=False).refuse_other_run(resume)
+    with process_group(target) as shard, claimed_by_first(out, shard, target):
         folder = RunFolder(out, is_writer=shard.rank == 0)
-        folder.refuse_other_run(resume)
+        folder.refuse_other_run(resume)  # another run may have ended here meanwhile
         config = _with_seed(config, folder, shard, target)
         read = data.read_by(config) if data is not None else RunData(Store(store), config)
         return _Run(config, read, folder, target, shard, watchers).go()

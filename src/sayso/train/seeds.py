@@ -12,7 +12,7 @@ from sayso.bags.store import Store
 from sayso.errors import UserError
 from sayso.seeding import drawn_seed
 from sayso.train.config import RunConfig
-from sayso.train.device import choose_device, from_first, process_group
+from sayso.train.device import choose_device, claimed_by_first, from_first, process_group
 from sayso.train.folder import MODEL, STATE, RunFolder
 from sayso.train.run import Watchers, identity_of, train
 from sayso.train.state import Standing, read_standing
@@ -53,7 +53,7 @@ def train_seeds(
     With `resume`, runs that have ended are skipped and the first that has not goes on. A summary is left in `out`.
     """
     target = choose_device(device)
-    with process_group(target) as shard:
+    with process_group(target) as shard, claimed_by_first(out, shard, target):
         first = config.seed if config.seed >= 0 else int(from_first([_first_seed(out, resume)], shard, target)[0])
         configs = [replace(config, seed=first + number) for number in range(num_seeds)]
         _refuse_other_runs(out, configs, resume)
