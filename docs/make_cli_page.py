@@ -25,9 +25,10 @@ def page() -> str:
         "# Commands",
         "",
         "Made from `--help` by `make docs`. Results go to stdout, progress and remarks to stderr;",
-    ]
-    parts += [
         "exit codes are 0 (done), 1 (a bug), 2 (something you can repair), 130 (ended by Ctrl-C) and 143 (by SIGTERM).",
+        "",
+        "`sayso --install-completion` makes your shell complete commands, options, configs, variants and forms;",
+        "`sayso --show-completion` prints the script instead.",
         "",
     ]
     names = [(name,) for name in COMMANDS]

@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 a bug, 2 something the user can repair, 130 ended by Ctrl-
 """
 
 import errno
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -68,10 +69,10 @@ app = typer.Typer(
     name="sayso",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # rich's tables of options cut names in a narrow terminal and write a type behind every flag.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -92,10 +93,19 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 GROUPS = {"vectors": vectors, "entities": entities, "annotations": annotations, "decisions": decisions}
 
+
+def _summary(command: Callable[..., Any]) -> str:
+    """Return the first paragraph of a command's help, whole; click would cut it to one line."""
+    return " ".join((inspect.getdoc(command) or "").partition("\n\n")[0].split())
+
+
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name, short_help=_summary(_command))(_command)
 for _name, _group in GROUPS.items():
-    app.add_typer(_group, name=_name)
+    for _info in _group.registered_commands:
+        assert _info.callback
+        _info.short_help = _summary(_info.callback)
+    app.add_typer(_group, name=_name, short_help=str(_group.info.help))
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -128,7 +138,7 @@ def main() -> None:
         remark(f"sayso: {error}")
         raise SystemExit(2) from None
     except SystemExit as end:
-        # Help is printed by rich, for which a reader that has seen enough is a fault.
+        # For typer, a reader of the help that has seen enough (`| head`) is a fault.
         if isinstance(end.__context__, BrokenPipeError):
             raise SystemExit(0) from None
         raise

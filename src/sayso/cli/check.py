@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sayso.cli.complete import sentence_forms
 from sayso.cli.console import print_json, print_table, remark, stages
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def check(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Sentences, plain or gzip, or a folder of shards; - is stdin.")
     ],
-    form: Annotated[str, typer.Option(help="Form of the files; auto looks at the first lines.")] = "auto",
+    form: Annotated[
+        str, typer.Option(autocompletion=sentence_forms, help="Form of the files; auto looks at the first lines.")
+    ] = "auto",
     relations: Annotated[Path | None, typer.Option(help="Relation inventory; others are bad lines.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, to count entities without one.")] = None,
     max_bad: Annotated[

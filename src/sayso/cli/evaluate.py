@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sayso.cli.complete import parts
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def evaluate(
     rationales: Annotated[
         list[Path] | None, typer.Option(help="Files of people's marks, instead of those in the store.")
     ] = None,
-    part: Annotated[str, typer.Option(help="Part of the store: test, validation or train.")] = "test",
+    part: Annotated[
+        str, typer.Option(autocompletion=parts, help="Part of the store: test, validation or train.")
+    ] = "test",
     out: Annotated[Path | None, typer.Option(help="Folder for the report; else the run's, or one beside it.")] = None,
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
     top: Annotated[

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.complete import parts
 from sayso.cli.console import print_json, remark
 from sayso.errors import UserError
 
@@ -20,7 +21,9 @@ def explain(
     data: Annotated[Path | None, typer.Option(help="The store that the run was made from.")] = None,
     file: Annotated[Path | None, typer.Option(help="Sentences from a file instead, in any form; - is stdin.")] = None,
     relation: Annotated[list[str] | None, typer.Option(help="A relation, several times for several.")] = None,
-    part: Annotated[str | None, typer.Option(help="Part of the store to look in; test if not given.")] = None,
+    part: Annotated[
+        str | None, typer.Option(autocompletion=parts, help="Part of the store to look in; test if not given.")
+    ] = None,
     types: Annotated[
         Path | None, typer.Option(help="Entity types, for entities of --file that the model does not know.")
     ] = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sayso.cli.complete import sentence_forms
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.ending import interrupted
 from sayso.cli.engine import Address, EngineName, EngineOption, WorkerGpus, Workers, opened
@@ -81,7 +82,9 @@ def extract(
         bool, typer.Option("--overwrite", help="Remove the facts that are there, start over.")
     ] = False,
     shards: Annotated[int, typer.Option(min=0, help="Shards of pairs; 0 decides by the size.")] = 0,
-    sentence_form: Annotated[str, typer.Option("--form", help="Form of the sentences; auto looks at them.")] = "auto",
+    sentence_form: Annotated[
+        str, typer.Option("--form", autocompletion=sentence_forms, help="Form of the sentences; auto looks at them.")
+    ] = "auto",
     max_bad: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is predicted.")
     ] = 0.001,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.complete import sentence_forms
 from sayso.cli.console import print_table, remark, stages
 from sayso.errors import as_command
 
@@ -25,7 +26,9 @@ def predict(
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Leave out facts less probable than this.")] = 0.5,
     top: Annotated[int | None, typer.Option(min=1, help="Give at most this many facts, the most probable.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, for entities the model does not know.")] = None,
-    form: Annotated[str, typer.Option(help="Form of the file; auto looks at the first lines.")] = "auto",
+    form: Annotated[
+        str, typer.Option(autocompletion=sentence_forms, help="Form of the file; auto looks at the first lines.")
+    ] = "auto",
     max_bad: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is predicted.")
     ] = 0.001,

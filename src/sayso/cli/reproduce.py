@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sayso.cli import complete
 from sayso.cli.console import print_json, print_table, remark, say_next
 from sayso.cli.ending import interrupted
 from sayso.cli.overview import shown_overview
@@ -23,7 +24,12 @@ def reproduce(
         int | None, typer.Option(min=1, help="Runs of each variant, with seeds 13, 14, …; 3, or 1 with --quick.")
     ] = None,
     variants: Annotated[
-        str, typer.Option(metavar="NAME,…", help="Variants, such as CNNs+ATT,CNNs+ATT+F+E; else all 18.")
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            autocompletion=complete.variants,
+            help="Variants, such as CNNs+ATT,CNNs+ATT+F+E; else all 18.",
+        ),
     ] = "",
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of every run; may be repeated.")

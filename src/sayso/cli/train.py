@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sayso.cli import complete
 from sayso.cli.console import print_json, print_table, remark, say_next
 from sayso.cli.ending import interrupted
 from sayso.cli.epochs import EpochDisplay, shown_epochs
@@ -19,16 +20,9 @@ if TYPE_CHECKING:
     from sayso.train.seeds import SeedRun
 
 
-def _configs() -> list[tuple[str, str]]:
-    """Return the name and the description of each config that comes with sayso."""
-    from sayso.configs import config_names, describe_config
-
-    return [(name, describe_config(name)) for name in config_names()]
-
-
 def _print_configs(is_wanted: bool) -> None:
     if is_wanted:
-        print_table("configs", ["name", "trains"], _configs(), num_text=2)
+        print_table("configs", ["name", "trains"], complete.configs(), num_text=2)
         raise typer.Exit
 
 
@@ -44,7 +38,7 @@ def train(
     config: Annotated[
         str,
         typer.Argument(
-            metavar="CONFIG", autocompletion=_configs, help="A config by name (see --list), or a TOML file."
+            metavar="CONFIG", autocompletion=complete.configs, help="A config by name (see --list), or a TOML file."
         ),
     ],
     data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`.")],

@@ -1,0 +1,51 @@
+"""What the shell completes, asked for as bash asks."""
+
+import sys
+
+import pytest
+
+from sayso.cli import main
+from sayso.configs import config_names
+
+
+@pytest.fixture
+def completed(monkeypatch, capsys):
+    """Return what the last word of a line may become."""
+
+    def complete(line: str) -> list[str]:
+        monkeypatch.setattr(sys, "argv", ["sayso"])
+        asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1), "_SAYSO_COMPLETE": "complete_bash"}
+        for name, value in asked.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        return capsys.readouterr().out.split()
+
+    return complete
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sayso tr", ["train"]),
+        ("sayso train ", config_names()),
+        ("sayso train directsup_fe", ["directsup_fe", "directsup_fe_e"]),
+        ("sayso train cnns_att --se", ["--seeds", "--set"]),
+        ("sayso train cnns_att --device c", ["cpu", "cuda"]),
+        ("sayso reproduce --variants DirectSup,CNNs+ATT+F+L", ["DirectSup,CNNs+ATT+F+LD", "DirectSup,CNNs+ATT+F+LD+E"]),
+        ("sayso evaluate run --part v", ["validation"]),
+        ("sayso check x --form n", ["nre"]),
+        ("sayso prepare --train da", []),
+    ],
+)
+def test_a_word_is_completed(completed, line: str, words: list[str]) -> None:
+    assert completed(line) == words
+
+
+def test_the_script_for_the_shell_is_shown(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["sayso", "--show-completion", "bash"])
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    with pytest.raises(SystemExit):
+        main()
+    assert "complete -o default -F _sayso_completion sayso" in capsys.readouterr().out

@@ -1,0 +1,47 @@
+"""Help can be read in a narrow terminal."""
+
+import re
+import sys
+
+import pytest
+import typer
+
+from sayso.cli import app, main
+
+GROUP = typer.main.get_command(app)
+WORDS = [()] + [(name,) for name in GROUP.commands]
+WORDS += [(name, inner) for name, each in GROUP.commands.items() for inner in getattr(each, "commands", {})]
+
+
+@pytest.fixture
+def help_of(monkeypatch, capsys):
+    def shown(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["sayso", *words, "--help"])
+        monkeypatch.setenv("COLUMNS", "60")
+        monkeypatch.setenv("TERMINAL_WIDTH", "60")
+        with pytest.raises(SystemExit):
+            main()
+        return capsys.readouterr().out
+
+    return shown
+
+
+def parameters(words: tuple[str, ...]) -> list[typer.core.TyperOption]:
+    command = GROUP
+    for word in words:
+        command = command.commands[word]
+    return [each for each in command.params if isinstance(each, typer.core.TyperOption) and not each.hidden]
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_names_are_whole_and_flags_have_no_type_in_60_columns(help_of, words: tuple[str, ...]) -> None:
+    text = help_of(*words)
+    usage, _, below = text.partition("\n\n")
+    assert usage.startswith("Usage: sayso")
+    assert "...\n" not in below, "a description is cut"
+    for option in parameters(words):
+        for name in (*option.opts, *option.secondary_opts):
+            line = next((line for line in text.splitlines() if re.search(rf"(^|[\s/]){name}(\s|,|$|/)", line)), None)
+            assert line, f"{name} is not shown"
+            assert not option.is_flag or "<" not in line.partition("  ")[0]
+    assert "<bool>" not in text
