@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.naming import Span, apart_from, keep_apart, locate, locate_freely, tokenise
+from sayso.naming import Span, apart_from, control_character, keep_apart, locate, locate_freely, tokenise
 from steps import growth
 
 few_words = st.lists(st.sampled_from(["a", "b", "a_b", "b_a", "c"]), min_size=1, max_size=8)
@@ -110,3 +110,12 @@ def test_a_name_that_a_joined_token_holds_many_times_is_looked_for_token_by_toke
         assert locate(["_".join("a" * num), "b"], "a_a") == ()
 
     assert growth(look, 50) < 2
+
+
+@pytest.mark.parametrize("name", ["Q1\tP36\tQ2", "a\nb", "\x1b[31m", "a\x7f", "a\x9b", "a\u2028b", "a\x00"])
+def test_a_control_character_is_found_in_any_of_the_names(name: str) -> None:
+    assert control_character("Windhoek", name)
+
+
+def test_names_in_other_scripts_and_with_special_spaces_have_no_control_character() -> None:
+    assert not control_character("Việt Nam", "می‌خواهم", "a\u00a0b", "\ufeffQ1", "עִבְרִית", "El\u00adPaso")

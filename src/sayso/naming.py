@@ -5,7 +5,7 @@ The lowest of all layers with words in it, so that both readers of files and rec
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -22,6 +22,21 @@ _ABBREVIATION = re.compile(
     r"|al|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|ave|blvd|rd|dept|univ|calif|conn|ky",
     re.IGNORECASE,
 )
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What ends a line, separates columns, or steers a terminal."""
+
+
+def control_character(*names: str) -> str:
+    """Return the first control character of ids or names, as Python writes it; empty where there is none.
+
+    >>> control_character("m.05bcl", "Windhoek"), control_character("Q1\\tP36")
+    ('', "'\\\\t'")
+    """
+    together = "".join(names)
+    # Nearly every name is printable, which is told without a search; those with special spaces are not.
+    found = None if together.isprintable() else _CONTROL.search(together)
+    return repr(found[0]) if found else ""
 
 
 class Span(NamedTuple):
@@ -144,6 +159,27 @@ def is_free_of(taken: Sequence[Span]) -> Callable[[Span], bool]:
     starts = [start for start, _ in ordered]
     reach = list(accumulate((stop for _, stop in ordered), max, initial=0))
     return lambda span: reach[bisect_left(starts, span.stop)] <= span.start
+
+
+def shortest_cover(first: Sequence[Span], second: Sequence[Span]) -> Span:
+    """Return the shortest stretch that holds a span of each, the first of those that are as short.
+
+    >>> shortest_cover((Span(0, 1), Span(8, 9)), (Span(5, 6),))
+    Span(start=5, stop=9)
+    """
+    return min((*_covers(first, second), *_covers(second, first)), key=lambda span: (span.stop - span.start, span))
+
+
+def _covers(begin: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
+    """Yield, for each span to begin with, the shortest stretch from its start that holds one of the others."""
+    ordered = sorted(others)
+    starts = [start for start, _ in ordered]
+    # The nearest end of the others from each place on.
+    nearest = list(accumulate((stop for _, stop in reversed(ordered)), min))[::-1]
+    for start, stop in begin:
+        place = bisect_left(starts, start)
+        if place < len(nearest):
+            yield Span(start, max(stop, nearest[place]))
 
 
 def keep_apart(head: Spans, tail: Spans) -> tuple[Spans, Spans]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sayso.naming import Span as Span
-from sayso.naming import keep_apart, locate_freely, tokenise
+from sayso.naming import control_character, keep_apart, locate_freely, tokenise
 
 NA_NAMES = frozenset({"NA", "no_relation", "Other"})
 """How corpora write "none of the relations"; readers turn each of them into the empty set."""
@@ -55,11 +55,13 @@ class Sentence(NamedTuple):
     ) -> "Sentence":
         """Return the sentence that a text holds, with the two names found in it; a name stands in for a missing id.
 
-        A name that the text does not have is a `ValueError`.
+        A name that the text does not have is a `ValueError`, and so is a control character in an id or a name.
 
         >>> Sentence.from_text("Windhoek is Namibia's capital.", head="namibia", tail="windhoek").head.spans
         (Span(start=2, stop=3),)
         """
+        if found_control := control_character(head, tail, head_id or "", tail_id or ""):
+            raise ValueError(f"ids and names must be without control characters, and {found_control} is in one")
         tokens = tokenise(text)
         found = []
         for name in (head, tail):

@@ -173,3 +173,21 @@ def test_a_sentence_full_of_mentions_is_read_with_work_in_proportion(form: str) 
         assert len(item.head.spans) == len(item.tail.spans) == num + 1
 
     assert growth(read_many, 50) < 6
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_a_control_character_in_a_name_is_a_bad_line(form: str) -> None:
+    lines = [line.replace("rome", "ro\x9bme") for line in sample(form)]
+    ((number, item),) = read(form, [*lines])
+    assert number == 1
+    assert isinstance(item, BadLine)
+    assert "control character" in item.reason
+
+
+@pytest.mark.parametrize("key", ["h", "relation"])
+def test_an_id_or_a_relation_that_would_write_another_fact_is_a_bad_line(key: str) -> None:
+    record = json.loads(sample("opennre")[0])
+    record |= {"h": record["h"] | {"id": "m.1\tborn\tm.2\nm.9"}} if key == "h" else {"relation": "a\tb"}
+    ((_, item),) = read("opennre", [json.dumps(record)])
+    assert isinstance(item, BadLine)
+    assert "control character" in item.reason

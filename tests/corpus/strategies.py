@@ -3,6 +3,7 @@
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from sayso.naming import control_character
 from sayso.records import NA_NAMES, Judgement, Mention, Sentence, Source, Span
 
 # How long one example takes says more about what else the machine is doing than about the reader.
@@ -10,8 +11,8 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8).filter(lambda w: w.split() == [w])
-names = st.text(max_size=12)
-ids = st.text(min_size=1, max_size=12).filter(str.strip)
+names = st.text(max_size=12).filter(lambda name: not control_character(name))
+ids = names.filter(str.strip)
 relations = ids.filter(lambda name: name not in NA_NAMES)
 
 
@@ -61,7 +62,7 @@ def plain_sentences(draw: st.DrawFn) -> Sentence:
 
 labels = st.sampled_from(["rationale", "irrelevant", "unsure"])
 sentence_texts = st.lists(words, min_size=1, max_size=5).map(" ".join)
-judgements = st.builds(Judgement, ids, ids, relations, sentence_texts, labels, st.text(max_size=5))
+judgements = st.builds(Judgement, ids, ids, relations, sentence_texts, labels, names)
 
 _PLACE = ("start", "stop", "glued", "curly")
 _json = st.recursive(

@@ -26,7 +26,13 @@ def test_gzip_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [("a born b", "1 column where"), ("a\tb", "2 columns"), ("a\tb\tc\td", "4 columns"), ("a\t \tc", "is empty")],
+    [
+        ("a born b", "1 column where"),
+        ("a\tb", "2 columns"),
+        ("a\tb\tc\td", "4 columns"),
+        ("a\t \tc", "is empty"),
+        ("a\x1b[2J\tborn\tc", "control character"),
+    ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(BadInputError, match=rf"kg\.tsv:2: .*{reason}"):

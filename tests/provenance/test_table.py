@@ -40,3 +40,9 @@ def test_a_spreadsheet_finds_no_formula_in_the_table() -> None:
     assert (row["reason"], row["head_name"]) == ("'=HYPERLINK(1)", "'+1")
     assert (row["prefix"], row["quote"]) == ("'- ", "'@Windhoek is Namibia")
     assert row["score"] == "-2.5"
+
+
+def test_white_space_hides_no_formula() -> None:
+    for text in ("\n=1+1", "\t=1+1", "\r@a", " =1+1", "\n", "＝1"):
+        (row,) = rows_of(csv_table([make_decided(reason=text, quotes=())]))
+        assert row["reason"] == f"'{text}"

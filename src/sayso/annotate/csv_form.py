@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.atomic import atomic_file
-from sayso.corpus.base import BadLine
-from sayso.corpus.rationale import JudgementItem
+from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.rationale import JudgementItem, with_plain_names
 from sayso.corpus.whole import read_text
 from sayso.errors import BadInputError
 from sayso.provenance.cell import bare, shielded
@@ -41,4 +41,7 @@ def read_csv(path: Path) -> Iterator[JudgementItem]:
 def _judgement(row: list[str]) -> Judgement | BadLine:
     if len(row) != len(COLUMNS):
         return BadLine(f"{len(row)} columns where the header has {len(COLUMNS)}")
-    return Judgement(*map(bare, row))
+    try:
+        return with_plain_names(Judgement(*map(bare, row)))
+    except BadLineError as error:
+        return BadLine(str(error))

@@ -1,9 +1,8 @@
 """The part of a long sentence that a model reads: a stretch that holds both mentions."""
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
 
+from sayso.naming import shortest_cover
 from sayso.records import Span
 
 DEFAULT_MAX_TOKENS = 130
@@ -20,7 +19,7 @@ def find_window(num_tokens: int, head: Sequence[Span], tail: Sequence[Span], max
     """
     if num_tokens <= max_tokens:
         return 0, num_tokens
-    start, stop = min((*_closest(head, tail), *_closest(tail, head)), key=lambda span: (span.stop - span.start, span))
+    start, stop = shortest_cover(head, tail)
     if stop - start > max_tokens:
         return None
     if stop <= max_tokens:
@@ -28,15 +27,3 @@ def find_window(num_tokens: int, head: Sequence[Span], tail: Sequence[Span], max
     first = start - (max_tokens - (stop - start)) // 2
     first = min(max(first, 0), num_tokens - max_tokens)
     return first, first + max_tokens
-
-
-def _closest(first: Sequence[Span], second: Sequence[Span]) -> Iterator[Span]:
-    """Yield, for each span of the first, the shortest stretch that begins with it and holds one of the second."""
-    ordered = sorted(second)
-    starts = [start for start, _ in ordered]
-    # The nearest end of the second from each place on.
-    nearest = list(accumulate((stop for _, stop in reversed(ordered)), min))[::-1]
-    for start, stop in first:
-        place = bisect_left(starts, start)
-        if place < len(nearest):
-            yield Span(start, max(stop, nearest[place]))

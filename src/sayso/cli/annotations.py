@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.console import print_json, print_table, remark, say, say_next
 from sayso.cli.file_form import form_of
 from sayso.errors import UserError, as_command
 
@@ -74,7 +74,7 @@ def export(
     if as_json:
         print_json({"written": str(out), "form": form.value, "num_marks": num, "num_left_out": num_left_out})
     else:
-        print(f"{num:,} marks")
+        say(f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
     can_evaluate = form in (FormName.jsonl, FormName.eraser)
     evaluating = ("evaluate", "RUN", "--data", "STORE", "--rationales")
@@ -96,7 +96,7 @@ def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
     if as_json:
         print_json({"written": str(out), "form": FormName.remarks.value, "num_remarks": len(found)})
     else:
-        print(f"{len(found):,} remarks")
+        say(f"{len(found):,} remarks")
     say_next(str(out), as_command("sayso", "annotations", "import", "--db", "FILE", out))
 
 
@@ -131,7 +131,7 @@ def take(
         print_json({"written": str(db), **counts, "num_facts": taken.num_facts, "num_remarks": len(remarks)})
     else:
         marked = f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
-        print("\n".join([marked] * bool(judgements) + [f"{len(remarks):,} remarks"] * bool(remarks)))
+        say("\n".join([marked] * bool(judgements) + [f"{len(remarks):,} remarks"] * bool(remarks)))
     say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.complete import sentence_forms
-from sayso.cli.console import print_json, print_table, remark, stages
+from sayso.cli.console import print_json, print_table, remark, say, stages
 
 if TYPE_CHECKING:
     from sayso.corpus.read import Tally
@@ -104,6 +104,6 @@ def _print(columns: dict[str, dict[str, Any]], tallies: "list[Tally]") -> None:
     print_table("what is there", ["", *columns], rows)
     for tally in tallies:
         for line in tally.shown:
-            print(line)
+            say(line)
         if tally.num_bad > len(tally.shown):
-            print(f"{tally.path}: {tally.num_bad - len(tally.shown):,} further bad lines")
+            say(f"{tally.path}: {tally.num_bad - len(tally.shown):,} further bad lines")

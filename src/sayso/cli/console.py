@@ -1,6 +1,10 @@
-"""How commands talk: tables and results on stdout, progress and remarks on stderr."""
+"""How commands talk: tables and results on stdout, progress and remarks on stderr.
+
+Names and sentences are other people's: what would steer the terminal is shown as an escape, such as `\\x1b`.
+"""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,20 +17,44 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 
 _SECONDS_BETWEEN_LINES = 5.0
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters other than tab and line end, and what turns the direction of writing."""
 
 
-def print_json(value: Any) -> None:
-    """Print a result for machines."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def plain(text: str) -> str:
+    """Return the text with every character that steers a terminal written as an escape.
+
+    >>> plain("\\x1b[31mred\\tand\\n blue")
+    '\\\\x1b[31mred\\tand\\n blue'
+    """
+    return text if text.isprintable() else _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def say(text: str, flush: bool = False) -> None:
+    """Print a result as a line."""
+    print(plain(text), flush=flush)
+
+
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """Print a result for machines; without an indent as one line."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], num_text: int = 1) -> None:
     """Print a result for people: the first columns (one, if nothing else is said) are text, the others figures."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=escape(plain(title)),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
     for index, column in enumerate(columns):
         table.add_column(escape(column), justify="left" if index < num_text else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(shown(cell)) for cell in row))
+        table.add_row(*(escape(plain(shown(cell))) for cell in row))
     # What is not a terminal is as wide as it needs: a pipe must not fold figures.
     console = _Output() if _Output().is_terminal else _Output(width=200)
     console.print(table)
@@ -51,7 +79,7 @@ def shown(cell: object) -> str:
 
 def remark(text: str) -> None:
     """Print a line for the person at the terminal."""
-    print(text, file=sys.stderr)
+    print(plain(text), file=sys.stderr)
 
 
 def say_next(wrote: str, command: str) -> None:
@@ -74,7 +102,7 @@ class Stages:
             self._print(what, done, total, note)
             return
         if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=total or None, note=note)
+            self._tasks[what] = self._bar.add_task(escape(plain(what)), total=total or None, note=note)
         self._bar.update(self._tasks[what], completed=done, total=total or None, note=note)
 
     def _print(self, what: str, done: int, total: int, note: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import print_json, remark, say_next
+from sayso.cli.console import print_json, remark, say, say_next
 from sayso.cli.file_form import form_of
 from sayso.errors import UserError, as_command
 
@@ -75,7 +75,7 @@ def export(
         counts = {"num_facts": len(facts), "num_left_out": num_left_out}
         print_json({"written": str(out), "form": form.value, **counts})
     else:
-        print(f"{len(facts):,} facts")
+        say(f"{len(facts):,} facts")
     remark(f"wrote {out}; docs/workbench-explore.md says what is in it")
 
 
@@ -108,5 +108,5 @@ def take(
     if as_json:
         print_json({"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num})
     else:
-        print(f"{num:,} decisions")
+        say(f"{num:,} decisions")
     say_next(str(db), as_command("sayso", "decisions", "export", "accepted.jsonld", "--db", db))

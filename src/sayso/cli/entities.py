@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import print_json, remark, say_next
+from sayso.cli.console import print_json, remark, say, say_next
 from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
@@ -70,7 +70,7 @@ def train(
         held_out = {"held_out_mrr": vectors.held_out_mrr, "held_out_facts": vectors.num_held_out}
         print_json({**found, **held_out, "best_epoch": vectors.best_epoch})
     else:
-        print(
+        say(
             f"{graph.num_entities:,} entities; filtered MRR {vectors.held_out_mrr:.3f} on {vectors.num_held_out:,}"
             f" held-out facts (epoch {vectors.best_epoch}); {seconds:.1f} s"
         )

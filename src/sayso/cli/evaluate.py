@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.complete import parts
-from sayso.cli.console import print_json, print_table, remark, say_next, stages
+from sayso.cli.console import print_json, print_table, remark, say, say_next, stages
 
 if TYPE_CHECKING:
     from sayso.bags.store import Store
@@ -132,7 +132,7 @@ def _print(figures: dict[str, Any]) -> None:
     for each in figures["comparisons"]:
         found = each["average_precision"]
         probability = "–" if found["p_value"] is None else f"{found['p_value']:.3f}"
-        print(f"{each['first']} − {each['second']}: average precision {_with_interval(found)}, p = {probability}")
+        say(f"{each['first']} − {each['second']}: average precision {_with_interval(found)}, p = {probability}")
 
 
 def _print_taus(runs: list[dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.complete import parts
-from sayso.cli.console import print_json, remark
+from sayso.cli.console import print_json, remark, say
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def explain(
     if as_json:
         print_json([each.to_dict() for each in found])
     elif html is None:
-        print("\n\n".join(str(each) for each in found))
+        say("\n\n".join(str(each) for each in found))
 
 
 def _refuse_mixed(data: Path | None, file: Path | None, part: str | None, types: Path | None) -> None:

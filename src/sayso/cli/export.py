@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import print_json, remark
+from sayso.cli.console import print_json, remark, say
 
 
 def export(
@@ -30,5 +30,5 @@ def export(
     if as_json:
         print_json({"variant": model.variant, "relations": len(model.relations), "largest_difference": error})
     else:
-        print(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
+        say(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
     remark(f"wrote {out} ({out.stat().st_size:,} bytes); next: docs/library.md says how to call it")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.complete import sentence_forms
-from sayso.cli.console import print_table, remark, stages
+from sayso.cli.console import print_json, print_table, remark, stages
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def predict(
         remark(f"wrote {out}: {len(facts):,} facts; next: {as_command('less', out)}")
     if as_json:
         for fact in facts:
-            print(_line(fact))
+            print_json(fact._asdict(), indent=None)
     elif out is None:
         rows = [[f.head_name, f.relation, f.tail_name, f"{f.probability:.3f}", f.num_sentences] for f in facts]
         columns = ["head", "relation", "tail", "probability", "sentences"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli import complete
-from sayso.cli.console import print_json, print_table, remark, say_next
+from sayso.cli.console import print_json, print_table, remark, say, say_next
 from sayso.cli.ending import interrupted
 from sayso.cli.overview import shown_overview
 from sayso.cli.train import Device
@@ -112,9 +112,9 @@ def _say_plan(request: "Request", as_json: bool) -> None:
         print_json({"store": lines, "left_out": standing.plan.left_out, "runs": runs})
         return
     for line in lines:
-        print(line)
+        say(line)
     for variant, reason in standing.plan.left_out.items():
-        print(f"left out: {variant}: {reason}")
+        say(f"left out: {variant}: {reason}")
     table = [[key, variant, str(seed), "done" if key in done else "to do"] for key, variant, seed, _ in rows]
     print_table(f"{len(rows)} runs, {standing.num_workers} side by side", ["run", "variant", "seed", ""], table, 4)
     remark("nothing was run; next: the same command without --dry-run")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import remark
+from sayso.cli.console import remark, say
 from sayso.errors import MissingExtraError, UserError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
 
 def _show_links(links: list[tuple[str, str]]) -> None:
     for name, link in links:
-        print(f"link for {name}, shown this once: {link}")
+        say(f"link for {name}, shown this once: {link}")
     remark("the links are like passwords; --new-links replaces them. Use a network you trust: HTTP hides nothing")
 
 
@@ -95,7 +95,7 @@ def _warn_if_open_to_others(database: Path) -> None:
 
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
-    print(f"workbench: {settings.url}", flush=True)
+    say(f"workbench: {settings.url}", flush=True)
     remark(f"annotations are kept in {settings.database}; Ctrl-C ends the workbench")
     if open_page:
         import webbrowser

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import print_json, remark, say_next
+from sayso.cli.console import print_json, remark, say, say_next
 from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
@@ -50,7 +50,7 @@ def train(
     if as_json:
         print_json({"words": report.num_words, "sentences": report.num_sentences, "seed": seed})
     else:
-        print(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
+        say(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
     say_next(str(out), as_command("sayso", "prepare", "--train", corpora[0], "--vectors", out, "--out", "STORE"))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from sayso.naming import control_character
 from sayso.records import Sentence
 
 MAX_TOKENS = 5_000
@@ -47,9 +48,27 @@ def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterat
             yield number, text
         elif text and not text.isspace():
             try:
-                yield number, parse(text)
+                yield number, with_plain_names(parse(text))
             except BadLineError as error:
                 yield number, BadLine(str(error))
+
+
+def with_plain_names(sentence: Sentence) -> Sentence:
+    """Return the sentence, whose ids and names must be without control characters."""
+    _, (head_id, head_name, _), (tail_id, tail_name, _), relations, source, _ = sentence
+    names = (head_id, head_name, tail_id, tail_name, *relations)
+    if not "".join(names).isprintable():  # which nearly all are
+        refuse_control(*names)
+    if source:
+        refuse_control(source.document_id)
+    return sentence
+
+
+def refuse_control(*names: str) -> None:
+    """Refuse ids and names with a control character: one with a tab or a line end writes another fact into a table."""
+    if found := control_character(*names):
+        name = next(name for name in names if control_character(name))
+        raise BadLineError(f"the id or name {name[:60]!r} has the control character {found} in it")
 
 
 def checked_tokens(text: str) -> list[str]:

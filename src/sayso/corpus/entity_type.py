@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sayso.corpus.base import BadLineError, refuse_control
 from sayso.corpus.whole import read_json, read_text
 from sayso.errors import BadInputError
 
@@ -22,6 +23,7 @@ def _from_json(path: Path, text: str) -> EntityTypes:
     for entity_id, names in read_json(path, text).items():
         if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
             raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of names")
+        _refuse_control(f"{path}", entity_id, *names)
         types[entity_id] = tuple(dict.fromkeys(names))
     return types
 
@@ -34,5 +36,13 @@ def _from_columns(path: Path, text: str) -> EntityTypes:
         entity_id, *names = (column.strip() for column in line.split("\t"))
         if not entity_id:
             raise BadInputError(f"{path}:{number}: the entity id is empty; expected are id and types with tabs between")
+        _refuse_control(f"{path}:{number}", entity_id, *names)
         types.setdefault(entity_id, {}).update(dict.fromkeys(name for name in names if name))
     return {entity_id: tuple(names) for entity_id, names in types.items()}
+
+
+def _refuse_control(where: str, *names: str) -> None:
+    try:
+        refuse_control(*names)
+    except BadLineError as error:
+        raise BadInputError(f"{where}: {error}") from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sayso.corpus.base import BadLineError
+from sayso.corpus.base import BadLineError, refuse_control
 from sayso.corpus.json_line import has_keys, json_object, string
 from sayso.corpus.whole import read_json, read_text
 from sayso.errors import BadInputError
@@ -66,7 +66,7 @@ def _numbered(_: Path, text: str) -> Iterator[Entry]:
         columns = line.split()
         if len(columns) != 2 or not columns[1].isdecimal():
             raise _BadEntryError(number, "a relation's name and its id are expected, with a space between")
-        yield Entry(number, Relation(columns[0]), _small(number, columns[1]))
+        yield Entry(number, Relation(_name(number, columns[0])), _small(number, columns[1]))
     if _small(first, promised.strip()) != len(lines):
         raise _BadEntryError(first, f"{promised.strip()} relations are promised, {len(lines)} are there")
 
@@ -124,6 +124,10 @@ def _relation(number: int, values: dict[str, str]) -> Relation:
 def _name(number: int, name: str) -> str:
     if not name.strip():
         raise _BadEntryError(number, "the relation's name is empty")
+    try:
+        refuse_control(name)
+    except BadLineError as error:
+        raise _BadEntryError(number, str(error)) from None
     return name
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from sayso.corpus.base import BadLine, BadLineError, Line
+from sayso.corpus.base import BadLine, BadLineError, Line, refuse_control
 from sayso.corpus.json_line import json_object, string
 from sayso.corpus.lines import read_lines
 from sayso.records import Judgement
@@ -25,11 +25,18 @@ def judgements_of(lines: Iterable[Line], parse: Callable[[str], Iterable[Judgeme
             yield number, text
         elif text and not text.isspace():
             try:
-                judgements = tuple(parse(text))
+                judgements = tuple(map(with_plain_names, parse(text)))
             except BadLineError as error:
                 yield number, BadLine(str(error))
             else:
                 yield from ((number, judgement) for judgement in judgements)
+
+
+def with_plain_names(judgement: Judgement) -> Judgement:
+    """Return the judgement, whose ids and names must be without control characters."""
+    head_id, tail_id, relation, _, _, annotator = judgement
+    refuse_control(head_id, tail_id, relation, annotator)
+    return judgement
 
 
 def parse(text: str) -> Judgement:

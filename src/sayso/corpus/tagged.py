@@ -7,7 +7,7 @@ blank lines. The direction `(e2,e1)` makes e2 the head, so that a relation's nam
 import re
 from collections.abc import Iterable, Iterator
 
-from sayso.corpus.base import BadLine, BadLineError, Item, Line, check_length
+from sayso.corpus.base import BadLine, BadLineError, Item, Line, check_length, with_plain_names
 from sayso.corpus.entity_id import id_from_name
 from sayso.corpus.mention import given_mentions
 from sayso.records import NA_NAMES, Mention, Sentence, Span
@@ -50,7 +50,7 @@ def _item(number: int, sentence: tuple[int, str] | None, label: str) -> Item:
     if sentence is None:
         return number, BadLine("neither a numbered sentence nor the label of one")
     try:
-        return sentence[0], parse(sentence[1].split("\t", 1)[1], label)
+        return sentence[0], with_plain_names(parse(sentence[1].split("\t", 1)[1], label))
     except BadLineError as error:
         return sentence[0], BadLine(str(error))
 

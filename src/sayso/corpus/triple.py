@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from sayso.corpus.base import BadLine
+from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
 from sayso.records import Triple
@@ -21,4 +21,8 @@ def read_triples(path: Path) -> Iterator[Triple]:
                 raise BadInputError(f"{path}:{number}: {found} where head, relation and tail are expected")
             if not all(column.strip() for column in columns):
                 raise BadInputError(f"{path}:{number}: head, relation or tail is empty")
+            try:
+                refuse_control(*columns)
+            except BadLineError as error:
+                raise BadInputError(f"{path}:{number}: {error}") from None
             yield Triple(*columns)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.json_line import json_object, string
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
@@ -39,6 +39,7 @@ def _parse(text: str | BadLine) -> FactVerdict:
         raise BadLineError(text.reason)
     record = json_object(text)
     head_id, relation, tail_id, verdict = (string(record, key) for key in ("head", "relation", "tail", "verdict"))
+    refuse_control(head_id, relation, tail_id)
     known: tuple[VerdictName, ...] = get_args(VerdictName)
     for name in known:
         if verdict == name:

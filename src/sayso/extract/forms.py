@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sayso.atomic import atomic_file
+from sayso.provenance.forms import triple_line
 from sayso.provenance.found import FACTS_FILE, FoundFact
 from sayso.provenance.quick_statements import quick_statements
 from sayso.provenance.web_annotation import found_annotations
@@ -41,11 +42,9 @@ def _write_tsv(path: Path, facts: Iterable[FoundFact], _: Writing) -> int:
     num_left_out = 0
     with atomic_file(path) as file:
         for fact in facts:
-            columns = (fact.head_id, fact.relation, fact.tail_id)
-            # An id with a tab or a line end in it would make another fact of the line.
-            is_plain = all(len(column.split("\t")) == len(column.splitlines()) == 1 for column in columns)
-            file.write("\t".join(columns) + "\n" if is_plain else "")
-            num_left_out += not is_plain
+            line = triple_line(fact)
+            file.write(line)
+            num_left_out += not line
     return num_left_out
 
 

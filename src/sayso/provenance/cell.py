@@ -1,6 +1,7 @@
 """Text in the cells of a table: a spreadsheet takes some of it for a formula, and would calculate or run it."""
 
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r", "'")
+_EQUALS = ("=", "＝")
+_ACTIVE = (*_EQUALS, "+", "-", "@", "＋", "－", "＠", "\t", "\n", "\r", "'")
 
 
 def shielded(cell: object) -> object:
@@ -9,7 +10,8 @@ def shielded(cell: object) -> object:
     >>> shielded("=1+1"), shielded("it's"), shielded(-0.5)
     ("'=1+1", "it's", -0.5)
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTIVE) else cell
+    is_active = isinstance(cell, str) and (cell.startswith(_ACTIVE) or cell.lstrip().startswith(_EQUALS))
+    return f"'{cell}" if is_active else cell
 
 
 def bare(cell: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from sayso.naming import control_character
+from sayso.provenance.found import FoundFact
 from sayso.provenance.quick_statements import quick_statements
 from sayso.provenance.record import DecidedFact, Decision
 from sayso.provenance.table import csv_table
@@ -29,8 +31,15 @@ class FileForm(NamedTuple):
         return kept, len(wanted) - len(kept)
 
 
+def triple_line(fact: DecidedFact | FoundFact) -> str:
+    """Return head, relation and tail with tabs between and a line end; nothing where one has a control character."""
+    columns = fact.head_id, fact.relation, fact.tail_id
+    # An id with a tab or a line end in it would make another fact of the line.
+    return "" if control_character(*columns) else "\t".join(columns) + "\n"
+
+
 def _triples(facts: Sequence[DecidedFact]) -> str:
-    return "".join(f"{fact.head_id}\t{fact.relation}\t{fact.tail_id}\n" for fact in facts)
+    return "".join(map(triple_line, facts))
 
 
 def _quick_statements(facts: Sequence[DecidedFact]) -> str:
@@ -53,7 +62,9 @@ FORMS: dict[FormName, FileForm] = {
         "text/tab-separated-values; charset=utf-8",
         ("accepted",),
         _triples,
-        "accepted facts as head, relation and tail, which a knowledge base takes in",
+        "accepted facts as head, relation and tail, which a knowledge base takes in;"
+        " those with control characters in an id are left out",
+        lambda fact: bool(triple_line(fact)),
     ),
     "quickstatements": FileForm(
         "accepted.quickstatements.tsv",

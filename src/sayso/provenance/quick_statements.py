@@ -13,6 +13,7 @@ from pathlib import Path
 from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
+from sayso.naming import control_character
 from sayso.provenance.found import FoundFact
 from sayso.provenance.record import DecidedFact, Quote
 
@@ -20,7 +21,8 @@ MAX_REFERENCES = 3
 REFERENCE_URL, QUOTATION = "S854", "S1683"
 _MAX_QUOTATION = 400
 """Characters; Wikidata takes no longer ones of this kind."""
-_ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9]\d*)")
+_BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\|(?=\|)")
+_ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9][0-9]*)")
 
 
 def quick_statements(fact: FoundFact | DecidedFact, ids: Mapping[str, str] | None = None) -> list[str]:
@@ -35,7 +37,8 @@ def quick_statements(fact: FoundFact | DecidedFact, ids: Mapping[str, str] | Non
     head, relation, tail = (wikidata_id(name, known) for name in (fact.head_id, fact.relation, fact.tail_id))
     if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
         return []
-    remark = f"/* sayso, model {fact.model_fingerprint}: probability {fact.probability:.3f} */"
+    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # nothing that ends the remark
+    remark = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
     references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
     return ["\t".join((head, relation, tail, *reference, remark)) for reference in references]
 
@@ -69,9 +72,9 @@ def read_ids(path: Path) -> dict[str, str]:
 
 def _reference(each: Quote) -> Iterator[str]:
     address = each.source.document_id if each.source else ""
-    if re.fullmatch(r"https?://[^\s\"]+", address):
+    if re.fullmatch(r"https?://[^\s\"|]+", address) and not control_character(address):
         yield from (REFERENCE_URL, f'"{address}"')
-    # The form has no way to write a quotation mark or a tab inside a text.
-    words = " ".join(each.sentence.replace('"', "'").split())
+    # The form has no way to write a quotation mark, a tab or a line end inside a text; `||` may stand for a line end.
+    words = " ".join(_BREAKING.sub(" ", each.sentence.replace('"', "'")).split())
     shown = words if len(words) <= _MAX_QUOTATION else f"{words[: _MAX_QUOTATION - 1]}…"
     yield from (QUOTATION, f'und:"{shown}"')

@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+from sayso.naming import shortest_cover
 from sayso.records import Sentence, Source, as_written
 
 Decision = Literal["accepted", "rejected", "needs_evidence"]
@@ -98,14 +99,7 @@ def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quo
     >>> quote_of(sentence._replace(source=Source("news", 0, 33, glued=(4, 6))), 1, 2.5)[:3]
     ('So ', 'Windhoek is Namibia', "'s capital.")
     """
-    start, stop = min(
-        (
-            (min(head.start, tail.start), max(head.stop, tail.stop))
-            for head in sentence.head.spans
-            for tail in sentence.tail.spans
-        ),
-        key=lambda stretch: (stretch[1] - stretch[0], stretch[0]),
-    )
+    start, stop = shortest_cover(sentence.head.spans, sentence.tail.spans)
     words = [gap + token for gap, token in as_written(sentence.tokens, sentence.source)]
     before, naming, suffix = ("".join(piece) for piece in (words[:start], words[start:stop], words[stop:]))
     exact = naming.lstrip(" ")

@@ -21,7 +21,7 @@ AnyFact = DecidedFact | FoundFact
 
 _TERMS = "urn:x-sayso:"
 """Names of ours, for what the Web Annotation vocabulary has no word for."""
-_IRI = re.compile(r"(?:https?://|urn:|doi:)[^\s<>\"{}|\\^`]+", re.IGNORECASE)
+_IRI = re.compile(r"(?:https?://|urn:|doi:)[^\s<>\"{}|\\^`\x00-\x1f\x7f-\x9f]+", re.IGNORECASE)
 
 
 def web_annotations(facts: Sequence[DecidedFact]) -> str:

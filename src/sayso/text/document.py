@@ -108,8 +108,9 @@ def _written(path: Path) -> str:
 
 def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
     try:
+        checked_id(document_id)
         text, is_not_utf8, has_nul = decode(_bytes_of(path, settings.max_document_mb), settings.only_utf8)
-    except UnreadableError as error:
+    except (BadLineError, UnreadableError) as error:
         return LeftOut(_written(path), str(error))
     return _if_any(_written(path), Document(document_id, text, None, is_not_utf8, has_nul))
 
@@ -157,7 +158,7 @@ def _document(line: str) -> Document:
     record = json_object(line)
     text, _, has_nul = without_nul(string(record, "text", ""))
     given = record.get("id")
-    document_id = str(given) if type(given) is int else string(record, "id")
+    document_id = str(given) if type(given) is int else checked_id(string(record, "id"))
     mentions = _mentions(record["mentions"], len(text)) if record.get("mentions") is not None else None
     return Document(document_id, text, mentions, has_nul=has_nul)
 

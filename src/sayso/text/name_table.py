@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.json_line import json_object, string, strings
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
@@ -53,13 +53,14 @@ def _from_json(text: str) -> tuple[str, list[str]]:
 
 
 def _cleaned(names: list[str]) -> list[str]:
-    return [cleaned for name in names if (cleaned := " ".join(name.split()))]
+    cleaned = [" ".join(name.split()) for name in names]
+    refuse_control(*cleaned)
+    return [name for name in cleaned if name]
 
 
 def checked_id(entity_id: str) -> str:
-    """Return the id, which must hold something and be writable as a column."""
+    """Return the id, which must hold something and no control character."""
     if not entity_id:
         raise BadLineError("the entity id is empty")
-    if "\t" in entity_id or "\n" in entity_id:
-        raise BadLineError(f"the entity id {entity_id!r} has a tab or a line end in it")
+    refuse_control(entity_id)
     return entity_id

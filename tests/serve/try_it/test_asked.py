@@ -1,8 +1,10 @@
 import pytest
 from pydantic import ValidationError
 
+from sayso.provenance.record import quote_of
 from sayso.records import Span
 from sayso.serve.try_it.asked import MAX_CHARACTERS, MAX_SENTENCES, Asked, bag_of, marked_sentence
+from steps import growth
 
 
 def asked(*sentences: str, **more: object) -> Asked:
@@ -61,3 +63,16 @@ def test_types_go_by_the_first_name() -> None:
 def test_too_much_or_too_little_is_refused(values: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         asked("x", **values)
+
+
+def test_a_sentence_full_of_mentions_takes_work_in_proportion() -> None:
+    def mark(num: int) -> None:
+        sentence = marked_sentence("Ana Diaz met Bo " * num, ["Ana", "Ana Diaz"], ["Bo"])
+        quote_of(sentence, 1, 1.0)
+
+    assert growth(mark, 50) < 6
+
+
+def test_a_control_character_in_a_name_is_refused() -> None:
+    with pytest.raises(ValidationError, match="control character"):
+        Asked(sentences=["Ana met Bo"], heads=["Ana\tmet"], tails=["Bo"])

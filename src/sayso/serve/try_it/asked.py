@@ -1,10 +1,11 @@
 """What somebody asks a model about: a few sentences, and the names by which they call two entities."""
 
+from collections.abc import Iterator
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sayso.naming import Span, Spans, keep_apart, locate_freely
+from sayso.naming import Span, Spans, apart_from, control_character, keep_apart, locate_freely
 from sayso.records import Bag, Mention, Sentence, Source
 from sayso.text.token import spelling, tokens_with_places
 
@@ -34,6 +35,8 @@ class Asked(BaseModel):
     def _is_small_enough(self) -> Self:
         if not any(text.strip() for text in self.sentences):
             raise ValueError("there is no sentence: paste one on each line")
+        if control_character(*self.heads, *self.tails, self.head_type, self.tail_type, self.relation):
+            raise ValueError("a name, a type or the relation has a control character in it")
         if sum(map(len, self.sentences)) > MAX_TOGETHER:
             raise ValueError(f"the sentences have more than {MAX_TOGETHER:,} characters together")
         return self
@@ -81,12 +84,24 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
 
 def _locate_any(tokens: list[str], names: list[str]) -> Spans:
     """Return where any of the names stands; a name inside a longer one does not count."""
-    every = {span for name in names for span in locate_freely(tokens, name)}
+    # The longest first: what is found for one length takes its tokens from all shorter names.
+    by_width: dict[int, set[Span]] = {}
+    for name in names:
+        for span in locate_freely(tokens, name):
+            by_width.setdefault(span.stop - span.start, set()).add(span)
     kept: list[Span] = []
-    for span in sorted(every, key=lambda span: (span.start - span.stop, span.start)):
-        if not any(span.overlaps(other) for other in kept):
-            kept.append(span)
+    for width in sorted(by_width, reverse=True):
+        kept += _apart(apart_from(sorted(by_width[width]), kept))
     return tuple(sorted(kept))
+
+
+def _apart(spans: Spans) -> Iterator[Span]:
+    """Yield the spans, in order, that do not overlap the last one before them."""
+    last = 0
+    for span in spans:
+        if span.start >= last:
+            last = span.stop
+            yield span
 
 
 def _short(text: str) -> str:
