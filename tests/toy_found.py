@@ -5,7 +5,7 @@ from pathlib import Path
 from extract.toy_facts import make_found
 from sayso.provenance.found import FACTS_FILE, FoundFact
 from sayso.provenance.record import Quote
-from sayso.records import Source, Verdict
+from sayso.records import Source, Support
 from toy_predictions import HOSTILE
 
 HEAD, TAIL = "<i>land</i>", "o'town\"&amp;"
@@ -29,7 +29,7 @@ CONTRADICTING = make_found(
     probability=0.95,
     status="contradicts",
     contradicts=("t0", "nobody"),
-    verdict=Verdict("no_sentence", 0, 0.3, 0.9, 0.8),
+    support=Support("not_sentences", 0, 0.3, 0.9, 0.8),
 )
 HOSTILE_FACT = make_found(
     head_id='h<1>&"',

@@ -103,7 +103,7 @@ def _columns(
     rank_E[order] = np.arange(len(order)) - np.repeat(np.cumsum(size_F) - size_F, size_F) + 1
     is_predicted_F = probability_F >= THRESHOLD
     without_F = probability_F * rng.random(num)
-    verdicts = np.where(is_predicted_F, np.where(without_F < THRESHOLD, "stated", "repeated"), "not_predicted")
+    enough_F = np.where(without_F < THRESHOLD, "one_sentence", "several_sentences")
     names = {name: store.entities[name].to_pylist() for name in ("id", "name")}
     sides = {"head": table.head_B[bag_F].tolist(), "tail": table.tail_B[bag_F].tolist()}
     facts: dict[str, Column] = {
@@ -115,7 +115,7 @@ def _columns(
         "is_label": is_label_F.astype(np.uint8),
         "num_sentences": size_F.astype(np.int32),
         "first_evidence": (np.cumsum(size_F) - size_F).astype(np.int64),
-        "verdict": verdicts.tolist(),
+        "support": np.where(is_predicted_F, enough_F, "not_predicted").tolist(),
         "smallest_size": is_predicted_F.astype(np.int32),
         "probability_with_smallest": probability_F,
         "probability_without_smallest": without_F,

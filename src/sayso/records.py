@@ -197,12 +197,28 @@ class Evidence(NamedTuple):
     mark: str = ""
 
 
-class Verdict(NamedTuple):
-    """What carries a fact: the size of the smallest set of sentences that keeps the prediction, and the probability
-    with that set alone, without it, and without any sentence.
+ONE_SENTENCE = "one_sentence"
+SENTENCES_TOGETHER = "sentences_together"
+SEVERAL_SENTENCES = "several_sentences"
+NOT_SENTENCES = "not_sentences"
+NOT_PREDICTED = "not_predicted"
+SUPPORT_LABELS = {
+    ONE_SENTENCE: "rests on one sentence",
+    SENTENCES_TOGETHER: "rests on several sentences together",
+    SEVERAL_SENTENCES: "several sentences, each enough",
+    NOT_SENTENCES: "not on the sentences",
+    NOT_PREDICTED: "not predicted",
+}
+"""What a model's prediction rests on. This says nothing about whether the fact is true."""
 
-    `kind` is `stated` (the fact falls with the set), `repeated` (the other sentences keep it too), `no_sentence` (it
-    is predicted without any) or `not_predicted`.
+
+class Support(NamedTuple):
+    """What a prediction rests on: the size of the smallest set of sentences that keeps it, and the probability with
+    that set alone, without it, and without any sentence.
+
+    `kind` is one of SUPPORT_LABELS: without the set the prediction falls (`one_sentence`, or `sentences_together` where
+    the set has several), the other sentences keep it too (`several_sentences`), it is there without any sentence
+    (`not_sentences`), or there is none (`not_predicted`).
     """
 
     kind: str
@@ -210,6 +226,17 @@ class Verdict(NamedTuple):
     probability_with: float
     probability_without: float
     probability_of_none: float
+
+
+def support_kind(kind: str, num_smallest: int) -> str:
+    """Return the kind of support by its present name; sayso 0.1 had others, which are read until 0.3.
+
+    >>> support_kind("stated", 1), support_kind("stated", 3), support_kind("one_sentence", 1)
+    ('one_sentence', 'sentences_together', 'one_sentence')
+    """
+    if kind == "stated":
+        return ONE_SENTENCE if num_smallest == 1 else SENTENCES_TOGETHER
+    return {"repeated": SEVERAL_SENTENCES, "no_sentence": NOT_SENTENCES}.get(kind, kind)
 
 
 def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, str]]:

@@ -31,6 +31,15 @@ def test_what_is_written_is_read_and_an_earlier_evaluation_is_replaced(folder: P
     assert found.mechanisms == ["attention"]
 
 
+def test_a_store_that_has_verdicts_is_read_as_support(tmp_path: Path) -> None:
+    facts = {"verdict": ["stated", "stated", "no_sentence"], "smallest_size": np.array([1, 2, 0], np.int32)}
+    columns = PredictionColumns(facts=facts, evidence={}, words={}, manifest={})
+    write_predictions(tmp_path / "predictions", columns)
+    found = Predictions(tmp_path / "predictions").facts
+    assert found["support"].to_pylist() == ["one_sentence", "sentences_together", "not_sentences"]
+    assert set(found) == {"support", "smallest_size"}
+
+
 def test_they_are_read_without_torch(folder: Path) -> None:
     program = "import sys; from pathlib import Path; from sayso.bags.predictions import Predictions\n"
     program += "Predictions(Path(sys.argv[1])).facts; assert 'torch' not in sys.modules"

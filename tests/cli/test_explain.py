@@ -46,10 +46,10 @@ def test_a_pair_is_found_by_name_or_id_and_its_sentences_are_ranked(run: Path, s
     assert len(by_id["evidence"][0]["word_scores"]) == len(by_id["evidence"][0]["seen"])
 
 
-def test_people_read_the_probability_the_verdict_and_what_the_model_saw(run: Path, store: Path) -> None:
+def test_people_read_the_probability_the_support_and_what_the_model_saw(run: Path, store: Path) -> None:
     shown = explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--threshold", 0.999999).stdout
     assert "north_land1 (/location/country)  →  port_town1 (/location/city)" in shown
-    assert "No sentence here says so: the model gives 0." in shown
+    assert "Not predicted (0." in shown
     assert "   {port_town1} is the capital of [north_land1] ." in shown
     assert "   the model saw: /location/city is the capital of /location/country ." in shown
 

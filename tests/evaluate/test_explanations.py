@@ -84,16 +84,17 @@ def test_the_smallest_set_keeps_the_prediction_and_no_shorter_prefix_does(run: E
             assert (given >= floor) == (tried == size)
 
 
-def test_verdicts_fit_the_probabilities(run: Evaluation) -> None:
+def test_kinds_of_support_fit_the_probabilities(run: Evaluation) -> None:
     sufficient, threshold = run.explained.sufficient, run.settings.threshold
-    assert set(sufficient.verdicts) > {"not_predicted"}
-    for fact, verdict in enumerate(sufficient.verdicts):
-        assert (verdict == "not_predicted") == (run.explained.probability_F[fact] < threshold)
-        if verdict == "stated":
+    assert set(sufficient.kinds) > {"not_predicted"}
+    for fact, kind in enumerate(sufficient.kinds):
+        assert (kind == "not_predicted") == (run.explained.probability_F[fact] < threshold)
+        if kind in ("one_sentence", "sentences_together"):
             assert sufficient.without_set_F[fact] < threshold
-        if verdict == "repeated":
+            assert (kind == "one_sentence") == (sufficient.size_F[fact] == 1)
+        if kind == "several_sentences":
             assert sufficient.without_set_F[fact] >= threshold
-        if verdict == "no_sentence":
+        if kind == "not_sentences":
             assert sufficient.without_any_F[fact] >= threshold
 
 

@@ -26,46 +26,51 @@ def encoded_by_hand(vectors: list[list[float]], bias: float) -> Encoded:
     return Encoded(extractor=extractor, vector_ND=vector_ND, bags=bags, bag_F=place, relation_F=place)
 
 
-def verdict(vectors: list[list[float]], bias: float):
+def support(vectors: list[list[float]], bias: float):
     encoded = encoded_by_hand(vectors, bias)
     ranked = Rows(np.arange(len(vectors)), np.array([0, len(vectors)]))
     return smallest_sets(encoded, ranked, encoded.probability(ranked, encoded.all_facts), 0.5)
 
 
-def test_one_sentence_that_alone_carries_the_fact_is_the_smallest_set() -> None:
-    found = verdict([[9.0], [0.0], [0.0]], bias=-1.0)
-    assert (found.size_F.tolist(), found.verdicts) == ([1], ["stated"])
+def test_one_sentence_that_alone_keeps_the_prediction_is_the_smallest_set() -> None:
+    found = support([[9.0], [0.0], [0.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["one_sentence"])
     assert found.with_set_F[0] == pytest.approx(1 / (1 + np.exp(-8.0)))
     assert found.without_set_F[0] == pytest.approx(1 / (1 + np.exp(1.0)))
 
 
-def test_a_fact_that_other_sentences_say_too_is_repeated() -> None:
-    found = verdict([[9.0], [8.0]], bias=-1.0)
-    assert (found.size_F.tolist(), found.verdicts) == ([1], ["repeated"])
+def test_other_sentences_that_keep_the_prediction_too_make_it_several() -> None:
+    found = support([[9.0], [8.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["several_sentences"])
 
 
-def test_a_fact_that_is_predicted_without_any_sentence_is_said_by_none() -> None:
-    found = verdict([[0.0], [0.1]], bias=3.0)
-    assert (found.size_F.tolist(), found.verdicts) == ([0], ["no_sentence"])
+def test_what_is_predicted_without_any_sentence_does_not_rest_on_them() -> None:
+    found = support([[0.0], [0.1]], bias=3.0)
+    assert (found.size_F.tolist(), found.kinds) == ([0], ["not_sentences"])
 
 
 def test_a_fact_below_the_threshold_has_nothing_to_keep() -> None:
-    found = verdict([[0.5], [0.0]], bias=-3.0)
-    assert (found.size_F.tolist(), found.verdicts) == ([0], ["not_predicted"])
+    found = support([[0.5], [0.0]], bias=-3.0)
+    assert (found.size_F.tolist(), found.kinds) == ([0], ["not_predicted"])
 
 
 def test_a_bag_of_one_sentence_has_that_sentence_as_its_set() -> None:
-    found = verdict([[9.0]], bias=-1.0)
-    assert (found.size_F.tolist(), found.verdicts) == ([1], ["stated"])
+    found = support([[9.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["one_sentence"])
 
 
 def test_sentences_that_only_count_together_are_all_in_the_set() -> None:
-    found = verdict([[-4.0], [9.0]], bias=-1.0)
-    assert found.size_F.tolist() == [2]
+    found = support([[-4.0], [9.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([2], ["sentences_together"])
+
+
+def test_a_prediction_that_sentences_only_raise_does_not_rest_on_them() -> None:
+    found = support([[3.0]], bias=0.5)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["not_sentences"])
 
 
 def test_probabilities_of_exactly_one_and_zero_are_fine() -> None:
-    sure = verdict([[2000.0], [0.0]], bias=-1.0)
-    assert (sure.with_set_F[0], sure.verdicts) == (1.0, ["stated"])
-    never = verdict([[0.0], [0.0]], bias=-2000.0)
-    assert (never.with_set_F[0], never.verdicts) == (0.0, ["not_predicted"])
+    sure = support([[2000.0], [0.0]], bias=-1.0)
+    assert (sure.with_set_F[0], sure.kinds) == (1.0, ["one_sentence"])
+    never = support([[0.0], [0.0]], bias=-2000.0)
+    assert (never.with_set_F[0], never.kinds) == (0.0, ["not_predicted"])

@@ -49,9 +49,9 @@ def test_annotations_are_one_collection(files: dict[str, Path]) -> None:
     items = collection["first"]["items"]
     assert (collection["type"], collection["total"], len(items)) == ("AnnotationCollection", 3, 3)
     assert items[0]["body"][0]["rdf:subject"] == {"id": "urn:x-sayso:entity:Q1030", "label": "Namibia"}
-    assert (items[0]["sayso:status"], items[0]["sayso:verdict"], items[0]["sayso:probability"]) == (
+    assert (items[0]["sayso:status"], items[0]["sayso:support"], items[0]["sayso:probability"]) == (
         "new",
-        "stated",
+        "one_sentence",
         0.97,
     )
     place = items[0]["target"][0]

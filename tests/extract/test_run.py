@@ -16,6 +16,7 @@ from sayso.extract.folder import work_folder
 from sayso.extract.run import Output, extract
 from sayso.extract.settings import ExtractInputs
 from sayso.library import load
+from sayso.records import SUPPORT_LABELS
 from sayso.text.build import build
 from sayso.text.markup import without_markup
 from sayso.text.settings import BuildSettings
@@ -37,13 +38,13 @@ def test_probabilities_are_those_of_the_library_however_the_work_is_divided(run:
             assert fact.num_sentences == num_sentences == 3
 
 
-def test_facts_come_with_ranked_quotes_verdict_and_provenance(run: Path, store: Path, tmp_path: Path) -> None:
+def test_facts_come_with_ranked_quotes_support_and_provenance(run: Path, store: Path, tmp_path: Path) -> None:
     fact = facts_of(run, write(tmp_path / "c.jsonl", sentences(range(3))), tmp_path / "out")[0]
     assert [quote.rank for quote in fact.quotes] == [1, 2, 3]
     scores = [quote.score for quote in fact.quotes]
     assert scores == sorted(scores, reverse=True)
     assert {quote.source.document_id for quote in fact.quotes} == {"doc 0", "doc 1", "doc 2"}
-    assert fact.verdict.kind in ("stated", "repeated", "no_sentence")
+    assert fact.support.kind in SUPPORT_LABELS
     manifest = json.loads((store / "manifest.json").read_text())
     assert (fact.run, fact.variant, fact.mechanism) == ("run", "CNNs+ATT+FE+E", "shapley")
     assert fact.data_fingerprint == manifest["fingerprint"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from sayso.provenance.found import FoundFact
 from sayso.provenance.record import Quote
-from sayso.records import Source, Verdict
+from sayso.records import Source, Support
 
 TOLD = Quote("So ", "Windhoek is Namibia", " 's capital .", 1, 2.5, source=Source("https://example.org/7", 120, 155))
 PLAIN = Quote("", 'Namibia and "Windhoek"', "", 2, 0.5)
@@ -19,7 +19,7 @@ def make_found(**changes: Any) -> FoundFact:
         "tail_name": "Windhoek",
         "probability": 0.97,
         "num_sentences": 7,
-        "verdict": Verdict("stated", 1, 0.91, 0.12, 0.01),
+        "support": Support("one_sentence", 1, 0.91, 0.12, 0.01),
         "run": "one",
         "variant": "CNNs+ATT",
         "model_fingerprint": "abc",

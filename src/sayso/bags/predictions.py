@@ -17,6 +17,7 @@ from sayso.atomic import atomic_folder, restore
 from sayso.bags.columns import Column, read_columns, write_columns
 from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
+from sayso.records import support_kind
 
 FORMAT = 1
 MANIFEST, FACTS, EVIDENCE, WORDS = "manifest.json", "facts.arrow", "evidence.arrow", "words.arrow"
@@ -70,7 +71,8 @@ class Predictions:
     @cached_property
     def facts(self) -> dict[str, pa.Array]:
         """A row per fact."""
-        return read_columns(self.folder / FACTS)
+        columns = read_columns(self.folder / FACTS)
+        return _with_support(columns) if "verdict" in columns else columns
 
     @cached_property
     def evidence(self) -> dict[str, pa.Array]:
@@ -89,3 +91,10 @@ class Predictions:
                 f"{self.folder}: made from a store of fingerprint {self.manifest['data_fingerprint']}, but"
                 f" {store.folder} has {store.fingerprint}: name the store that `sayso evaluate` was given"
             )
+
+
+def _with_support(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """Return the columns of a file that sayso 0.1 wrote by their present names; such files are read until 0.3."""
+    kinds = map(support_kind, columns["verdict"].to_pylist(), columns["smallest_size"].to_pylist())
+    support = pa.array(kinds, columns["verdict"].type)
+    return {**{name: column for name, column in columns.items() if name != "verdict"}, "support": support}

@@ -1,4 +1,4 @@
-"""`sayso decisions`: facts that people have accepted or rejected, with the sentences that say so, as files."""
+"""`sayso decisions`: facts that people have accepted or rejected, with the sentences that were shown, as files."""
 
 from enum import StrEnum
 from pathlib import Path

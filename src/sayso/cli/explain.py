@@ -32,7 +32,7 @@ def explain(
     html: Annotated[Path | None, typer.Option(help="Page to write.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
 ) -> None:
-    """Explain one pair: its sentences ranked, every mechanism's scores, the words that counted, and a verdict.
+    """Explain one pair: its sentences ranked, every mechanism's scores, the words that counted, and what it rests on.
 
     Without --relation: the relations that the model finds, or the most probable one where it finds none.
 

@@ -1,4 +1,4 @@
-"""`sayso extract`: the facts of a whole corpus, each with the sentences that say so."""
+"""`sayso extract`: the facts of a whole corpus, each with the sentences that its prediction rests on."""
 
 import shutil
 import sys
@@ -98,7 +98,7 @@ def extract(
     gpus: WorkerGpus = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
 ) -> None:
-    """Extract facts from a corpus of any size: predicted pair by pair, with ranked evidence, verdict and provenance.
+    """Extract facts from a corpus of any size: predicted pair by pair, with ranked evidence, support and provenance.
 
     With a knowledge base, each fact is marked as known, new, or contradicting it (relations that the inventory declares
     functional). Memory stays flat; a killed run goes on with --resume.

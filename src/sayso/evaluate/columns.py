@@ -51,7 +51,7 @@ def _facts(run: Evaluation) -> dict[str, Column]:
         "is_label": run.is_label_F.astype(np.uint8),
         "num_sentences": explained.sentences.length.astype(np.int32),
         "first_evidence": explained.sentences.start[:-1].astype(np.int64),
-        "verdict": list(sufficient.verdicts),
+        "support": list(sufficient.kinds),
         "smallest_size": sufficient.size_F.astype(np.int32),
         "probability_with_smallest": sufficient.with_set_F,
         "probability_without_smallest": sufficient.without_set_F,

@@ -14,7 +14,7 @@ from sayso.evaluate.words import WordScores, top_word_scores
 from sayso.features.collate import Part
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import predict_logits
-from sayso.records import Evidence, Sentence, Verdict
+from sayso.records import Evidence, Sentence, Support
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ def explanation_of(
         threshold=threshold,
         is_label=None if bag.labels is None else relation in bag.labels,
         evidence=_evidence(model, bag, explained, words, fact),
-        verdict=verdict_of(explained, fact),
+        support=support_of(explained, fact),
         ranked_by=ranked_by(list(explained.scores)),
         variant=model.variant,
     )
@@ -111,11 +111,11 @@ def _evidence(
     return tuple(sorted(found, key=lambda each: each.rank))
 
 
-def verdict_of(explained: ExplainedFacts, fact: int) -> Verdict:
-    """Return what carries one of the explained facts."""
+def support_of(explained: ExplainedFacts, fact: int) -> Support:
+    """Return what one of the explained predictions rests on."""
     sufficient = explained.sufficient
-    return Verdict(
-        kind=sufficient.verdicts[fact],
+    return Support(
+        kind=sufficient.kinds[fact],
         num_smallest=int(sufficient.size_F[fact]),
         probability_with=float(sufficient.with_set_F[fact]),
         probability_without=float(sufficient.without_set_F[fact]),

@@ -8,8 +8,8 @@ from operator import add
 from typing import Any, TextIO
 
 from sayso.evaluate.fact_page import fact_html, page_html
-from sayso.evaluate.verdict import verdict_sentence
-from sayso.records import Evidence, Sentence, Verdict, as_written
+from sayso.evaluate.support import support_sentence
+from sayso.records import Evidence, Sentence, Support, as_written
 
 _NUM_WORDS_SHOWN = 5
 
@@ -25,7 +25,7 @@ class Entity:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Why a model says a fact, or does not: its sentences, the one that matters most first, and the verdict.
+    """What a model's prediction rests on: its sentences, the one that matters most first, and the support.
 
     `is_label` says whether the knowledge base holds the fact, None where nobody has said.
     """
@@ -37,7 +37,7 @@ class Explanation:
     threshold: float
     is_label: bool | None
     evidence: tuple[Evidence, ...]
-    verdict: Verdict
+    support: Support
     ranked_by: str
     variant: str
 
@@ -52,9 +52,9 @@ class Explanation:
         return list(self.evidence[0].scores)
 
     @property
-    def verdict_text(self) -> str:
-        """The verdict in a sentence or two."""
-        return verdict_sentence(self.verdict, self.probability, self.threshold, len(self.evidence))
+    def support_text(self) -> str:
+        """What the prediction rests on, in a sentence."""
+        return support_sentence(self.support, self.probability, self.threshold, len(self.evidence))
 
     def __str__(self) -> str:
         """Return the text that `show` writes."""
@@ -75,7 +75,7 @@ class Explanation:
             "is_label": self.is_label,
             "variant": self.variant,
             "ranked_by": self.ranked_by,
-            "verdict": {**self.verdict._asdict(), "text": self.verdict_text},
+            "support": {**self.support._asdict(), "text": self.support_text},
             "evidence": [_evidence_dict(each) for each in self.evidence],
         }
 
@@ -94,7 +94,7 @@ class Explanation:
         yield f"{self.head.name} ({self.head.type})  →  {self.tail.name} ({self.tail.type})"
         known = {True: "the knowledge base has it", False: "the knowledge base does not have it", None: ""}
         yield f"{self.relation}   probability {self.probability:.3f}   {known[self.is_label]}".rstrip()
-        yield self.verdict_text
+        yield self.support_text
         for each in self.evidence:
             yield ""
             yield from _evidence_lines(each)
@@ -110,8 +110,8 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
     if each.word_scores:
         order = sorted(range(len(each.seen)), key=lambda place: -each.word_scores[place])[:_NUM_WORDS_SHOWN]
         top = [(each.seen[place], each.word_scores[place]) for place in order if each.word_scores[place] > 0]
-        carried = [f"{word} {score:+.2f}" for word, score in top]
-        yield f"   words that carried it: {', '.join(carried) or 'none'}"
+        counted = [f"{word} {score:+.2f}" for word, score in top]
+        yield f"   words that counted most: {', '.join(counted) or 'none'}"
 
 
 def marked_text(sentence: Sentence) -> str:

@@ -210,7 +210,7 @@ def _joined(
             with_set_F=all_of(lambda each: each.sufficient.with_set_F),
             without_set_F=all_of(lambda each: each.sufficient.without_set_F),
             without_any_F=all_of(lambda each: each.sufficient.without_any_F),
-            verdicts=[verdict for each, _ in found for verdict in each.sufficient.verdicts],
+            kinds=[kind for each, _ in found for kind in each.sufficient.kinds],
         ),
         planted_rank=by_name(lambda each: each.planted_rank),
     )

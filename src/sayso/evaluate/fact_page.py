@@ -48,7 +48,7 @@ def fact_title(fact: dict[str, Any]) -> str:
 
 
 def fact_body(fact: dict[str, Any]) -> str:
-    """Return probability, verdict and sentences."""
+    """Return probability, support and sentences."""
     known = {True: "in the knowledge base", False: "not in the knowledge base", None: ""}[fact["is_label"]]
     about = [
         f"probability <b>{fact['probability']:.3f}</b>",
@@ -59,7 +59,7 @@ def fact_body(fact: dict[str, Any]) -> str:
     sentences = "".join(_sentence_item(each) for each in fact["evidence"])
     return (
         f'<p class="about">{" · ".join(part for part in about if part)}</p>'
-        f'<p class="verdict {escape(fact["verdict"]["kind"])}">{escape(fact["verdict"]["text"])}</p>'
+        f'<p class="support {escape(fact["support"]["kind"])}">{escape(fact["support"]["text"])}</p>'
         f'<ol class="sentences">{sentences}</ol>'
     )
 

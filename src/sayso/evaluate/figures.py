@@ -10,7 +10,6 @@ import numpy as np
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.few_sentences import few_sentence_figures
 from sayso.evaluate.relations import relation_figures
-from sayso.evaluate.sufficient import VERDICTS
 from sayso.metrics.calibration import expected_calibration_error, reliability_curve, tempered_probability
 from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
 from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units
@@ -18,6 +17,7 @@ from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
 from sayso.metrics.precision_recall import average_precision, max_f1, precision_recall_curve
 from sayso.metrics.rationale import rationale_figures
 from sayso.metrics.resampled_curve import MEASURES, SortedScores, compare_curves, curve_estimates, sort_scores
+from sayso.records import SUPPORT_LABELS
 
 FEW_SEED = 13
 """The same sentences are drawn for all runs, so that they compare."""
@@ -37,7 +37,7 @@ def run_figures(run: Evaluation) -> dict[str, Any]:
         "calibration": calibration_figures(run),
         "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},
         "agreement": agreement_figures(run),
-        "verdicts": {kind: run.explained.sufficient.verdicts.count(kind) for kind in VERDICTS},
+        "support": {kind: run.explained.sufficient.kinds.count(kind) for kind in SUPPORT_LABELS},
     }
 
 
@@ -81,7 +81,7 @@ def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
     """Return how well one mechanism's scores agree with people and with the model."""
     explained, num = run.explained, run.settings.num_resamples
     marked = run.marked_facts(mechanism)
-    # Facts that are not predicted have nothing that a sentence could carry.
+    # What is not predicted rests on nothing.
     said = explained.probability_F >= run.settings.threshold
     faithful = faithfulness_figures(
         explained.probability_F[said],

@@ -15,6 +15,7 @@ from sayso.evaluate.marks import NEITHER
 from sayso.evaluate.report import Report, curve_of
 from sayso.evaluate.report_table import explanation_table, relation_table
 from sayso.metrics.precision_recall import PrecisionRecallCurve
+from sayso.records import SUPPORT_LABELS
 
 NUM_FACTS = 150
 """Facts of each run that the page shows."""
@@ -58,7 +59,13 @@ def _charts(report: Report, names: Sequence[str]) -> str:
         ),
         (
             "Reliability",
-            line_chart(reliability, "probability", "share of true facts", "share of true facts by probability", True),
+            line_chart(
+                reliability,
+                "probability",
+                "share in the knowledge base",
+                "share of facts that the knowledge base has, by probability",
+                True,
+            ),
         ),
     ]
     drawn = (f"<figure><h3>{escape(title)}</h3>{svg}{legend(names)}</figure>" for title, svg in figures)
@@ -86,21 +93,14 @@ def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
 
 def _controls(report: Report) -> str:
     mechanisms = list(dict.fromkeys(name for run in report.runs for name in run.mechanisms))
-    verdicts = {
-        "": "all",
-        "marked": "with people's marks",
-        "stated": "stated",
-        "repeated": "stated more than once",
-        "no_sentence": "no sentence says so",
-        "not_predicted": "not predicted",
-    }
+    choices = {"": "all", "marked": "with people's marks", **SUPPORT_LABELS}
     runs = {run.subject.name: run.subject.name for run in report.runs}
     leading = report.runs[0].ranked_by
     return (
         '<div class="controls" id="controls" hidden>'
         + _choice("run", "Run", runs, "")
         + _choice("mechanism", "Sentences ordered by", {name: name.replace("_", " ") for name in mechanisms}, leading)
-        + _choice("verdict", "Facts", verdicts, "")
+        + _choice("support", "Predictions", choices, "")
         + '<label>Search<input id="search" type="search" placeholder="name, relation or word"></label>'
         + '<output id="count" aria-live="polite"></output></div>'
     )
@@ -131,7 +131,7 @@ def _fact(run: Evaluation, fact: int, is_marked: bool) -> str:
     shown = explanation.to_dict()
     number = f'<span class="number">{shown["probability"]:.3f}</span>'
     return (
-        f'<details class="fact" data-run="{escape(run.subject.name)}" data-verdict="{shown["verdict"]["kind"]}"'
+        f'<details class="fact" data-run="{escape(run.subject.name)}" data-support="{shown["support"]["kind"]}"'
         f' data-marked="{int(is_marked)}"><summary>{fact_title(shown)}{number}</summary>'
         f"<div>{fact_body(shown)}</div></details>"
     )

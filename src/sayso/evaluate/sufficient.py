@@ -1,4 +1,4 @@
-"""Faithfulness: what the prediction does when sentences are taken away, and the verdict on a fact.
+"""Faithfulness: what the prediction does when sentences are taken away, and what a prediction rests on.
 
 Shapes: F facts, E sentences of all facts, fact after fact. Probabilities are those of the fact's relation.
 """
@@ -12,14 +12,12 @@ from sayso.bags.rows import Rows, ranges
 from sayso.evaluate.subset import subset_logits
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor
+from sayso.records import NOT_PREDICTED, NOT_SENTENCES, ONE_SENTENCE, SENTENCES_TOGETHER, SEVERAL_SENTENCES
 
 KEEPS_WITHIN = 0.05
 """A set of sentences keeps a prediction when the probability stays above the threshold and falls by no more."""
 LARGEST_SET = 32
 """Larger sets are not looked for one sentence at a time: the smallest set is then all of the bag."""
-
-VERDICTS = STATED, REPEATED, NO_SENTENCE, NOT_PREDICTED = "stated", "repeated", "no_sentence", "not_predicted"
-"""In this order: a set of sentences carries the fact, alone; others carry it too; none does; it is not predicted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,7 @@ class Sufficient:
     with_set_F: np.ndarray
     without_set_F: np.ndarray
     without_any_F: np.ndarray
-    verdicts: list[str]
+    kinds: list[str]
 
 
 def sigmoid(logit: np.ndarray) -> np.ndarray:
@@ -83,15 +81,16 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
     floor_F = np.maximum(threshold, probability_F - KEEPS_WITHIN)
     size_F = _search(encoded, ranked, floor_F, is_predicted_F & (without_any_F < floor_F))
     without_set_F = encoded.probability(after(ranked, size_F), encoded.all_facts)
-    verdicts = np.where(without_set_F >= threshold, REPEATED, STATED)
-    verdicts = np.where(size_F == 0, NO_SENTENCE, verdicts)
-    verdicts = np.where(is_predicted_F, verdicts, NOT_PREDICTED)
+    kinds = np.where(size_F == 1, ONE_SENTENCE, SENTENCES_TOGETHER)
+    kinds = np.where(without_set_F >= threshold, SEVERAL_SENTENCES, kinds)
+    kinds = np.where(without_any_F >= threshold, NOT_SENTENCES, kinds)
+    kinds = np.where(is_predicted_F, kinds, NOT_PREDICTED)
     return Sufficient(
         size_F=size_F,
         with_set_F=encoded.probability(first_of(ranked, size_F), encoded.all_facts),
         without_set_F=without_set_F,
         without_any_F=without_any_F,
-        verdicts=verdicts.tolist(),
+        kinds=kinds.tolist(),
     )
 
 

@@ -32,5 +32,5 @@ class Extraction:
                 yield compared
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each fact, evidence and verdict as they are in `to_dict`."""
+        """Return a pandas DataFrame with a row for each fact, evidence and support as they are in `to_dict`."""
         return frame_of(fact.to_dict() for fact in self)

@@ -93,7 +93,7 @@ _EVIDENCE = pa.struct(
         ("document", _DOCUMENT),
     ]
 )
-_VERDICT = pa.struct(
+_SUPPORT = pa.struct(
     [
         ("kind", pa.string()),
         ("num_smallest", pa.int32()),
@@ -109,7 +109,7 @@ SCHEMA = pa.schema(
         ("status", pa.string()),
         ("contradicts", pa.list_(pa.string())),
         ("num_sentences", pa.int32()),
-        ("verdict", _VERDICT),
+        ("support", _SUPPORT),
         ("evidence", pa.list_(_EVIDENCE)),
         *((name, pa.string()) for name in ("mechanism", "run", "variant", "model", "data")),
     ]

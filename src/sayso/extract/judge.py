@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sayso.bags.rows import ranges
-from sayso.evaluate.explain_bag import verdict_of
+from sayso.evaluate.explain_bag import support_of
 from sayso.evaluate.explanations import ExplainedFacts, encoded_facts, explain_facts
 from sayso.evaluate.mechanism import mechanisms_named
 from sayso.evaluate.subject import model_fingerprint
@@ -113,7 +113,7 @@ class Judge:
             tail_name=named.tail.name,
             probability=float(explained.probability_F[fact]),
             num_sentences=len(sentences),
-            verdict=verdict_of(explained, fact),
+            support=support_of(explained, fact),
             **self.origin._asdict(),
             variant=self.model.variant,
             mechanism=settings.method,

@@ -11,7 +11,7 @@ from sayso.corpus.json_line import json_object
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
 from sayso.provenance.record import DecidedFact, Decision, Quote
-from sayso.records import Source, Verdict
+from sayso.records import Source, Support, support_kind
 
 FACTS_FILE = "facts.jsonl"
 """What the file of facts is called in the folder of an extraction."""
@@ -36,7 +36,7 @@ class FoundFact:
     tail_name: str
     probability: float
     num_sentences: int
-    verdict: Verdict
+    support: Support
     run: str
     variant: str
     model_fingerprint: str
@@ -75,7 +75,7 @@ class FoundFact:
             "status": self.status,
             "contradicts": list(self.contradicts),
             "num_sentences": self.num_sentences,
-            "verdict": self.verdict._asdict(),
+            "support": self.support._asdict(),
             "evidence": [_evidence(each) for each in self.quotes],
             "mechanism": self.mechanism,
             "run": self.run,
@@ -104,7 +104,7 @@ class FoundFact:
             tail_name=record["tail_name"],
             probability=record["probability"],
             num_sentences=record["num_sentences"],
-            verdict=Verdict(**record["verdict"]),
+            support=support_in(record),
             run=record["run"],
             variant=record["variant"],
             model_fingerprint=record["model"],
@@ -137,6 +137,13 @@ def found_at(path: Path, number: int, text: str | BadLine) -> FoundFact:
 def no_fact(path: Path, number: int, reason: str) -> BadInputError:
     """Return the error of a line that is no fact."""
     return BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({reason})")
+
+
+def support_in(record: dict[str, Any]) -> Support:
+    """Return what the prediction of a fact's record rests on."""
+    # sayso 0.1 called it a verdict; such files are read until 0.3.
+    support = Support(**record["support" if "support" in record else "verdict"])
+    return support._replace(kind=support_kind(support.kind, support.num_smallest))
 
 
 def _evidence(each: Quote) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Facts as JSON-LD in the W3C Web Annotation model: a statement about the sentences that say so.
+"""Facts as JSON-LD in the W3C Web Annotation model: a statement about the sentences that are its evidence.
 
 Each fact is an annotation: the body is the statement (subject, predicate, object), the targets are its quotes. Where
 the corpus has documents a target selects the sentence by its place in the document and, within it, the stretch that
@@ -28,7 +28,9 @@ def web_annotations(facts: Sequence[DecidedFact]) -> str:
     """Return the facts as one annotation collection; the same facts give the same text."""
     items = [_decided(fact) for fact in facts]
     name = uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(item["id"] for item in items))
-    return "".join(_collection(items, len(items), name, "Decided facts with the sentences that say so"))
+    return "".join(
+        _collection(items, len(items), name, "Decided facts with the sentences that were shown as their evidence")
+    )
 
 
 def found_annotations(facts: Iterable[FoundFact], total: int, identity: str) -> Iterator[str]:
@@ -37,7 +39,12 @@ def found_annotations(facts: Iterable[FoundFact], total: int, identity: str) -> 
     `identity` names what they were found in and by what; the same one gives the collection the same name.
     """
     name = uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)
-    return _collection(map(_found, facts), total, name, "Facts found in text, with the sentences that say so")
+    return _collection(
+        map(_found, facts),
+        total,
+        name,
+        "Facts that a model predicts from text, with the sentences that rank first as their evidence",
+    )
 
 
 def _collection(items: Iterable[dict[str, Any]], total: int, name: uuid.UUID, label: str) -> Iterator[str]:
@@ -84,7 +91,7 @@ def _found(fact: FoundFact) -> dict[str, Any]:
         "motivation": "describing",
         **_common(fact),
         "body": [_statement(fact)],
-        "sayso:verdict": fact.verdict.kind,
+        "sayso:support": fact.support.kind,
         **({"sayso:status": fact.status} if fact.status else {}),
     }
 

@@ -28,7 +28,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
     app = FastAPI(
         title="sayso",
         version=__version__,
-        summary="Facts, the sentences that say so, and what people say about them.",
+        summary="Facts, the sentences that their predictions rest on, and what people say about them.",
         dependencies=[Depends(refuse_strangers), Depends(refuse_forged)],
         responses={"default": {"model": ErrorAnswer, "description": "What went wrong, in the one form."}},
         lifespan=lifespan,

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from sayso.records import SUPPORT_LABELS
 from sayso.serve.wording import FILTERS
 
 FOLDER = Path(__file__).parent
@@ -21,6 +22,7 @@ _environment = Environment(
     lstrip_blocks=True,
 )
 _environment.filters.update(FILTERS)
+_environment.globals["support_labels"] = SUPPORT_LABELS
 
 
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **context: Any) -> HTMLResponse:

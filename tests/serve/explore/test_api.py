@@ -25,7 +25,7 @@ def test_a_fact_has_its_sentences_scores_and_tests(client: Client, run: Explored
     answer = client.get("/api/facts/one/fact", params={"bag": fact["bag"], "relation": fact["relation"]}).json()
     assert len(answer["evidence"]) == fact["num_sentences"]
     assert set(answer["evidence"][0]["scores"]) == set(MECHANISMS)
-    assert answer["verdict"]["text"]
+    assert answer["support"]["text"]
     assert [test["rank"] for test in answer["planted"]] == [None] * len(MECHANISMS)
 
 

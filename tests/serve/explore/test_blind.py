@@ -41,16 +41,22 @@ def marked_bag(client: TestClient) -> int:
 
 
 def test_a_fact_that_somebody_is_marking_is_withheld_until_they_submit_it(ada: Person, nobody: TestClient) -> None:
-    assert "What carries it" in ada.page("/facts/run/fact", **asked(1))
+    assert "What the prediction rests on" in ada.page("/facts/run/fact", **asked(1))
     ada.mark(1, "capital", "rationale", "irrelevant", "unsure")
     page = ada.page("/facts/run/fact", **asked(1))
     assert WITHHELD in page
     assert "/annotate/fact?bag=1&amp;relation=capital" in page
-    for led in ("What carries it", "evidence-list", "Mechanisms put to the test", "probability <b", 'name="decision"'):
+    for led in (
+        "What the prediction rests on",
+        "evidence-list",
+        "Checks on the explanations",
+        "probability <b",
+        'name="decision"',
+    ):
         assert led not in page
     assert status(nobody, 1) == 200
     ada.submit(1, "capital")
-    assert "What carries it" in ada.page("/facts/run/fact", **asked(1))
+    assert "What the prediction rests on" in ada.page("/facts/run/fact", **asked(1))
     assert status(ada.client, 1) == 200
 
 
@@ -68,7 +74,7 @@ def test_every_way_to_a_withheld_fact_is_closed(ada: Person) -> None:
 
 def test_the_tables_have_no_figures_of_a_withheld_fact(ada: Person, nobody: TestClient) -> None:
     ada.mark(1, "capital", "rationale")
-    hidden = {"probability": None, "verdict": "", "faithfulness": None, "disagreement": None, "is_withheld": True}
+    hidden = {"probability": None, "support": "", "faithfulness": None, "disagreement": None, "is_withheld": True}
     rows = {
         (row["bag"], row["relation"]): row
         for row in ada.client.get("/api/facts/run", params={"relation": "capital"}).json()["rows"]

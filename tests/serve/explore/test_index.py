@@ -38,7 +38,7 @@ def test_facts_come_in_the_order_asked_for_and_ties_in_that_of_the_run(run: Expl
         (FactQuery(relation="capital"), lambda row: row.relation == "capital"),
         (FactQuery(label="yes"), lambda row: row.is_label),
         (FactQuery(label="no"), lambda row: not row.is_label),
-        (FactQuery(verdict="repeated"), lambda row: row.verdict == "repeated"),
+        (FactQuery(support="several_sentences"), lambda row: row.support == "several_sentences"),
         (FactQuery(min_probability=0.3, max_probability=0.7), lambda row: 0.3 <= row.probability <= 0.7),
         (FactQuery(min_disagreement=0.5), lambda row: row.disagreement >= 0.5),
         (FactQuery(max_faithfulness=0.2), lambda row: row.faithfulness <= 0.2),

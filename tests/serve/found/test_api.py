@@ -18,7 +18,7 @@ def test_facts_come_in_pages(client: TestClient) -> None:
 def test_a_fact_has_everything_that_the_file_says(client: TestClient) -> None:
     answer = client.get("/api/found/news/fact", params=ids(CONTRADICTING)).json()
     assert answer["contradicts"] == list(CONTRADICTING.contradicts)
-    assert answer["verdict"]["text"].startswith("No sentence here says so")
+    assert answer["support"]["text"].startswith("Not on the sentences")
     assert [quote["exact"] for quote in answer["quotes"]] == [quote.exact for quote in CONTRADICTING.quotes]
     assert answer["quotes"][0]["source"] == {"document_id": "https://example.org/7", "start": 120, "stop": 155}
     assert answer["decision"] == ""

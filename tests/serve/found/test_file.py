@@ -5,6 +5,7 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.serve.found.file import facts_file, open_found
+from sayso.serve.found.query import FoundQuery
 from toy_found import FACTS, KNOWN, NEW, write_found
 
 LINE = KNOWN.to_json()
@@ -12,6 +13,14 @@ LINE = KNOWN.to_json()
 
 def changed(**values: object) -> str:
     return json.dumps(KNOWN.to_dict() | values)
+
+
+def test_facts_that_have_a_verdict_instead_of_support_are_listed_and_shown(tmp_path: Path) -> None:
+    record = KNOWN.to_dict()
+    record["verdict"] = record.pop("support") | {"kind": "stated", "num_smallest": 2}
+    (tmp_path / "facts.jsonl").write_text(json.dumps(record) + "\n")
+    file = open_found("news", tmp_path / "facts.jsonl")
+    assert file.index.page(FoundQuery()).rows[0].support == file.fact(0).support.kind == "sentences_together"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +54,7 @@ def test_a_first_line_that_is_no_fact_is_told_at_once(tmp_path: Path, line: str,
         changed(status="perhaps"),
         changed(probability=float("nan")),
         changed(num_sentences=-1),
-        changed(verdict="stated"),
+        changed(support="one_sentence"),
         changed(head=7),
     ],
 )

@@ -38,7 +38,7 @@ def test_new_facts_come_first_and_then_the_most_probable(file: FoundFile) -> Non
     [
         (FoundQuery(relation="capital"), lambda fact: fact.relation == "capital"),
         (FoundQuery(status="known"), lambda fact: fact.status == "known"),
-        (FoundQuery(verdict="no_sentence"), lambda fact: fact.verdict.kind == "no_sentence"),
+        (FoundQuery(support="not_sentences"), lambda fact: fact.support.kind == "not_sentences"),
         (FoundQuery(min_probability=0.88), lambda fact: fact.probability >= 0.88),
         (FoundQuery(q="LAND3 port"), lambda fact: fact.head_name == "north_land3"),
         (FoundQuery(decision="accepted"), lambda fact: False),
@@ -57,7 +57,7 @@ def test_a_filter_keeps_what_fits_and_nothing_else(
         ("probability", lambda fact: fact.probability),
         ("sentences", lambda fact: fact.num_sentences),
         ("relation", lambda fact: fact.relation),
-        ("verdict", lambda fact: fact.verdict.kind),
+        ("support", lambda fact: fact.support.kind),
         ("head", lambda fact: fact.head_name.lower()),
         ("tail", lambda fact: fact.tail_name.lower()),
     ],

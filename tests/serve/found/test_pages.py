@@ -54,10 +54,10 @@ def test_a_list_of_nothing_says_why(ada: Person) -> None:
     assert "Every fact is decided" in ada.page("/found/news")
 
 
-def test_a_fact_is_shown_with_its_quotes_its_verdict_and_what_it_contradicts(ada: Person) -> None:
+def test_a_fact_is_shown_with_its_quotes_its_support_and_what_it_contradicts(ada: Person) -> None:
     page = unescape(ada.page("/found/news/fact", **ids(NEW[1])))
     assert "The tail is the seat of government of the head." in page
-    assert "1 of 3 sentences keeps the prediction (0.91 without the others)." in page
+    assert "Rests on one sentence: 1 of 3 keeps the prediction (0.91 without the others)" in page
     assert 'So <mark class="exact" dir="auto">Windhoek is Namibia</mark> \'s capital .' in page.replace("\n", "")
     assert "https://example.org/7, characters 120–155" in page
     assert page.count('class="badge smallest"') == 1

@@ -2,7 +2,7 @@
 "use strict";
 (function () {
   const byId = (id) => document.getElementById(id);
-  const run = byId("run"), mechanism = byId("mechanism"), verdict = byId("verdict"), search = byId("search");
+  const run = byId("run"), mechanism = byId("mechanism"), support = byId("support"), search = byId("search");
   const facts = Array.from(document.querySelectorAll("details.fact"));
   const count = byId("count");
 
@@ -12,7 +12,7 @@
     for (const fact of facts) {
       const fits =
         fact.dataset.run === run.value &&
-        (!verdict.value || fact.dataset.verdict === verdict.value || (verdict.value === "marked" && fact.dataset.marked === "1")) &&
+        (!support.value || fact.dataset.support === support.value || (support.value === "marked" && fact.dataset.marked === "1")) &&
         (!wanted || fact.textContent.toLowerCase().includes(wanted));
       fact.hidden = !fits;
       shown += fits ? 1 : 0;
@@ -38,7 +38,7 @@
   }
 
   run.addEventListener("change", filter);
-  verdict.addEventListener("change", filter);
+  support.addEventListener("change", filter);
   search.addEventListener("input", filter);
   mechanism.addEventListener("change", order);
   byId("controls").hidden = false;

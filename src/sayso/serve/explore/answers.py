@@ -28,8 +28,8 @@ class EntityAnswer(BaseModel):
     type: str
 
 
-class VerdictAnswer(BaseModel):
-    """What carries a fact: the smallest set of sentences that keeps it, and the probability with and without it."""
+class SupportAnswer(BaseModel):
+    """What a prediction rests on: the smallest set of sentences that keeps it, and the probability with and without."""
 
     kind: str
     num_smallest: int
@@ -99,12 +99,12 @@ class ExplanationAnswer(BaseModel):
     is_label: bool | None
     variant: str
     ranked_by: str
-    verdict: VerdictAnswer
+    support: SupportAnswer
     evidence: list[EvidenceAnswer]
 
 
 class FactAnswer(ExplanationAnswer):
-    """A fact of a run, and the mechanisms put to the test on it."""
+    """A fact of a run, and the checks on the explanations."""
 
     top_sentences: list[TopSentence]
     planted: list[Planted]

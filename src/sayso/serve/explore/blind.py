@@ -48,7 +48,7 @@ def full_sight(bench: Workbench, who: Annotator | None, asked: AskedFact) -> boo
 
 
 def veiled(bench: Workbench, who: Annotator | None, rows: Sequence[FactRow]) -> list[FactRow]:
-    """Return lines of the table without figures and verdict where the fact is withheld from somebody."""
+    """Return lines of the table without figures and support where the fact is withheld from somebody."""
     if who is None:
         return list(rows)
     with bench.database.reading() as connection:
@@ -57,7 +57,7 @@ def veiled(bench: Workbench, who: Annotator | None, rows: Sequence[FactRow]) -> 
 
 
 def _veil(row: FactRow) -> FactRow:
-    return replace(row, probability=None, verdict="", disagreement=None, faithfulness=None, is_withheld=True)
+    return replace(row, probability=None, support="", disagreement=None, faithfulness=None, is_withheld=True)
 
 
 def annotate_address(asked: AskedFact) -> str:

@@ -1,4 +1,4 @@
-"""One fact in two runs: their verdicts and, sentence by sentence, their ranks and scores."""
+"""One fact in two runs: what each prediction rests on and, sentence by sentence, their ranks and scores."""
 
 from dataclasses import dataclass
 from typing import Any

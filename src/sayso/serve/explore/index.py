@@ -19,7 +19,7 @@ from sayso.serve.explore.table import FactTable, TablePage, floats
 class FactRow:
     """A fact as a line of the table; `number` is its row in the predictions.
 
-    Figures are None and the verdict is empty where the fact `is_withheld` from whoever asks.
+    Figures are None and the support is empty where the fact `is_withheld` from whoever asks.
     """
 
     number: int
@@ -31,7 +31,7 @@ class FactRow:
     tail_name: str
     probability: float | None
     is_label: bool
-    verdict: str
+    support: str
     num_sentences: int
     disagreement: float | None
     faithfulness: float | None
@@ -73,7 +73,7 @@ class FactIndex(FactTable[FactQuery, FactRow]):
         """Return these facts as lines of the table."""
         columns: dict[str, Any] = {
             **self._taken(numbers, "bag", "head_id", "head_name", "relation", "tail_id", "tail_name"),
-            **self._taken(numbers, "probability", "verdict", "num_sentences"),
+            **self._taken(numbers, "probability", "support", "num_sentences"),
             "number": numbers.tolist(),
             "is_label": self.is_label_F[numbers].tolist(),
             "disagreement": self._disagreement_F[numbers].tolist(),

@@ -20,9 +20,9 @@ class TableQuery(BaseModel):
 
     q: Annotated[str, Field(max_length=200, description="Words that the names of head or tail have in them.")] = ""
     relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
-    verdict: Annotated[
-        Literal["", "stated", "repeated", "no_sentence", "not_predicted"],
-        Field(description="What becomes of the prediction without its sentences."),
+    support: Annotated[
+        Literal["", "one_sentence", "sentences_together", "several_sentences", "not_sentences", "not_predicted"],
+        Field(description="What the model's prediction rests on."),
     ] = ""
     min_probability: Share = 0.0
     sort: str = "probability"
@@ -90,7 +90,7 @@ PRESETS: tuple[tuple[str, FactQuery], ...] = (
         FactQuery(min_probability=0.76, sort="faithfulness", order="up"),
     ),
     ("Mechanisms disagree", FactQuery(min_disagreement=0.34, sort="disagreement")),
-    ("No sentence says so", FactQuery(verdict="no_sentence")),
-    ("Labels that are not predicted", FactQuery(label="yes", verdict="not_predicted", order="up")),
+    ("Not on the sentences", FactQuery(support="not_sentences")),
+    ("Labels that are not predicted", FactQuery(label="yes", support="not_predicted", order="up")),
 )
 """Questions that people ask of a run."""

@@ -18,7 +18,7 @@ from sayso.bags.table import BagTable
 from sayso.errors import BadInputError
 from sayso.evaluate.explanation import Entity, Explanation
 from sayso.features.present import Appearance, present
-from sayso.records import Evidence, Verdict
+from sayso.records import Evidence, Support
 from sayso.serve.explore.curve import Curve, make_curve
 from sayso.serve.explore.index import FactIndex
 
@@ -61,7 +61,7 @@ class ExploredRun:
 
     @property
     def ranked_by(self) -> str:
-        """The mechanism that orders the sentences, and that the verdict is about."""
+        """The mechanism that orders the sentences, and whose smallest set the support is about."""
         return str(self.predictions.manifest["ranked_by"])
 
     @property
@@ -91,8 +91,8 @@ class ExploredRun:
             threshold=self.threshold,
             is_label=bool(fact["is_label"]),
             evidence=self._evidence(row, fact, with_marks),
-            verdict=Verdict(
-                kind=fact["verdict"],
+            support=Support(
+                kind=fact["support"],
                 num_smallest=fact["smallest_size"],
                 probability_with=fact["probability_with_smallest"],
                 probability_without=fact["probability_without_smallest"],

@@ -59,7 +59,7 @@ class FactTable(ABC, Generic[Query, Row]):
         self.num_facts = len(columns["relation"])
         self.probability_F = floats(columns["probability"])
         self.relations, self.relation_F = coded(columns["relation"])
-        self._verdicts, self._verdict_F = coded(columns["verdict"])
+        self._supports, self._support_F = coded(columns["support"])
 
     @cached_property
     def relation_counts(self) -> dict[str, int]:
@@ -76,7 +76,7 @@ class FactTable(ABC, Generic[Query, Row]):
         """Return the values of a column that is sorted by numbers, None for one of names."""
         if sort == "sentences":
             return floats(self._columns["num_sentences"])
-        shared = {"probability": self.probability_F, "relation": self.relation_F, "verdict": self._verdict_F}
+        shared = {"probability": self.probability_F, "relation": self.relation_F, "support": self._support_F}
         return shared.get(sort)
 
     @abstractmethod
@@ -132,7 +132,7 @@ class FactTable(ABC, Generic[Query, Row]):
         return [
             *([self.probability_F >= query.min_probability] if query.min_probability else []),
             *([self.relation_F == code(self.relations, query.relation)] if query.relation else []),
-            *([self._verdict_F == code(self._verdicts, query.verdict)] if query.verdict else []),
+            *([self._support_F == code(self._supports, query.support)] if query.support else []),
             *(pc.match_substring(self._names, term).to_numpy(zero_copy_only=False) for term in query.terms),
         ]
 

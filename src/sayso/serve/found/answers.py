@@ -7,12 +7,12 @@ from pydantic import BaseModel, Field
 from sayso.provenance.found import FoundFact
 from sayso.records import Triple
 from sayso.serve.curate.decide import GivenDecision
-from sayso.serve.explore.answers import QuoteAnswer, VerdictAnswer, quote_answer
+from sayso.serve.explore.answers import QuoteAnswer, SupportAnswer, quote_answer
 from sayso.serve.found.deps import MAX_ID
 from sayso.serve.found.file import FoundFile
-from sayso.serve.found.shown import verdict_text
+from sayso.serve.found.shown import support_text
 
-_MADE = ("quotes", "verdict", "decision")
+_MADE = ("quotes", "support", "decision")
 """Fields of an answer that are not simply those of the fact."""
 
 
@@ -36,7 +36,7 @@ class FoundAnswer(BaseModel):
     status: str
     contradicts: list[str]
     num_sentences: int
-    verdict: VerdictAnswer
+    support: SupportAnswer
     quotes: list[QuoteAnswer]
     mechanism: str
     run: str
@@ -72,5 +72,5 @@ def found_answer(fact: FoundFact, decision: str) -> FoundAnswer:
     """Return a fact with everything that its file says, and what people have decided."""
     values = {name: getattr(fact, name) for name in FoundAnswer.model_fields if name not in _MADE}
     quotes = [quote_answer(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
-    verdict = {**fact.verdict._asdict(), "text": verdict_text(fact)}
-    return FoundAnswer.model_validate({**values, "quotes": quotes, "verdict": verdict, "decision": decision})
+    support = {**fact.support._asdict(), "text": support_text(fact)}
+    return FoundAnswer.model_validate({**values, "quotes": quotes, "support": support, "decision": decision})

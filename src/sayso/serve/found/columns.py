@@ -15,12 +15,13 @@ from sayso.corpus.json_line import json_object, nested, share, string
 from sayso.corpus.lines import MAX_LINE_BYTES
 from sayso.errors import BadInputError
 from sayso.provenance.found import Status, no_fact
+from sayso.records import support_kind
 
 _TEXT = pa.large_string()
 _SCHEMA = pa.schema(
     [
         *((name, _TEXT) for name in ("head_id", "head_name", "relation", "tail_id", "tail_name")),
-        *(("probability", pa.float64()), ("status", _TEXT), ("verdict", _TEXT), ("num_sentences", pa.int64())),
+        *(("probability", pa.float64()), ("status", _TEXT), ("support", _TEXT), ("num_sentences", pa.int64())),
     ]
 )
 _ROWS_AT_A_TIME = 65_536
@@ -69,7 +70,7 @@ def _row(path: Path, number: int, line: bytes) -> tuple[object, ...]:
             string(record, "tail_name", ""),
             share(record, "probability"),
             _status(record),
-            string(nested(record, "verdict"), "kind"),
+            _support(record),
             _count(record),
         )
     except (BadLineError, UnicodeDecodeError) as error:
@@ -81,6 +82,11 @@ def _status(record: dict[str, Any]) -> str:
     if value not in _STATUSES:
         raise BadLineError(f"'status' is {value[:20]!r}; it must be {', '.join(_STATUSES[1:])} or empty")
     return value
+
+
+def _support(record: dict[str, Any]) -> str:
+    support = nested(record, "support" if "support" in record else "verdict")
+    return support_kind(string(support, "kind"), support.get("num_smallest", 0))
 
 
 def _count(record: dict[str, Any]) -> int:

@@ -30,7 +30,7 @@ class FoundRow:
     tail_name: str
     probability: float
     status: str
-    verdict: str
+    support: str
     num_sentences: int
     decision: str
 

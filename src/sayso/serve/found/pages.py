@@ -21,7 +21,7 @@ from sayso.serve.found.decide import save_found_decision
 from sayso.serve.found.deps import AskedFile, AskedFound, WantedFound, WithinFound, find_found, found_address
 from sayso.serve.found.index import FoundRow
 from sayso.serve.found.query import PRESETS
-from sayso.serve.found.shown import show_found, verdict_text
+from sayso.serve.found.shown import show_found, support_text
 from sayso.serve.render import page
 from sayso.serve.state import Workbench
 
@@ -79,7 +79,7 @@ def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound
         file=file,
         asked=asked,
         fact=fact,
-        verdict={**fact.verdict._asdict(), "text": verdict_text(fact)},
+        support={**fact.support._asdict(), "text": support_text(fact)},
         definition="" if number is None else bench.store.relations[number].definition,
         instead=_named(bench, fact.contradicts),
         shown=show_found(fact),

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sayso.serve.explore.query import TableQuery
 
-FoundSort = Literal["status", "probability", "verdict", "sentences", "relation", "head", "tail"]
+FoundSort = Literal["status", "probability", "support", "sentences", "relation", "head", "tail"]
 
 
 class FoundQuery(TableQuery):
@@ -31,7 +31,7 @@ class FoundQuery(TableQuery):
 PRESETS: tuple[tuple[str, FoundQuery], ...] = (
     ("To decide", FoundQuery()),
     ("Against the knowledge base", FoundQuery(status="contradicts")),
-    ("No sentence says so", FoundQuery(verdict="no_sentence")),
+    ("Not on the sentences", FoundQuery(support="not_sentences")),
     ("Waiting for evidence", FoundQuery(decision="needs_evidence")),
     ("All", FoundQuery(decision="any", sort="probability")),
 )

@@ -1,16 +1,14 @@
 """A fact of an extraction as templates show it: in the form of the facts of runs, so that they look alike."""
 
-from sayso.evaluate.verdict import verdict_sentence
+from sayso.evaluate.support import support_sentence
 from sayso.provenance.found import FoundFact
 from sayso.provenance.record import Quote
 from sayso.serve.explore.shown import Bar, ShownFact, ShownSentence, Stretch
 
 
-def verdict_text(fact: FoundFact) -> str:
-    """Return the verdict in a sentence or two."""
-    # The threshold is not in the file. It counts only for a fact that is not predicted when it is explained although it
-    # was when it was found: one that lies on the threshold.
-    return verdict_sentence(fact.verdict, fact.probability, fact.probability, fact.num_sentences)
+def support_text(fact: FoundFact) -> str:
+    """Return what the prediction rests on, in a sentence; the file does not say the threshold."""
+    return support_sentence(fact.support, fact.probability, None, fact.num_sentences)
 
 
 def show_found(fact: FoundFact) -> ShownFact:
@@ -34,7 +32,7 @@ def _sentence(fact: FoundFact, quote: Quote, peak: float) -> ShownSentence:
         rank=quote.rank,
         mark=quote.mark,
         # The smallest set is made of the first in rank.
-        is_in_smallest=quote.rank <= fact.verdict.num_smallest,
+        is_in_smallest=quote.rank <= fact.support.num_smallest,
         read=[Stretch(text=text, kind=kind, gap="") for text, kind in pieces if text],
         seen=[],
         bars=[bar],

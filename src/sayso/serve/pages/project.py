@@ -16,8 +16,8 @@ from sayso.serve.render import page
 router = APIRouter(include_in_schema=False)
 
 ORDER_TITLES = {
-    "contrast": "Contrast first: several relations, or some sentences that say so beside others that do not",
-    "doubtful": "Doubtful first: high probability that hardly falls without the sentence that should carry it",
+    "contrast": "Contrast first: several relations, or a prediction that rests on some of the sentences",
+    "doubtful": "Doubtful first: high probability that hardly falls without the sentence that ranks first",
     "relation": "Relation by relation",
     "random": "In a random order",
 }

@@ -1,0 +1,53 @@
+"""What a prediction rests on, in words: what taking sentences away does to the model, not what is true."""
+
+from sayso.records import (
+    NOT_PREDICTED,
+    NOT_SENTENCES,
+    SEVERAL_SENTENCES,
+    SUPPORT_LABELS,
+    Support,
+)
+
+
+def support_sentence(support: Support, probability: float, threshold: float | None, num_sentences: int) -> str:
+    """Return what a prediction rests on, in a sentence; the threshold is None where it is not known.
+
+    >>> support_sentence(Support("not_predicted", 0, 0.1, 0.1, 0.05), 0.04, 0.5, 3)
+    'Not predicted (0.04 is below 0.5).'
+    """
+    label = SUPPORT_LABELS.get(support.kind, support.kind).capitalize()
+    if support.kind == NOT_PREDICTED:
+        return f"{label} ({_below(probability, threshold)})."
+    if support.kind == NOT_SENTENCES:
+        return (
+            f"{label}: without any sentence the model still gives {support.probability_of_none:.2f}"
+            f" (with all {num_sentences:,}: {probability:.2f})."
+        )
+    if num_sentences == 1:
+        return f"{label}: without it the probability falls from {probability:.2f} to {support.probability_without:.2f}."
+    return f"{label}: {_kept(support, num_sentences)}{_removed(support, num_sentences)}"
+
+
+def _below(probability: float, threshold: float | None) -> str:
+    """Return the comparison with as many digits as show that it is true."""
+    if threshold is None:
+        return f"{probability:.2f} is below the threshold"
+    texts = (f"{probability:.{digits}f}" for digits in range(2, 17))
+    return f"{next((text for text in texts if float(text) < threshold), repr(probability))} is below {threshold:g}"
+
+
+def _kept(support: Support, num_sentences: int) -> str:
+    num, alone = support.num_smallest, support.probability_with
+    if num == num_sentences:
+        return f"only all {num:,} keep the prediction ({alone:.2f})"
+    keep = "keeps" if num == 1 else "together keep"
+    return f"{num:,} of {num_sentences:,} {keep} the prediction ({alone:.2f} without the others)"
+
+
+def _removed(support: Support, num_sentences: int) -> str:
+    left, without = num_sentences - support.num_smallest, support.probability_without
+    if support.kind == SEVERAL_SENTENCES:
+        others = "the other does too" if left == 1 else f"the {left:,} others together do too"
+        return f", and {others} ({without:.2f})."
+    them = "it" if support.num_smallest == 1 else "them"
+    return f"; without {them} the probability falls to {without:.2f}."
