@@ -27,9 +27,27 @@ def test_a_manifest_belongs_to_the_command_that_wrote_it(tmp_path: Path) -> None
 @pytest.mark.parametrize(("is_finished", "state"), [(True, "is finished"), (False, "was interrupted")])
 def test_what_is_there_is_said(tmp_path: Path, is_finished: bool, state: str) -> None:
     folder(tmp_path).write({"is_finished": is_finished})
+    (tmp_path / "work").touch()
     with pytest.raises(UserError, match=f"`sayso x` made here {state}: go on with --resume"):
         folder(tmp_path).refuse_occupied()
     folder(tmp_path).refuse_foreign()
+
+
+def test_a_folder_is_free_again_where_its_input_was_refused_or_nothing_was_done(tmp_path: Path) -> None:
+    place = Workfolder(path=tmp_path, made_by="sayso x", go_on="--resume", done="done/*")
+    place.write({"is_finished": False})
+    place.refuse_occupied()
+    (tmp_path / "done").mkdir()
+    (tmp_path / "done" / "1").touch()
+    with pytest.raises(UserError, match="was interrupted"):
+        place.refuse_occupied()
+    with pytest.raises(UserError, match="bad line"), place.refusable(kept="done/*"):
+        raise UserError("bad line")
+    with pytest.raises(UserError, match="was interrupted"):
+        place.refuse_occupied()
+    with pytest.raises(UserError, match="bad line"), place.refusable():
+        raise UserError("bad line")
+    place.refuse_occupied()
 
 
 def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> None:

@@ -19,15 +19,20 @@ from sayso.errors import UserError
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
+REFUSED = "is_refused"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workfolder:
-    """The folder of a command; `go_on` is the option that goes on with what is there."""
+    """The folder of a command; `go_on` is the option that goes on with what is there.
+
+    `done` is the pattern of the files that say what is done; while there are none, nothing would be lost.
+    """
 
     path: Path
     made_by: str
     go_on: str
+    done: str = "*"
 
     def read(self) -> dict[str, Any]:
         """Return the manifest; empty where the command has made none."""
@@ -43,9 +48,13 @@ class Workfolder:
             file.write(json.dumps({"made_by": self.made_by, **manifest}, indent=2, ensure_ascii=False) + "\n")
 
     def refuse_occupied(self) -> None:
-        """Raise `UserError` where the folder holds something, as a new one must not."""
+        """Raise `UserError` where the folder holds work, as a new one must not.
+
+        What a call that refused its input, or was ended before it had done anything, has left is no work.
+        """
         manifest = self.read()
-        if manifest:
+        is_work = manifest.get("is_finished") or (not manifest.get(REFUSED) and any(self.path.glob(self.done)))
+        if manifest and is_work:
             state = "is finished" if manifest.get("is_finished") else "was interrupted"
             raise UserError(
                 f"{self.path}: what `{self.made_by}` made here {state}: go on with {self.go_on}, start over with"
@@ -59,6 +68,16 @@ class Workfolder:
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
         if self.path.is_dir() and any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
             raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
+
+    @contextlib.contextmanager
+    def refusable(self, kept: str | None = None) -> Iterator[None]:
+        """Note when the block refuses its input, unless files of the pattern are there; a new call then starts over."""
+        try:
+            yield
+        except UserError:
+            if (manifest := self.read()) and not (kept and any(self.path.glob(kept))):
+                self.write(manifest | {REFUSED: True})
+            raise
 
     def claimed(self) -> AbstractContextManager[None]:
         """Make the folder where it is missing, and keep other writers out of it while the block runs."""

@@ -241,6 +241,16 @@ def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World
         world.build(TEXTS, "none", "append")
 
 
+def test_after_refused_documents_the_corrected_call_starts_over_and_append_goes_on(world: World) -> None:
+    bad = {"one": TEXTS["one"], "none": "\x00\x01\x02" * 100}
+    for out in ("new", "going on"):
+        with pytest.raises(BadInputError, match="1 of 2 documents cannot be used"):
+            world.build(bad, out)
+    assert world.build(TEXTS, "new")["documents"] == world.build(TEXTS, "at once")["documents"]
+    assert world.lines("new") == world.lines("at once")
+    assert world.build(TEXTS, "going on", "append")["documents"]["num_already_there"] == 1
+
+
 def test_other_settings_or_tables_cannot_be_appended(world: World) -> None:
     world.build(TEXTS)
     with pytest.raises(UserError, match=r"built with na_share 0.25, not 0.5"):

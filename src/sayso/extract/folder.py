@@ -24,7 +24,7 @@ _FOLDERS = (TYPES, GATHERED, SHARDS)
 
 def work_folder(path: Path) -> Workfolder:
     """Return the folder of an extraction."""
-    return Workfolder(path=path, made_by="sayso extract", go_on="--resume")
+    return Workfolder(path=path, made_by="sayso extract", go_on="--resume", done=f"{GATHERED}/*.json")
 
 
 def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: int, num_bytes: int) -> dict[str, Any]:
@@ -32,11 +32,11 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
 
     `num_shards` is what was asked for; 0 leaves it as it is, or decides by the size of the corpus.
     """
-    before = {} if mode == "overwrite" else place.read()
     if mode == "new":
         place.refuse_occupied()
-    if mode == "overwrite":
-        _clear(place.path)
+    if mode != "resume":
+        clear(place.path)
+    before = place.read()
     if before:
         _refuse_other(place.path, before, identity, "use the same, or start over with --overwrite")
         if num_shards not in (0, before["num_shards"]):
@@ -101,7 +101,8 @@ def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any], 
             raise UserError(f"{path}: extracted with {name} {before.get(name)}, not {value}: {advice}")
 
 
-def _clear(path: Path) -> None:
+def clear(path: Path) -> None:
+    """Remove all that an extraction has left in its folder."""
     for name in _FOLDERS:
         shutil.rmtree(path / name, ignore_errors=True)
     remove_results(path)

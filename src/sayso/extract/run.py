@@ -4,12 +4,13 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from sayso.corpus.entity_type import read_entity_types
+from sayso.corpus.entity_type import EntityTypes, read_entity_types
 from sayso.corpus.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.corpus.read import refuse_unknown_form
 from sayso.corpus.triple import read_triples
@@ -21,6 +22,7 @@ from sayso.extract.extraction import Extraction
 from sayso.extract.folder import (
     Mode,
     begin,
+    clear,
     copy_extraction,
     keep_types,
     refuse_other_since,
@@ -31,7 +33,7 @@ from sayso.extract.forms import FORMS, Writing
 from sayso.extract.gather import Gatherer, read_records, remove_from
 from sayso.extract.judge import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
-from sayso.extract.shard import ShardJudge, read_record, shard_file
+from sayso.extract.shard import SHARDS, ShardJudge, read_record, shard_file
 from sayso.model.checkpoint import load_model
 from sayso.provenance.found import Status
 
@@ -78,6 +80,7 @@ def extract(
     refuse_unknown_form(settings.form)
     files, model = corpus_files(inputs.corpus), load_model(inputs.run)
     known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
+    types = read_entity_types(inputs.types) if inputs.types else None
     origin = origin_of(inputs.run, model)
     identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
     place, earlier = work_folder(out), work_folder(since) if since else None
@@ -87,14 +90,17 @@ def extract(
     place.refuse_foreign()
     with place.claimed():
         if earlier:
+            clear(place.path)
             copy_extraction(earlier, place)
         num_bytes = sum(file.stat().st_size for file in files)
         manifest = begin(place, "resume" if since else mode, identity, settings.num_shards, num_bytes)
         work = _Work(inputs, settings, place.path.resolve(), manifest["num_shards"], engine, on_progress)
-        records = work.gather(files)
-        # Not before: gathering refuses a corpus that has changed, and then what was found in it is still worth having.
-        removed = [name for name in remove_results(place.path) if name not in output.forms]
-        report = work.judge(records, origin)
+        is_new = mode != "resume" and not since
+        with place.refusable(f"{SHARDS}/*.jsonl") if is_new else nullcontext():
+            records = work.gather(files)
+            # Not before: gathering refuses a changed corpus, and then what was found in it is still worth having.
+            removed = [name for name in remove_results(place.path) if name not in output.forms]
+            report = work.judge(records, origin, types)
         manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
         extraction = Extraction(folder=out, manifest=manifest, known=known)
         on_progress("writing", 0, 0)
@@ -145,16 +151,15 @@ class _Work:
         _refuse_too_many_bad(self.inputs.corpus, records, self.settings.max_bad_share)
         return records
 
-    def judge(self, records: Sequence[PieceRecord], origin: Origin) -> dict[str, Any]:
+    def judge(self, records: Sequence[PieceRecord], origin: Origin, types: EntityTypes | None) -> dict[str, Any]:
         """Predict what is new in all shards, and return what is in them now."""
-        types = keep_types(self.folder, read_entity_types(self.inputs.types) if self.inputs.types else None)
         judge = ShardJudge(
             folder=self.folder,
             run=self.inputs.run.resolve(),
             origin=origin,
             settings=self.settings,
             num_pieces=len(records),
-            types=types,
+            types=keep_types(self.folder, types),
         )
         shards = range(self.num_shards)
         now = {number: read_record(shard_file(self.folder, number)) for number in shards}
@@ -201,6 +206,6 @@ def _refuse_too_many_bad(corpus: Path, records: Sequence[PieceRecord], max_share
     if num_bad > max_share * num:
         raise BadInputError(
             f"{next(first_bad_lines(records))} ({num_bad:,} of {num:,} lines are bad, more than {max_share:.2%}: repair"
-            " them and start over, or allow more with --max-bad and go on with --resume;"
+            " them, or allow more with --max-bad;"
             f" see `{as_command('sayso', 'check', corpus)}`)"
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sayso.errors import UserError
 from sayso.text.shard import CONTEXTS, RECORDS, REST, TRAIN
-from sayso.workfolder import MANIFEST, Workfolder
+from sayso.workfolder import MANIFEST, REFUSED, Workfolder
 
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
@@ -29,12 +29,15 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
     else:
         folder.refuse_occupied()
     with folder.claimed():
-        if mode == "overwrite":
+        if mode == "new":
+            folder.refuse_occupied()  # another process may have ended here meanwhile
+        if mode != "append":
             _clear(path)
         for name in (TRAIN, REST, CONTEXTS, RECORDS):
             (path / name).mkdir(exist_ok=True)
-        write_manifest(path, {**folder.read(), **identity, "is_finished": False})
-        yield
+        write_manifest(path, {**folder.read(), **identity, "is_finished": False, REFUSED: False})
+        with folder.refusable() if mode != "append" else contextlib.nullcontext():
+            yield
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def _workfolder(path: Path) -> Workfolder:
-    return Workfolder(path=path, made_by="sayso build", go_on="--append")
+    return Workfolder(path=path, made_by="sayso build", go_on="--append", done=f"{RECORDS}/*.json")
 
 
 def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> None:

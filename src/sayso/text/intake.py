@@ -60,5 +60,5 @@ class Intake:
         if num_bad > max_share * (num_used + num_bad):
             raise BadInputError(
                 f"{path}: {num_bad:,} of {num_used + num_bad:,} documents cannot be used, more than {max_share:.0%}"
-                f" (repair them, or allow more with --max-bad and go on with --append){first}"
+                f" (repair them, or allow more with --max-bad; --append goes on with what is done){first}"
             )
