@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := demo
 
-.PHONY: setup demo test check fast-checks test-gpu fuzz browser bench docs clean
+.PHONY: setup demo test check lint fast-checks test-gpu fuzz browser bench docs clean
 
 setup: $(STAMP)
 
@@ -20,18 +20,21 @@ demo: $(STAMP)
 	rm -rf $(DEMO)
 	$(BIN)/python docs/walkthrough.py .
 
-fast-checks: $(STAMP)
+lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	@$(BIN)/python tests/run_gpu.py --check
+
+fast-checks: lint
+	$(BIN)/mypy
 
 # Two test processes with one thread each: four threads on two cores only wait for each other.
 check: fast-checks
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-test: fast-checks browser
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+# Types are checked beside the tests: alone they would leave a core idle.
+test: lint browser
+	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal; tests=$$?; wait $$types && exit $$tests
 
 # On a machine with a GPU, where any Python with torch, triton, pytest and hypothesis does: GPU_PYTHON=python3.
 GPU_PYTHON ?= $(BIN)/python

@@ -15,7 +15,7 @@ from toy_workbench import big_bag, make_settings
 SignIn = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with launched() as opened:
         yield opened

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browser.visit import launched, serving, signed_in
+from browser.visit import serving, signed_in
 from sayso.bags.predictions import write_predictions
 from sayso.bags.store import Store
 from sayso.evaluate.columns import prediction_columns
@@ -23,12 +23,6 @@ from toy_run import make_run, toy_config
 pytestmark = pytest.mark.slow
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser.visit import launched, serving, signed_in
+from browser.visit import serving, signed_in
 from sayso.serve.settings import ServeSettings
 from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, ids, write_found
 from toy_workbench import make_settings
@@ -18,12 +18,6 @@ pytestmark = pytest.mark.slow
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 BADGE = ".decide .badge"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

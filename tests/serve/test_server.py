@@ -3,7 +3,6 @@
 import asyncio
 import re
 import signal
-import statistics
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -98,14 +97,13 @@ def test_an_address_that_cannot_be_had_is_said_clearly() -> None:
 
 
 @pytest.mark.slow
-def test_twenty_annotators_make_10000_marks_and_none_is_lost(tmp_path: Path) -> None:
+def test_twenty_annotators_make_2000_marks_and_none_is_lost(tmp_path: Path) -> None:
     store = make_store(tmp_path, [line for pair in range(100, 300) for line in fact_lines(pair)])
     with serving(store.folder, tmp_path / "marks.db") as running:
-        load = asyncio.run(put_load(running.url, 20, 10_000))
-    print(f"median {1000 * statistics.median(load.seconds):.0f} ms")
-    assert len(load.sent) == 10_000
+        load = asyncio.run(put_load(running.url, 20, 2_000))
+    assert len(load.sent) == 2_000
     assert num_lost(tmp_path / "marks.db", load) == 0
-    assert held_marks(tmp_path / "marks.db") == 10_000
+    assert held_marks(tmp_path / "marks.db") == 2_000
 
 
 async def load_both(one: str, two: str) -> list[Load]:

@@ -98,3 +98,8 @@ def test_entities_of_training_meet_other_relations_in_test() -> None:
         and plan.named_after.get(marked_entity(plan.world, bag.pair), bag.pair.relations[0]) not in bag.pair.relations
     ]
     assert len(misled) > 30
+
+
+def test_the_large_size_asks_for_exactly_as_many_sentences_as_fb_nyt() -> None:
+    large = InventSettings.of_size("fbnyt")
+    assert (large.train_sentences, large.test_sentences) == (522_611, 172_448)

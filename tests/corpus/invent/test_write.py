@@ -178,9 +178,3 @@ def test_a_full_disk_leaves_nothing_behind_and_is_told_in_one_line(tmp_path: Pat
     assert result.returncode == 2
     assert result.stderr.strip() == f"sayso: {tmp_path}/x: file too large; nothing was written, make room and try again"
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_the_large_size_has_exactly_as_many_sentences_as_fb_nyt(tmp_path: Path) -> None:
-    summary = invent(tmp_path / "x", InventSettings.of_size("fbnyt"))
-    assert [counts.sentences for counts in summary.parts.values()] == [522_611, 172_448]
