@@ -90,6 +90,18 @@ def test_the_resolved_form_reads_back_the_same(tmp_path_factory, seed: int, name
     assert fill(Train, read_table(path), KINDS) == config
 
 
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 5_000])
+def test_a_value_that_no_parser_takes_is_refused_in_one_line(tmp_path, value: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(f"seed = {value}")
+    with pytest.raises(BadConfigError, match="not TOML") as refusal:
+        read_table(path)
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(BadConfigError, match="seed: int is expected") as refusal:
+        fill(Train, apply_changes({}, [f"seed={value}"]), KINDS)
+    assert len(str(refusal.value)) < 200
+
+
 def test_a_file_that_is_not_toml_is_named_with_the_line(tmp_path) -> None:
     path = tmp_path / "x.toml"
     path.write_text("a = \n")

@@ -2,21 +2,64 @@
 
 A component whose kind is chosen by name is written as a table with `kind` and a table of that name with its settings;
 in the dataclass the field holds the settings, whose class says the kind.
+
+A number's range stands beside it, `num_filters: Annotated[int, Range(1, 10_000)] = 100`, and holds for TOML, `--set`,
+a model's config.json and Python alike: `fill` and `check_ranges`, which `__post_init__` calls, look it up.
 """
 
 import difflib
+import math
+import reprlib
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from sayso.errors import BadConfigError
 
 Config = TypeVar("Config")
 Kinds = Mapping[type, Mapping[str, type]]
 """For the base class of a component's settings: the class of each kind by name."""
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
+
+
+class Range(NamedTuple):
+    """The values that a number may have; `above` and `below` leave the end itself out.
+
+    >>> str(Range(0, 1, below=True)), str(Range(1, 65_536)), str(Range(0, 1e30, above=True))
+    ('from 0 to below 1', 'from 1 to 65,536', 'above 0 and at most 1e+30')
+    """
+
+    least: float
+    most: float
+    above: bool = False
+    below: bool = False
+
+    def __str__(self) -> str:
+        least, most = (f"{end:,}" if isinstance(end, int) else f"{end:g}" for end in (self.least, self.most))
+        if self.above:
+            return f"above {least} and {'below' if self.below else 'at most'} {most}"
+        return f"from {least} to {'below ' if self.below else ''}{most}"
+
+    def holds(self, value: float) -> bool:
+        """Say whether the value lies in the range; what is not a number (NaN) does not."""
+        is_high_enough = self.least < value if self.above else self.least <= value
+        return is_high_enough and (value < self.most if self.below else value <= self.most)
+
+
+SEED = Range(-(2**63), 2**63 - 1)
+SHARE = Range(0, 1)
+
+
+def check_ranges(config: Any) -> None:
+    """Raise `BadConfigError` where a number of a settings dataclass lies outside its range."""
+    for name, hint in _hints(type(config)).items():
+        value = getattr(config, name)
+        for each in value if isinstance(value, tuple) else (value,):
+            _check_range(hint, each, name)
 
 
 def read_table(path: Path) -> dict[str, Any]:
@@ -27,7 +70,7 @@ def read_table(path: Path) -> dict[str, Any]:
         raise BadConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
     except UnicodeDecodeError as error:
         raise BadConfigError(f"{path}: not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, lists nested as often
         raise BadConfigError(f"{path}: not TOML: {error}") from error
 
 
@@ -50,7 +93,7 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
 
 def fill(kind: type[Config], table: Mapping[str, Any], kinds: Kinds, where: str = "") -> Config:
     """Return the dataclass with the table's values in place of its defaults."""
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name in table:
         if name not in known:
@@ -93,9 +136,27 @@ def _filled(hint: Any, value: Any, kinds: Kinds, where: str) -> Any:
         return _chosen(value, typing.get_args(hint), where)
     if origin is tuple:
         if not isinstance(value, list):
-            raise BadConfigError(f"{where}: a list is expected, not {value!r}")
+            raise BadConfigError(f"{where}: a list is expected, not {_SHORT.repr(value)}")
         return tuple(_filled(typing.get_args(hint)[0], item, kinds, where) for item in value)
-    return _plain(hint, value, where)
+    value = _plain(_bare(hint), value, where)
+    _check_range(hint, value, where)
+    return value
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind, include_extras=True)
+
+
+def _bare(hint: Any) -> Any:
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+
+
+def _check_range(hint: Any, value: Any, where: str) -> None:
+    if typing.get_origin(hint) is tuple:
+        hint = typing.get_args(hint)[0]
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, Range) and not extra.holds(value):
+            raise BadConfigError(f"{where} is {_SHORT.repr(value)}; it must be {extra}")
 
 
 def _filled_kind(classes: Mapping[str, type], value: Any, kinds: Kinds, where: str) -> Any:
@@ -109,9 +170,9 @@ def _filled_kind(classes: Mapping[str, type], value: Any, kinds: Kinds, where: s
 
 def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < 2**1023 else math.inf if value > 0 else -math.inf
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise BadConfigError(f"{where}: {hint.__name__} is expected, not {value!r}")
+        raise BadConfigError(f"{where}: {hint.__name__} is expected, not {_SHORT.repr(value)}")
     return value
 
 
@@ -119,13 +180,13 @@ def _chosen(value: Any, choices: tuple[Any, ...], where: str) -> Any:
     if value in choices:
         return value
     raise BadConfigError(
-        f"{where}: {value!r} is not one of {', '.join(map(str, choices))}{_nearest(str(value), choices)}"
+        f"{where}: {_SHORT.repr(value)} is not one of {', '.join(map(str, choices))}{_nearest(str(value), choices)}"
     )
 
 
 def _as_table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise BadConfigError(f"{where}: a group of settings is expected, not {value!r}")
+        raise BadConfigError(f"{where}: a group of settings is expected, not {_SHORT.repr(value)}")
     return value
 
 
@@ -145,7 +206,7 @@ def _kind_of(value: Any, kinds: Kinds) -> str | None:
 def _value_of(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

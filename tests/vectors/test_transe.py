@@ -81,7 +81,7 @@ def test_no_facts_are_a_clear_error():
 
 @pytest.mark.parametrize("setting", [{"width": 0}, {"epochs": 0}, {"num_negatives": -1}])
 def test_settings_out_of_range_are_refused(setting):
-    with pytest.raises(BadConfigError, match="must be at least 1"):
+    with pytest.raises(BadConfigError, match="must be from 1 to"):
         TransESettings(**setting)
 
 

@@ -6,12 +6,14 @@ Shapes: F facts of the queue (a label of a bag each).
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 
 from sayso.annotate.store import Connection
 from sayso.bags.predictions import Predictions
 from sayso.bags.table import BagTable
+from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.metrics.faithfulness import comprehensiveness
 from sayso.seeding import sub_seed
@@ -27,18 +29,15 @@ class QueueSettings:
     `num_pilot` is the size of the pilot round: facts with known answers that everybody marks first.
     """
 
-    annotators_per_fact: int = 2
+    annotators_per_fact: Annotated[int, Range(1, MAX_ANNOTATORS)] = 2
     relations: tuple[str, ...] = ()
     order: str = "contrast"
-    num_pilot: int = 0
+    num_pilot: Annotated[int, Range(0, 1_000_000)] = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.annotators_per_fact <= MAX_ANNOTATORS:
-            raise BadConfigError(f"1 to {MAX_ANNOTATORS} annotators can mark a fact, not {self.annotators_per_fact}")
+        check_ranges(self)
         if self.order not in ORDERS:
             raise BadConfigError(f"there is no order {self.order!r}, only {', '.join(ORDERS)}")
-        if self.num_pilot < 0:
-            raise BadConfigError("a pilot round has no fewer than 0 facts")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sayso.bags.window import DEFAULT_MAX_TOKENS
+from sayso.config import SEED, SHARE, Range, check_ranges
 from sayso.corpus.files import sha256_of, size_of
 from sayso.corpus.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.errors import BadInputError
@@ -45,12 +46,15 @@ class Inputs:
 class PrepareSettings:
     """How bags are made."""
 
-    seed: int = 13
-    validation_share: float = 0.1
+    seed: Annotated[int, SEED] = 13
+    validation_share: Annotated[float, SHARE] = 0.1
     keep_shared_sentences: bool = False
     leak: Literal["refuse", "drop", "allow"] = "refuse"
-    max_tokens: int = DEFAULT_MAX_TOKENS
-    max_bad_share: float = MAX_BAD_SHARE
+    max_tokens: Annotated[int, Range(1, 1_000_000)] = DEFAULT_MAX_TOKENS
+    max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,8 @@ def reproduce(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the reproduction; the same again goes on.")],
     name: Annotated[str, typer.Option(help="What tables call the data; else the store's folder.")] = "",
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each variant, with seeds 13, 14, …; 3, or 1 with --quick.")
+        int | None,
+        typer.Option(min=1, max=1_000, help="Runs of each variant, with seeds 13, 14, …; 3, or 1 with --quick."),
     ] = None,
     variants: Annotated[
         str,
@@ -41,9 +42,14 @@ def reproduce(
         bool | None,
         typer.Option("--grid/--no-grid", help="Try the paper's values of λ on validation; done if not quick."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Runs side by side; 0: one a core, at most 16 on a GPU.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=0, max=1_024, help="Runs side by side; 0: one a core, at most 16 on a GPU.")
+    ] = 0,
     resamples: Annotated[
-        int, typer.Option(min=2, help="Resamples of the test pairs, for intervals; runs that are done keep theirs.")
+        int,
+        typer.Option(
+            min=2, max=1_000_000, help="Resamples of the test pairs, for intervals; runs that are done keep theirs."
+        ),
     ] = 1_000,
     keep_models: Annotated[bool, typer.Option(help="Keep every run's model in DIR/runs.")] = True,
     device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,

@@ -47,7 +47,8 @@ def train(
         bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")
     ] = False,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Train so many, with the config's seed and those after it, in RUN/seed-N.")
+        int,
+        typer.Option(min=1, max=1_000, help="Train so many, with the config's seed and those after it, in RUN/seed-N."),
     ] = 1,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting; may be repeated.")

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
+
+from sayso.config import Range, check_ranges
 
 Shard = TypeVar("Shard")
 Result = TypeVar("Result")
@@ -27,6 +29,9 @@ class EngineSettings:
     """
 
     address: str = ""
-    num_workers: int = 0
-    num_cpus: float = 1.0
-    num_gpus: float = 0.0
+    num_workers: Annotated[int, Range(0, 100_000)] = 0
+    num_cpus: Annotated[float, Range(0, 10_000)] = 1.0
+    num_gpus: Annotated[float, Range(0, 1_000)] = 0.0
+
+    def __post_init__(self) -> None:
+        check_ranges(self)

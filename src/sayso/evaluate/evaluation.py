@@ -6,9 +6,11 @@ Shapes: B bags, R relations, F facts, E sentences of all facts, fact after fact.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
+from sayso.config import SHARE, Range, check_ranges
 from sayso.evaluate.explanations import ExplainedFacts, OnProgress, explain_part, facts_of_interest
 from sayso.evaluate.marks import NEITHER, Marks
 from sayso.evaluate.mechanism import mechanisms_named, ranked_by
@@ -28,11 +30,14 @@ class EvaluationSettings:
     With `temperature`, one is fitted on the validation part, for the reliability figures alone.
     """
 
-    threshold: float = 0.5
+    threshold: Annotated[float, SHARE] = 0.5
     methods: Sequence[str] = ()
-    num_top: int = 1
-    num_resamples: int = 1_000
+    num_top: Annotated[int, Range(1, 1_000_000)] = 1
+    num_resamples: Annotated[int, Range(0, 1_000_000)] = 1_000
     temperature: bool = False
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)

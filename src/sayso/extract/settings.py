@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from sayso.config import SHARE, Range, check_ranges
 from sayso.corpus.read import MAX_BAD_SHARE
-from sayso.errors import BadConfigError
 from sayso.evaluate.mechanism import RANKED_BY, mechanisms_named
 
 FORMAT = 1
@@ -23,23 +23,20 @@ class ExtractSettings:
     `table_memory`: MiB for the tables that make prediction on CPU fast, in each worker.
     """
 
-    threshold: float = 0.5
+    threshold: Annotated[float, SHARE] = 0.5
     method: str = RANKED_BY[0]
-    max_evidence: int = 5
-    num_shards: int = 0
+    max_evidence: Annotated[int, Range(1, 100_000)] = 5
+    num_shards: Annotated[int, Range(0, 65_536)] = 0
     form: str = "auto"
-    piece_bytes: int = 32 * 2**20
-    slice_bytes: int = 64 * 2**20
-    table_memory: int = 512
-    max_bad_share: float = MAX_BAD_SHARE
+    piece_bytes: Annotated[int, Range(1, 2**40)] = 32 * 2**20
+    slice_bytes: Annotated[int, Range(1, 2**40)] = 64 * 2**20
+    table_memory: Annotated[int, Range(0, 2**20)] = 512
+    max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         mechanisms_named([self.method])
-        if not 0 <= self.threshold <= 1:
-            raise BadConfigError(f"the threshold is {self.threshold}; it must lie between 0 and 1")
-        if self.max_evidence < 1:
-            raise BadConfigError(f"max_evidence is {self.max_evidence}; a fact keeps at least one sentence")
 
     def identity(self) -> dict[str, Any]:
         """Return what must be the same when an extraction goes on: all that a fact depends on."""

@@ -21,6 +21,7 @@ from sayso.features.lexicon import Lexicon
 from sayso.model.card import model_card
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.model.kinds import KINDS
+from sayso.model.size import refuse_too_large
 from sayso.records import Relation
 
 FORMAT = 1
@@ -190,6 +191,7 @@ def _read_extractor(path: Path, config: ModelConfig, lexicon: Lexicon, num_relat
         )
     num_types = 0 if lexicon.mentions == "words" else len(lexicon.types)
     tables = ModelTables(word_VW=word_VW, num_types=num_types, num_relations=num_relations, entity_EV=entity_EV)
+    refuse_too_large(config, tables)
     extractor = Extractor(config, tables, seed=0)
     _refuse_misfits(path, tensors, extractor.state_dict())
     extractor.load_state_dict(tensors)

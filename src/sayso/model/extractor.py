@@ -6,11 +6,12 @@ R relations, V words, W width of a word vector, E entities.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
 from sayso.model.aggregators import AGGREGATORS
@@ -40,11 +41,10 @@ class ModelConfig:
     encoder: EncoderConfig = field(default_factory=CnnConfig)
     aggregator: AggregatorConfig = field(default_factory=AttentionConfig)
     use_entities: bool = False
-    initial_probability: float = 0.01
+    initial_probability: Annotated[float, Range(0, 1, above=True, below=True)] = 0.01
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.initial_probability < 1.0:
-            raise BadConfigError(f"model initial_probability {self.initial_probability}: give a value between 0 and 1")
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)

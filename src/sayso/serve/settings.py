@@ -3,6 +3,9 @@
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from sayso.config import Range, check_ranges
 
 _LOCAL_NAME = "localhost"
 
@@ -21,8 +24,11 @@ class ServeSettings:
     facts: tuple[Path, ...] = ()
     part: str = ""
     host: str = "127.0.0.1"
-    port: int = 8017
-    max_body: int = 1_000_000
+    port: Annotated[int, Range(0, 65_535)] = 8017
+    max_body: Annotated[int, Range(1, 10**9)] = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
     @property
     def is_local(self) -> bool:

@@ -1,9 +1,9 @@
 """How a corpus is built from documents: every knob and its default."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from sayso.errors import BadConfigError
+from sayso.config import SEED, SHARE, Range, check_ranges
 from sayso.text.gazetteer import Case
 
 Ambiguous = Literal["skip", "document", "types"]
@@ -25,21 +25,17 @@ class BuildSettings:
     `spacy_model`: with the finder `spacy`, a model whose named entities go before the names; empty for no model.
     """
 
-    seed: int = 13
-    na_share: float = 0.25
+    seed: Annotated[int, SEED] = 13
+    na_share: Annotated[float, SHARE] = 0.25
     finder: Finder = "names"
     spacy_model: str = ""
     case: Case = "capitals"
     ambiguous: Ambiguous = "skip"
-    max_pairs: int = 30
-    max_tokens: int = 300
-    max_document_mb: int = 32
+    max_pairs: Annotated[int, Range(1, 1_000_000)] = 30
+    max_tokens: Annotated[int, Range(1, 1_000_000)] = 300
+    max_document_mb: Annotated[int, Range(1, 100_000)] = 32
     only_utf8: bool = False
     guess_types: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.na_share <= 1:
-            raise BadConfigError(f"na_share is {self.na_share}; it must lie between 0 and 1")
-        for name in ("max_pairs", "max_tokens", "max_document_mb"):
-            if getattr(self, name) < 1:
-                raise BadConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_ranges(self)

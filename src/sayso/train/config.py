@@ -1,12 +1,11 @@
 """The settings of a whole run, and the name of the variant they describe."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from sayso.config import apply_changes, fill, read_table, to_table
+from sayso.config import SEED, Range, apply_changes, check_ranges, fill, read_table, to_table
 from sayso.configs import find_config
 from sayso.errors import BadConfigError
 from sayso.features.present import Appearance
@@ -14,6 +13,10 @@ from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.encoders import ENCODERS
 from sayso.model.extractor import ModelConfig
 from sayso.model.kinds import KINDS
+
+_WEIGHT = Range(0, 1e6)
+_STEP = Range(0, 1e30, above=True)
+"""What is larger cannot be computed with in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +27,11 @@ class DataConfig:
     """
 
     mentions: Appearance = "words"
-    max_bag_sentences: int = 25
-    random_width: int = 100
+    max_bag_sentences: Annotated[int, Range(1, 10**9)] = 25
+    random_width: Annotated[int, Range(1, 10_000)] = 100
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +43,14 @@ class LossConfig:
     measured by `distractor_measure`.
     """
 
-    sentence: float = 1.0
-    direct_sentences: int = 64
-    distractor: float = 0.0
-    margin: float = 1e-5
+    sentence: Annotated[float, _WEIGHT] = 1.0
+    direct_sentences: Annotated[int, Range(0, 10_000)] = 64
+    distractor: Annotated[float, _WEIGHT] = 0.0
+    margin: Annotated[float, _WEIGHT] = 1e-5
     distractor_measure: Literal["gradient_x_input", "positive_part", "saliency"] = "gradient_x_input"
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,48 +61,29 @@ class TrainConfig:
     products on a GPU (`bf16`: of those with words, in captured steps); sums and parameters are always float32.
     """
 
-    max_epochs: int = 30
-    patience: int = 10
-    batch_bags: int = 128
-    learning_rate: float = 1e-3
-    gradient_clip: float = 5.0
+    max_epochs: Annotated[int, Range(1, 1_000_000)] = 30
+    patience: Annotated[int, Range(1, 1_000_000)] = 10
+    batch_bags: Annotated[int, Range(1, 1_000_000)] = 128
+    learning_rate: Annotated[float, _STEP] = 1e-3
+    gradient_clip: Annotated[float, _STEP] = 5.0
     precision: Literal["float32", "tf32", "bf16"] = "float32"
 
-
-_LEAST = (
-    ("data", "max_bag_sentences", 1),
-    ("data", "random_width", 1),
-    ("loss", "sentence", 0),
-    ("loss", "direct_sentences", 0),
-    ("loss", "distractor", 0),
-    ("loss", "margin", 0),
-    ("train", "max_epochs", 1),
-    ("train", "patience", 1),
-    ("train", "batch_bags", 1),
-)
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """One run, whole; a negative seed means that one is drawn."""
 
-    seed: int = 13
+    seed: Annotated[int, SEED] = 13
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
 
     def __post_init__(self) -> None:
-        for group, name, least in _LEAST:
-            value = getattr(getattr(self, group), name)
-            # Written so that "not a number" is refused as well.
-            if not least <= value < math.inf:
-                raise BadConfigError(f"{group}.{name}: at least {least:g} is expected, not {value}")
-        for name in ("learning_rate", "gradient_clip"):
-            value = getattr(self.train, name)
-            # What is larger cannot be computed with in float32.
-            if not 0.0 < value <= 1e30:
-                raise BadConfigError(f"train.{name}: a number above 0 and at most 1e30 is expected, not {value}")
+        check_ranges(self)
 
     @property
     def variant(self) -> str:

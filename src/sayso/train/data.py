@@ -13,6 +13,7 @@ from sayso.distract.choose import DistractorPool
 from sayso.errors import BadInputError
 from sayso.features.collate import Part
 from sayso.features.present import present
+from sayso.memory import refuse_beyond_memory
 from sayso.model.extractor import ModelTables
 from sayso.seeding import sub_seed
 from sayso.train.config import RunConfig
@@ -51,8 +52,12 @@ class RunData:
             return vector_VD
         # Words are numbered with those of the training part first.
         num_words = max(1 + int((self.store.word_count[1:] > 0).sum()), 1)
+        width = self.config.data.random_width
+        what = f"random vectors of width {width:,} for {num_words:,} words need"
+        # Drawn in double precision, kept in single, and once more in the model.
+        refuse_beyond_memory(16 * num_words * width, what, "lower data.random_width")
         rng = np.random.default_rng(sub_seed(self.config.seed, "random vectors"))
-        random_VD = rng.normal(0.0, 0.3, (num_words, self.config.data.random_width)).astype(np.float32)
+        random_VD = rng.normal(0.0, 0.3, (num_words, width)).astype(np.float32)
         random_VD[0] = 0.0
         return random_VD
 

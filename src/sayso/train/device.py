@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sayso.errors import UserError
+from sayso.memory import available_bytes
 from sayso.train.epoch import Shard
 from sayso.workfolder import claimed
 
@@ -28,6 +29,11 @@ def choose_device(name: str) -> torch.device:
     if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+
+
+def free_bytes(device: torch.device) -> int:
+    """Return how much memory the device has left."""
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_bytes()
 
 
 def use_precision(precision: str, device: torch.device) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from sayso.bags.store import Store
 from sayso.model.checkpoint import save_model
 from sayso.model.extractor import Extractor
+from sayso.model.size import refuse_too_large
 from sayso.seeding import drawn_seed, sub_seed
 from sayso.train.captured import CapturedEpochs, why_not_captured
 from sayso.train.config import RunConfig, load_config
@@ -21,6 +22,7 @@ from sayso.train.data import RunData
 from sayso.train.device import (
     choose_device,
     claimed_by_first,
+    free_bytes,
     from_first,
     process_group,
     refuse_disagreement,
@@ -39,6 +41,9 @@ from sayso.train.state import Standing, load_parameters, load_state, parameters_
 OnBegin = Callable[[dict[str, Any]], None]
 OnEpoch = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], Epoch]
+
+_COPIES = 6
+"""Of every parameter: its value and gradient, Adam's two moments, the best epoch's value, and the one being written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +107,9 @@ class _Run:
         self.shard, self.watchers = shard, watchers
         torch.manual_seed(sub_seed(config.seed, "libraries"))
         use_precision(config.train.precision, device)
-        self.extractor = Extractor(config.model, data.tables(), config.seed).to(device)
+        tables = data.tables()
+        refuse_too_large(config.model, tables, copies=_COPIES, available=free_bytes(device))
+        self.extractor = Extractor(config.model, tables, config.seed).to(device)
         self.optimizer = torch.optim.Adam(self.extractor.parameters(), lr=config.train.learning_rate)
         self.standing = Standing()
         self.best: dict[str, Tensor] = {}

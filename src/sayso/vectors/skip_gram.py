@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sayso.atomic import refuse_unwritable_path
+from sayso.config import SEED, Range, check_ranges
 from sayso.corpus.read import Tally, read_sentences
-from sayso.errors import BadConfigError, BadInputError, MissingExtraError
+from sayso.errors import BadInputError, MissingExtraError
 from sayso.records import Sentence, sentence_key
 from sayso.seeding import sub_seed
 from sayso.vectors.word2vec import write_word_vectors
@@ -20,17 +21,15 @@ from sayso.vectors.word2vec import write_word_vectors
 class SkipGramSettings:
     """How skip-gram vectors are trained; with one worker the same seed gives the same vectors."""
 
-    width: int = 300
-    window: int = 5
-    epochs: int = 5
-    min_count: int = 2
-    seed: int = 13
-    workers: int = 1
+    width: Annotated[int, Range(1, 10_000)] = 300
+    window: Annotated[int, Range(1, 10_000)] = 5
+    epochs: Annotated[int, Range(1, 1_000_000)] = 5
+    min_count: Annotated[int, Range(1, 10**9)] = 2
+    seed: Annotated[int, SEED] = 13
+    workers: Annotated[int, Range(1, 1_024)] = 1
 
     def __post_init__(self) -> None:
-        for name in ("width", "window", "epochs", "min_count", "workers"):
-            if getattr(self, name) < 1:
-                raise BadConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

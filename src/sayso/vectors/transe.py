@@ -9,11 +9,13 @@ Shapes: B facts of a batch, C shared wrong answers, U distinct entities of a bat
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
+from sayso.config import SEED, Range, check_ranges
 from sayso.errors import BadConfigError, BadInputError
+from sayso.memory import refuse_beyond_memory
 from sayso.metrics.link_ranking import mean_reciprocal_rank
 from sayso.seeding import sub_seed
 from sayso.vectors.graph import Facts, Graph, hold_out
@@ -31,20 +33,18 @@ _NUM_WATCHED = 1_000
 class TransESettings:
     """How TransE vectors are trained; on a CPU the same seed gives the same vectors."""
 
-    width: int = 100
-    epochs: int = 30
-    patience: int = 5
+    width: Annotated[int, Range(1, 10_000)] = 100
+    epochs: Annotated[int, Range(1, 1_000_000)] = 30
+    patience: Annotated[int, Range(1, 1_000_000)] = 5
     """Stop after this many epochs without a better rank of the held-out facts."""
-    batch: int = 1024
-    num_negatives: int = 512
-    learning_rate: float = 0.4
-    seed: int = 13
+    batch: Annotated[int, Range(1, 1_000_000)] = 1024
+    num_negatives: Annotated[int, Range(1, 1_000_000)] = 512
+    learning_rate: Annotated[float, Range(0, 1e30, above=True)] = 0.4
+    seed: Annotated[int, SEED] = 13
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("width", "epochs", "patience", "batch", "num_negatives"):
-            if getattr(self, name) < 1:
-                raise BadConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_ranges(self)
 
 
 class Epoch(NamedTuple):
@@ -79,6 +79,7 @@ def train_transe(graph: Graph, settings: TransESettings, on_epoch: Callable[[Epo
     train_F3, held_F3 = hold_out(graph, num_asked, sub_seed(settings.seed, "hold-out"))
     if not len(train_F3):
         raise BadInputError("there is no fact to train on")
+    _refuse_too_large(graph, len(train_F3), settings)
     trainer = _Trainer(graph, train_F3, settings)
     best, best_epoch, best_mrr = trainer.vectors(), 0, float("-inf")
     for number in range(1, settings.epochs + 1):
@@ -95,6 +96,14 @@ def train_transe(graph: Graph, settings: TransESettings, on_epoch: Callable[[Epo
     mrr = mean_reciprocal_rank(rank_facts(entity_ED, relation_RD, held_F3, graph.fact_F3))
     scale = np.float32(1 / np.linalg.norm(entity_ED, axis=1).mean())
     return TransEVectors(entity_ED * scale, relation_RD * scale, mrr, len(held_F3), best_epoch)
+
+
+def _refuse_too_large(graph: Graph, num_facts: int, settings: TransESettings) -> None:
+    # Rows, their gradient's squares, the last epoch's copy and the best one's; a batch's distances and their gradients.
+    num_rows = 4 * settings.width * (graph.num_entities + graph.num_relations)
+    num_distances = 4 * min(settings.batch, num_facts) * settings.num_negatives
+    what = f"vectors of width {settings.width:,} for {graph.num_entities:,} entities need"
+    refuse_beyond_memory(4 * (num_rows + num_distances), what, "lower the width, the batch or the number of negatives")
 
 
 class _Trainer:

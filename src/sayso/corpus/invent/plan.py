@@ -12,11 +12,14 @@ from sayso.corpus.invent.relations import strongest
 from sayso.corpus.invent.settings import InventSettings
 from sayso.corpus.invent.vocabulary import new_coiner
 from sayso.corpus.invent.world import World, build_world
+from sayso.memory import refuse_beyond_memory
 from sayso.seeding import sub_seed
 
 # The bags of FB-NYT: 65 % have one sentence, 14 % two, 7 % three; n sentences about as often as n to this power.
 _SIZE_EXPONENT = -2.15
 _LARGEST_BAG = 500
+# Measured, at 60,000 of each.
+_BYTES_A_SENTENCE, _BYTES_A_DOCUMENT = 700, 5_500
 
 
 class BagPlan(NamedTuple):
@@ -47,7 +50,10 @@ class Plan(NamedTuple):
 
 
 def make_plan(settings: InventSettings) -> Plan:
-    """Return the plan of the corpus with these settings."""
+    """Return the plan of the corpus with these settings; one that would not fit into memory is a `UserError`."""
+    num = settings.train_sentences + settings.test_sentences
+    what = f"{num:,} sentences and {settings.documents:,} documents need"
+    refuse_beyond_memory(_BYTES_A_SENTENCE * num + _BYTES_A_DOCUMENT * settings.documents, what, "invent fewer")
     train_counts, test_counts = _counts(settings, "train"), _counts(settings, "test")
     num_train, num_test = len(train_counts.positive), len(test_counts.positive)
     spread = 1 + 3 * settings.name_shortcut  # training shows most entities with one of their several relations

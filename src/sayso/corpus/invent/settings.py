@@ -1,9 +1,10 @@
 """What an invented corpus is like: every knob, its default, and the sizes that have a name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Self
 
+from sayso.config import SEED, SHARE, Range, check_ranges
 from sayso.errors import BadConfigError
 
 
@@ -28,7 +29,8 @@ SIZES: Mapping[str, Size] = {
 class InventSettings:
     """One invented corpus. The same settings make the same bytes.
 
-    `na_share`: of all sentences, those of pairs without a relation (FB-NYT has 0.74 in training, 0.96 in test).
+    `na_share`: of all sentences, those of pairs without a relation (FB-NYT has 0.74 in training, 0.96 in test);
+    without positive bags there is nothing to learn.
     `irrelevant_share`: of the sentences of positive bags, those that state none of the pair's relations. The share
     reached is in the manifest: where every bag keeps a rationale per label, it cannot go much above 0.7.
     `unsupported_share`: of the positive bags, those in which no sentence states any of the labels, as happens with
@@ -40,36 +42,21 @@ class InventSettings:
     `untyped_share`: of the entities, those without a type.
     """
 
-    seed: int = 13
-    train_sentences: int = SIZES["demo"].train_sentences
-    test_sentences: int = SIZES["demo"].test_sentences
-    direct_sentences: int = SIZES["demo"].direct_sentences
-    documents: int = SIZES["demo"].documents
-    na_share: float = 0.6
-    irrelevant_share: float = 0.4
-    unsupported_share: float = 0.1
-    name_shortcut: float = 0.5
-    unseen_wording_share: float = 0.3
-    shared_share: float = 0.05
-    untyped_share: float = 0.02
+    seed: Annotated[int, SEED] = 13
+    train_sentences: Annotated[int, Range(10, 10**7)] = SIZES["demo"].train_sentences
+    test_sentences: Annotated[int, Range(10, 10**7)] = SIZES["demo"].test_sentences
+    direct_sentences: Annotated[int, Range(0, 10**7)] = SIZES["demo"].direct_sentences
+    documents: Annotated[int, Range(0, 10**7)] = SIZES["demo"].documents
+    na_share: Annotated[float, Range(0, 0.99)] = 0.6
+    irrelevant_share: Annotated[float, SHARE] = 0.4
+    unsupported_share: Annotated[float, SHARE] = 0.1
+    name_shortcut: Annotated[float, SHARE] = 0.5
+    unseen_wording_share: Annotated[float, Range(0, 0.9)] = 0.3
+    shared_share: Annotated[float, SHARE] = 0.05
+    untyped_share: Annotated[float, SHARE] = 0.02
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name.endswith("_share") or field.name == "name_shortcut":
-                _check_share(field.name, value)
-        for name in ("train_sentences", "test_sentences"):
-            _check_count(name, getattr(self, name), least=10)
-        for name in ("direct_sentences", "documents"):
-            _check_count(name, getattr(self, name), least=0)
-        if self.na_share > 0.99:
-            raise BadConfigError(
-                f"na_share is {self.na_share}; without positive bags there is nothing to learn: use at most 0.99"
-            )
-        if self.unseen_wording_share > 0.9:
-            raise BadConfigError(
-                f"unseen_wording_share is {self.unseen_wording_share}; training needs wordings too: use at most 0.9"
-            )
+        check_ranges(self)
 
     @classmethod
     def of_size(cls, name: str, **changes: Any) -> Self:
@@ -77,13 +64,3 @@ class InventSettings:
         if name not in SIZES:
             raise BadConfigError(f"size {name!r} is unknown; known are {', '.join(SIZES)}")
         return cls(**(SIZES[name]._asdict() | changes))
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise BadConfigError(f"{name} is {value}; it must lie between 0 and 1")
-
-
-def _check_count(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise BadConfigError(f"{name} is {value}; it must be at least {least}")

@@ -5,11 +5,12 @@ H hidden units.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
+from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
@@ -25,9 +26,10 @@ class DirectConfig(AggregatorConfig):
     """`weight` is the classifier's probability (the paper) or a second small map of its logit (published code)."""
 
     weight: Literal["classifier", "second_map"] = "classifier"
-    hidden_width: int = 100
+    hidden_width: Annotated[int, Range(1, 10_000)] = 100
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if self.weight not in ("classifier", "second_map"):
             raise BadConfigError(f"aggregator weight {self.weight!r}: choose classifier or second_map")
 

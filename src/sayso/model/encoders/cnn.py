@@ -4,10 +4,12 @@ Shapes: S sentences, F filters of all widths together, D width of a sentence vec
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
+from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import SentenceBatch
 from sayso.model.convolution import Convolution
@@ -22,19 +24,18 @@ from sayso.model.position import PositionEmbedding, PositionForm
 class CnnConfig(EncoderConfig):
     """Settings of the convolutional encoder; the paper's, and for positions what validation prefers."""
 
-    widths: tuple[int, ...] = (2, 3, 4, 5)
-    num_filters: int = 100
-    output_width: int = 100
+    widths: tuple[Annotated[int, Range(1, 100)], ...] = (2, 3, 4, 5)
+    num_filters: Annotated[int, Range(1, 10_000)] = 100
+    output_width: Annotated[int, Range(1, 10_000)] = 100
     positions: PositionForm = "two_signed"
-    position_width: int = 5
-    position_cap: int = 30
-    dropout: float = 0.1
+    position_width: Annotated[int, Range(1, 1_000)] = 5
+    position_cap: Annotated[int, Range(1, 10_000)] = 30
+    dropout: Annotated[float, Range(0, 1, below=True)] = 0.1
 
     def __post_init__(self) -> None:
-        if not self.widths or min(self.widths) < 1 or len(set(self.widths)) != len(self.widths):
-            raise BadConfigError(f"encoder widths {self.widths}: give one or more different widths of at least 1")
-        if not 0.0 <= self.dropout < 1.0:
-            raise BadConfigError(f"encoder dropout {self.dropout}: give a share from 0 up to but not including 1")
+        check_ranges(self)
+        if not self.widths or len(set(self.widths)) != len(self.widths):
+            raise BadConfigError(f"encoder widths {self.widths}: give one or more different widths")
 
 
 class CnnEncoder(Encoder):

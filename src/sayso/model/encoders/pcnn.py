@@ -4,11 +4,12 @@ Shapes: S sentences, Z rows, F filters, D width of a sentence vector, P of the p
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from sayso.errors import BadConfigError
+from sayso.config import Range, check_ranges
 from sayso.features.batch import SentenceBatch
 from sayso.model.convolution import Convolution
 from sayso.model.embedding import TokenEmbedding
@@ -24,19 +25,16 @@ NUM_PIECES = 3
 class PcnnConfig(EncoderConfig):
     """Settings of the piecewise encoder; the defaults are Zeng et al.'s, positions as in Lin et al. 2016."""
 
-    filter_width: int = 3
-    num_filters: int = 230
-    output_width: int = 100
+    filter_width: Annotated[int, Range(1, 100)] = 3
+    num_filters: Annotated[int, Range(1, 10_000)] = 230
+    output_width: Annotated[int, Range(1, 10_000)] = 100
     positions: PositionForm = "two_signed"
-    position_width: int = 5
-    position_cap: int = 30
-    dropout: float = 0.1
+    position_width: Annotated[int, Range(1, 1_000)] = 5
+    position_cap: Annotated[int, Range(1, 10_000)] = 30
+    dropout: Annotated[float, Range(0, 1, below=True)] = 0.1
 
     def __post_init__(self) -> None:
-        if self.filter_width < 1:
-            raise BadConfigError(f"encoder filter_width {self.filter_width}: give a width of at least 1")
-        if not 0.0 <= self.dropout < 1.0:
-            raise BadConfigError(f"encoder dropout {self.dropout}: give a share from 0 up to but not including 1")
+        check_ranges(self)
 
 
 class PcnnEncoder(Encoder):
