@@ -43,11 +43,16 @@ def section(path: Path) -> list[str]:
 
 
 def reproduction(path: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the part of the page for one reproduction, with the notes beside it if there are any, and its figures."""
+    """Return the part of the page for one reproduction, with the notes beside it if there are any, and its figures.
+
+    What the notes say before their first heading stands at the top of the part.
+    """
     files = {name: f"results/{path.stem}-{name}.svg" for name in FIGURES}
     blocks = document_of(json.loads(path.read_text()), files, is_alone=True)
     notes = path.with_suffix(".md")
-    text = to_markdown(blocks, top=2) + (f"\n{notes.read_text()}" if notes.exists() else "")
+    about, heading, why = (notes.read_text() if notes.exists() else "").partition("### ")
+    title, first, rest = to_markdown(blocks, top=2).partition("\n\n")
+    text = f"{title}{first}{about}{rest}\n{heading}{why}"
     figures = {Path(block.file).name: block.svg + "\n" for block in blocks if isinstance(block, Figure)}
     return text.splitlines(), figures
 

@@ -61,3 +61,37 @@ def test_the_shortcut_becomes_a_table_and_a_figure_for_each_measure(maker: Modul
     for file, text in drawn.items():
         assert f"](results/{file})" in page
         assert len(ElementTree.fromstring(text).findall(".//{*}polyline")) == 2
+
+
+@pytest.fixture(scope="module")
+def parts(maker: ModuleType) -> dict[str, str]:
+    """Return the parts of the page by their headings."""
+    return {part.partition("\n")[0]: " ".join(part.split()) for part in maker.page().split("\n## ")[1:]}
+
+
+def test_the_page_says_whose_marks_they_are_and_what_the_vectors_are(parts: dict[str, str]) -> None:
+    (part,) = (text for title, text in parts.items() if title.endswith("FB-NYT, the part at hand"))
+    about = part.partition("### The claims")[0]
+    assert "agreed readings of two language models" in about
+    assert "0.67 between them and people" in about
+    assert "100-d GloVe" in about
+    assert "TransE" in about
+    assert "FB15k-237" in about
+
+
+def test_the_page_does_not_take_a_part_for_the_whole_release(maker: ModuleType) -> None:
+    text = " ".join(maker.page().split())
+    assert "25 times estimates" not in text
+    assert "as wide as the paper's own differences" not in text
+
+
+def test_verdicts_of_a_mean_on_claims_about_all_are_marked(maker: ModuleType) -> None:
+    rows = [line for line in maker.page().splitlines() if line.count(" | ") == 4]
+    told = [row for row in rows if "everywhere (" in row or "are alike" in row or "for every mechanism (" in row]
+    assert len(told) > 10
+    assert all(
+        "(from the mean of signed differences, to be judged again)" in row or "| not held (by " in row for row in told
+    )
+    others = [row for row in rows if "LD raises AUC (" in row]
+    assert others
+    assert not any("signed differences" in row for row in others)

@@ -22,7 +22,10 @@ RULE = (
     " most accurate model is not always the best explained is held if some other variant's τ on H is higher with its"
     " widened interval above 0, and not held if none is higher; the most accurate has the highest AUC@0.4 or, where"
     " several have the same to one digit, of those the highest average precision. With fewer than two seeds every claim"
-    " is undecided. The last column takes the same differences of the figures that the paper itself prints."
+    " is undecided. Verdicts on what is to be so everywhere, for every mechanism, or alike come from the mean of signed"
+    " differences, in which a gain and a loss cancel: they do not speak of each difference, and are marked so until"
+    " they are judged by all of them. The last column takes the same differences of the figures that the paper itself"
+    " prints."
 )
 
 _COLUMNS = ["claim", "verdict", "mean difference", "as claimed", "in the paper"]
@@ -59,11 +62,21 @@ def _row(row: Mapping[str, Any]) -> list[Cell]:
     paper = row["paper"]
     return [
         Cell(row["claim"], row["reading"] + (f"; most: {shown['name']}" if is_some else "")),
-        Cell(row["verdict"], _refuted_by(row), _TONES[row["verdict"]]),
+        Cell(row["verdict"], _refuted_by(row) or _by_mean(row), _tone(row)),
         Cell(value, remark),
         Cell(_share(row["num_as_claimed"], len(row["singles"])), f"{n} left out" if (n := row["num_missing"]) else ""),
         Cell(_share(paper["num_as_claimed"], paper["num"])),
     ]
+
+
+def _tone(row: Mapping[str, Any]) -> Literal["", "good", "bad"]:
+    return "" if _by_mean(row) else _TONES[row["verdict"]]
+
+
+def _by_mean(row: Mapping[str, Any]) -> str:
+    """Return the mark of a verdict that speaks of all differences but comes from the mean of them."""
+    speaks_of_all = row["sense"] == "alike" or any(words in row["claim"] for words in ("everywhere", "for every"))
+    return "from the mean of signed differences, to be judged again" if speaks_of_all and not _refuted_by(row) else ""
 
 
 def _refuted_by(row: Mapping[str, Any]) -> str:
