@@ -160,7 +160,6 @@ def test_given_types_count_by_id_or_name_and_climb_to_one_the_model_knows(model:
 @pytest.mark.parametrize(
     ("sentence", "fault"),
     [
-        (make_sentence("h " + "x " * MAX_TOKENS + "t"), r"sentence 1: no 20 tokens in a row hold both mentions"),
         (make_sentence("a b", "a", "b"), r"sentence 1: it names the pair \('a', 'b'\)"),
         (Sentence(("h", "t"), Mention("h", "h", ()), Mention("t", "t", (Span(1, 2),))), "a mention has no spans"),
         (
@@ -173,6 +172,42 @@ def test_given_types_count_by_id_or_name_and_climb_to_one_the_model_knows(model:
 def test_a_sentence_that_cannot_be_read_is_named(model: Model, sentence: Sentence, fault: str) -> None:
     with pytest.raises(ValueError, match=rf"bag 1 \(h, t\): .*{fault}"):
         model.predict_proba([Bag("h", "t", (sentence,))])
+
+
+def test_a_sentence_whose_mentions_are_too_far_apart_is_left_out_and_counted(
+    model: Model, caplog: pytest.LogCaptureFixture
+) -> None:
+    too_far, read = make_sentence("h " + "x " * MAX_TOKENS + "t"), make_sentence("h is the capital of t")
+    bags = [Bag("h", "t", sentences) for sentences in ((read,), (too_far,), (too_far, read))]
+    with caplog.at_level(logging.WARNING, "sayso"):
+        found = model.predict_proba(bags)
+    assert "2 sentences are left out: no 20 tokens in a row hold both mentions" in caplog.messages
+    np.testing.assert_allclose(found[2], found[0], atol=1e-6)
+    assert np.isnan(found[1]).all()
+    assert [len(each) for each in model.predict(bags, threshold=0.0)] == [2, 0, 2]
+    assert np.isnan(model.predict_proba(bags[1:2])).all()
+    assert [each.sentence for each in model.explain(bags[2]).evidence] == [read]
+    with pytest.raises(ValueError, match=r"no sentence of \(h, t\) can be read: no 20 tokens in a row hold both"):
+        model.explain(bags[1])
+
+
+def test_a_bag_that_cannot_be_read_counts_as_nothing_found(model: Model) -> None:
+    known = {"relations": frozenset(model.relations[:1])}
+    bags = [
+        Bag("h", "t", (make_sentence(text),), **known) for text in ("h is the capital of t", "h " + "x " * 30 + "t")
+    ]
+    assert 0 < model.score(bags) <= 1
+
+
+def test_something_else_than_a_list_of_bags_is_refused_in_one_line(model: Model) -> None:
+    bag = Bag("h", "t", (make_sentence("h is the capital of t"),))
+    for ask in (model.predict, model.predict_proba, model.score):
+        with pytest.raises(TypeError, match=r"a list of bags is expected, not a single bag: write \[bag\]"):
+            ask(bag)
+    with pytest.raises(TypeError, match=r"bag 2 is a str, not a sayso\.Bag"):
+        model.predict([bag, "h is the capital of t"])
+    with pytest.raises(TypeError, match=r"bag 1 is a list, not a sayso\.Bag"):
+        model.explain([bag])
 
 
 def test_a_bag_without_sentences_is_refused(model: Model) -> None:

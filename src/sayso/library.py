@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -23,6 +23,15 @@ from sayso.model.predict import predict_logits
 from sayso.records import Bag, Prediction, Sentence
 
 _log = logging.getLogger(__name__)
+
+
+class _Read(NamedTuple):
+    """Sentences of bags that a model can read: `bag_N` is the bag of each, `row_B` the place of each such bag."""
+
+    intake: Intake
+    sentences: list[Sentence]
+    row_B: np.ndarray
+    bag_N: np.ndarray
 
 
 class Model:
@@ -66,16 +75,25 @@ class Model:
     def predict_proba(self, bags: Sequence[Bag], types: TypesById | None = None) -> np.ndarray:
         """Return probability_BR, one row per bag in the order given, one column per relation.
 
-        A bag without sentences, or a sentence that cannot be read, is a `ValueError`.
+        A sentence whose mentions are too far apart for the model is left out, as `sayso extract` does, and a logged
+        warning counts it; a bag of which nothing is left has a row of NaN.
+
+        Raises:
+            TypeError: `bags` is a single bag, or holds something else.
+            ValueError: a bag without sentences, or a sentence that is not one of its bag's.
         """
-        taken = self._take_bags(bags, types or {})
-        self._warn(taken.entities)
-        return self._probabilities(taken)
+        read = self._read_bags(bags)
+        probability_BR = np.full((len(bags), len(self.relations)), np.nan, np.float32)
+        if read.sentences:
+            taken = read.intake.finish(len(self.relations), types or {}, read.bag_N)
+            self._warn(taken.entities)
+            probability_BR[read.row_B] = self._probabilities(taken)
+        return probability_BR
 
     def predict(
         self, bags: Sequence[Bag], threshold: float = 0.5, types: TypesById | None = None
     ) -> list[list[Prediction]]:
-        """Return for each bag the relations of at least this probability, most probable first."""
+        """Return for each bag the relations of at least this probability, most probable first; see `predict_proba`."""
         probability_BR = self.predict_proba(bags, types)
         names = self.relations
         return [
@@ -92,6 +110,7 @@ class Model:
 
         Not a number where no bag has a relation. A relation that the model does not know is a `ValueError`.
         """
+        _refuse_other_than_bags(bags)
         column = {name: number for number, name in enumerate(self.relations)}
         label_BR = np.zeros((len(bags), len(column)), bool)
         for row, bag in enumerate(bags):
@@ -99,7 +118,8 @@ class Model:
                 if name not in column:
                     raise ValueError(f"bag {row + 1}: relation {name!r} is none of the model's {len(column)}")
                 label_BR[row, column[name]] = True
-        return average_precision(precision_recall_curve(self.predict_proba(bags, types), label_BR))
+        # In a bag that cannot be read nothing is found.
+        return average_precision(precision_recall_curve(np.nan_to_num(self.predict_proba(bags, types)), label_BR))
 
     def explain(
         self,
@@ -111,10 +131,16 @@ class Model:
     ) -> Explanation:
         """Return why the model says that the pair stands in a relation, the most probable one where none is named.
 
-        `methods` are names of mechanisms, all where none are given. A relation that the model does not know is a
-        `ValueError`.
+        `methods` are names of mechanisms, all where none are given. Sentences whose mentions are too far apart for the
+        model are left out, and a logged warning counts them.
+
+        Raises:
+            ValueError: a relation that the model does not know, or a bag of which no sentence can be read.
         """
-        taken = self._take_bags([bag], types or {})
+        read = self._read_bags([bag])
+        if not read.sentences:
+            raise ValueError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {self._too_far_apart}")
+        taken = read.intake.finish(len(self.relations), types or {}, read.bag_N)
         self._warn(taken.entities)
         seen = taken.entities
         kinds = [self.parts.lexicon.types[int(kind)] for kind in seen.recognised.type_L]
@@ -123,7 +149,7 @@ class Model:
             for number in (int(taken.head_B[0]), int(taken.tail_B[0]))
         )
         labels = bag.relations or None
-        asked = AskedBag(part=taken.part, sentences=bag.sentences, head=head, tail=tail, labels=labels)
+        asked = AskedBag(part=taken.part, sentences=tuple(read.sentences), head=head, tail=tail, labels=labels)
         return explain_bag(self.parts, asked, (relation,) if relation else (), methods, threshold)[0]
 
     def predict_corpus(
@@ -157,20 +183,30 @@ class Model:
             highest=finder.highest,
         )
 
-    def _take_bags(self, bags: Sequence[Bag], types: TypesById) -> Taken:
-        intake = Intake(self.parts.lexicon)
-        for number, bag in enumerate(bags, 1):
-            where = f"bag {number} ({bag.head_id}, {bag.tail_id})"
+    def _read_bags(self, bags: Sequence[Bag]) -> "_Read":
+        """Return the sentences that the model can read, and whose they are; the others are counted in a warning."""
+        _refuse_other_than_bags(bags)
+        intake, rows, read = Intake(self.parts.lexicon), [], []
+        for row, bag in enumerate(bags):
+            where = f"bag {row + 1} ({bag.head_id}, {bag.tail_id})"
             if not bag.sentences:
                 raise ValueError(f"{where} has no sentences")
             for place, sentence in enumerate(bag.sentences, 1):
                 if fault := _fault(sentence, bag):
                     raise ValueError(f"{where}: sentence {place}: {fault}")
-                if not intake.add(sentence):
-                    limit = self.parts.lexicon.max_tokens
-                    raise ValueError(f"{where}: sentence {place}: no {limit} tokens in a row hold both mentions")
-        bag_N = np.repeat(np.arange(len(bags)), [len(bag.sentences) for bag in bags])
-        return intake.finish(len(self.parts.relations), types, bag_N)
+                if intake.add(sentence):
+                    rows.append(row)
+                    read.append(sentence)
+        if intake.num_too_far_apart:
+            num = intake.num_too_far_apart
+            left_out = "1 sentence is left out" if num == 1 else f"{num:,} sentences are left out"
+            _log.warning("%s: %s", left_out, self._too_far_apart)
+        row_B, bag_N = np.unique(np.array(rows, np.int64), return_inverse=True)
+        return _Read(intake, read, row_B, bag_N)
+
+    @property
+    def _too_far_apart(self) -> str:
+        return f"no {self.parts.lexicon.max_tokens} tokens in a row hold both mentions"
 
     def _probabilities(self, taken: Taken) -> np.ndarray:
         logit_BR = torch.from_numpy(predict_logits(self.parts.extractor, taken.part))
@@ -195,6 +231,15 @@ class Model:
 def load(folder: str | Path, device: str = "cpu") -> Model:
     """Return the model of a model folder, or of a run's."""
     return Model.from_pretrained(folder, device)
+
+
+def _refuse_other_than_bags(bags: Sequence[Bag]) -> None:
+    """Raise `TypeError` for what is not a list of bags; a bag is a tuple itself, and would be taken for one."""
+    if isinstance(bags, Bag):
+        raise TypeError("a list of bags is expected, not a single bag: write [bag]")
+    for number, bag in enumerate(bags, 1):
+        if not isinstance(bag, Bag):
+            raise TypeError(f"bag {number} is a {type(bag).__name__}, not a sayso.Bag: see Bag.from_sentences")
 
 
 def _fault(sentence: Sentence, bag: Bag) -> str:

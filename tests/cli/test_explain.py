@@ -83,6 +83,21 @@ def test_with_the_same_types_it_explains_the_facts_that_are_extracted(run: Path,
     assert len(typed["evidence"]) == extracted["capital"].num_sentences == 2
 
 
+def test_a_built_corpus_is_taken_whole_with_its_own_types(run: Path, tmp_path: Path) -> None:
+    texts = ("far_town is the capital of far_land .", "far_land and far_town talk .")
+    found = [Sentence.from_text(text, "far_land", "far_town", "q1", "q2") for text in texts]
+    corpus = tmp_path / "corpus"
+    for part, sentence in zip(("train", "rest"), found, strict=True):
+        write(corpus / part / "000000.jsonl", [sentence])
+    (corpus / "types.json").write_text(json.dumps({"q1": ["/location/country"], "q2": ["/location/city"]}))
+    (corpus / "manifest.json").write_text('{"made_by": "sayso build", "is_finished": true}')
+    (built,) = json.loads(
+        explain(run, "--head", "q1", "--tail", "q2", "--relation", "capital", "--file", corpus, "--json").stdout
+    )
+    assert built["head"]["type"] == "/location/country"
+    assert sorted(each["text"] for each in built["evidence"]) == sorted(texts)
+
+
 def test_the_page_shows_the_sentences_and_needs_nothing_from_elsewhere(run: Path, store: Path, tmp_path: Path) -> None:
     page = tmp_path / "fact.html"
     explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--html", page)

@@ -109,3 +109,14 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(run: Pat
 def test_facts_may_be_written_and_printed_at_once(run: Path, file: Path, tmp_path: Path) -> None:
     printed = predict(run, file, "--out", tmp_path / "facts.jsonl", "--threshold", 0, "--json").stdout
     assert printed == (tmp_path / "facts.jsonl").read_text() != ""
+
+
+def test_a_built_corpus_is_taken_whole(run: Path, file: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    (corpus / "train").mkdir(parents=True)
+    (corpus / "rest").mkdir()
+    lines = file.read_text().splitlines(keepends=True)
+    (corpus / "train" / "000000").write_text("".join(lines[:7]))
+    (corpus / "rest" / "000000").write_text("".join(lines[7:]))
+    words = ("--threshold", 0, "--json")
+    assert predict(run, corpus, *words).stdout == predict(run, file, *words).stdout

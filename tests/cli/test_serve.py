@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,9 @@ import pytest
 from command import sayso
 from sayso.annotate.store import Database
 from sayso.cli.serve import _warn_if_open_to_others
+from sayso.errors import BadInputError
+from sayso.serve.settings import ServeSettings
+from sayso.serve.state import Workbench
 from toy_workbench import make_store
 
 
@@ -38,6 +42,16 @@ def test_what_cannot_be_opened_is_one_line(store: Path, tmp_path: Path, options:
     assert result.returncode == 2
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_run_without_predictions_is_answered_with_the_command_that_makes_them(store: Path, tmp_path: Path) -> None:
+    settings = ServeSettings(data=store, database=tmp_path / "a.db", runs=(tmp_path / "my run",), host="", port=0)
+    (tmp_path / "my run").mkdir()
+    for part, option in (("test", ""), ("train", " --part train")):
+        with pytest.raises(BadInputError) as refused:
+            Workbench(replace(settings, part=part))
+        command = f"sayso evaluate '{tmp_path / 'my run'}' --data {store}{option}"
+        assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions are here yet; make them with: {command}"
 
 
 def test_a_database_that_others_can_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

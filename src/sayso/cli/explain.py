@@ -1,5 +1,6 @@
 """`sayso explain`: why a model says that two entities stand in a relation, or does not."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ def explain(
     head: Annotated[str, typer.Option(help="The head entity, by id or by name.")],
     tail: Annotated[str, typer.Option(help="The tail entity, by id or by name.")],
     data: Annotated[Path | None, typer.Option(help="The store that the run was made from.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Sentences from a file instead, in any form; - is stdin.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Sentences instead: a file, what `build` made; - is stdin.")] = None,
     relation: Annotated[list[str] | None, typer.Option(help="A relation, several times for several.")] = None,
     part: Annotated[
         str | None, typer.Option(autocompletion=parts, help="Part of the store to look in; test if not given.")
@@ -103,8 +104,10 @@ def _from_file(
     from sayso.corpus.entity_type import read_entity_types
     from sayso.library import load
     from sayso.records import Bag
+    from sayso.text.folder import types_of
 
-    typed = read_entity_types(types) if types else {}
+    named = types_of(file, types)
+    typed = read_entity_types(named) if named else {}
     model = load(run)
     bag = Bag.from_sentences(_sentences(file, pair))
     found = relations or [prediction.relation for prediction in model.predict([bag], threshold, typed)[0]]
@@ -114,6 +117,7 @@ def _from_file(
 
 def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
     """Return the sentences of a file that name the pair, by id or by name; each once, as everywhere else."""
+    from sayso.corpus.files import parts_of
     from sayso.corpus.read import Tally, read_sentences
     from sayso.records import sentence_key
 
@@ -122,7 +126,7 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
 
     tally = Tally(file)
     found: dict[Sentence, Sentence] = {}
-    for sentence in read_sentences(file, tally):
+    for sentence in chain.from_iterable(read_sentences(part, tally) for part in parts_of(file)):
         if is_meant(sentence.head.entity_id, sentence.head.name, pair[0]) and is_meant(
             sentence.tail.entity_id, sentence.tail.name, pair[1]
         ):

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sentences in any form, plain or gzip; - is stdin.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Sentences: a file, a folder of shards, what `build` made; - is stdin."),
+    ],
     out: Annotated[Path | None, typer.Option(help="File to write the facts to, as JSON lines.")] = None,
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Leave out facts less probable than this.")] = 0.5,
     top: Annotated[int | None, typer.Option(min=1, help="Give at most this many facts, the most probable.")] = None,
@@ -46,12 +49,14 @@ def predict(
     from sayso.corpus.entity_type import read_entity_types
     from sayso.corpus.read import Tally, refuse_unknown_form
     from sayso.library import load
+    from sayso.text.folder import types_of
     from sayso.train.device import choose_device
 
     refuse_unknown_form(form)
     if out is not None:
         refuse_unwritable_path(out)
-    typed = read_entity_types(types) if types else {}
+    named = types_of(file, types)
+    typed = read_entity_types(named) if named else {}
     model = load(run, str(choose_device(device)))
     model.limit_table_memory(table_memory)
     tally = Tally(file, form)
@@ -78,6 +83,7 @@ def _find(
     threshold: float,
     top: int | None,
 ) -> "CorpusFacts":
+    from sayso.corpus.files import parts_of
     from sayso.corpus.read import read_sentences
     from sayso.records import Sentence
 
@@ -86,7 +92,8 @@ def _find(
     with stages() as show:
 
         def sentences() -> Iterator[Sentence]:
-            yield from read_sentences(path, tally, None, lambda done: show(f"reading {path}", done, size))
+            for part in parts_of(path):
+                yield from read_sentences(part, tally, None, lambda done: show(f"reading {path}", done, size))
             tally.refuse_too_many_bad(max_bad)
             show("predicting", 0, 0)
 

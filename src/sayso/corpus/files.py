@@ -18,6 +18,12 @@ def files_of(path: Path) -> list[Path]:
     return files
 
 
+def parts_of(path: Path) -> list[Path]:
+    """Return the folders with the sentences of a built corpus, empty ones left out; the path itself for any other."""
+    built = [path / name for name in ("train", "rest") if (path / name).is_dir()]
+    return [part for part in built if any(part.iterdir())] if built else [path]
+
+
 def size_of(path: Path) -> int:
     """Return the bytes of all files; 0 where that is not known (standard input)."""
     return sum(file.stat().st_size for file in files_of(path) if file.is_file())

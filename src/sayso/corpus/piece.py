@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sayso.corpus.base import Line
-from sayso.corpus.files import files_of
+from sayso.corpus.files import files_of, parts_of
 from sayso.corpus.lines import read_lines, read_lines_between
 from sayso.corpus.read import Tally, read_sentences
 from sayso.errors import BadInputError, UserError
@@ -55,9 +55,7 @@ def corpus_files(corpus: Path) -> list[Path]:
         raise UserError("extract reads a corpus more than once: name a file or a folder, not standard input")
     if not corpus.exists():
         raise BadInputError(f"{corpus}: no such file or directory")
-    folders = [corpus / name for name in ("train", "rest") if (corpus / name).is_dir()] or [corpus]
-    held = [file for folder in folders if not folder.is_dir() or any(folder.iterdir()) for file in files_of(folder)]
-    files = [file.resolve() for file in held if file.stat().st_size]
+    files = [file.resolve() for part in parts_of(corpus) for file in files_of(part) if file.stat().st_size]
     if not files:
         raise BadInputError(f"{corpus}: there is nothing in it")
     return files

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
 from sayso.annotate.store import Database
+from sayso.atomic import restore
 from sayso.bags.predictions import IN_RUN, Predictions
 from sayso.bags.store import Store
 from sayso.bags.table import BagTable
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, as_command
 from sayso.provenance.found import FACTS_FILE
 from sayso.records import Bag, Triple
 from sayso.serve.explore.run import ExploredRun
@@ -118,6 +119,7 @@ def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
     for name, folder in zip(names, settings.runs, strict=True):
         if not folder.is_dir():
             raise BadInputError(f"{folder}: there is no such run; name a folder that `sayso train` has made")
+        _refuse_no_predictions(folder, settings)
         predictions = Predictions(folder / IN_RUN)
         predictions.refuse_other_store(store)
         part = predictions.manifest["part"]
@@ -127,6 +129,14 @@ def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
             )
         runs.append(OpenRun(name=name, folder=folder, predictions=predictions))
     return tuple(runs)
+
+
+def _refuse_no_predictions(folder: Path, settings: ServeSettings) -> None:
+    restore(folder / IN_RUN)
+    if not (folder / IN_RUN).exists():
+        part = ("--part", settings.part) if settings.part != _USUAL_PARTS[0] else ()
+        command = as_command("sayso", "evaluate", folder, "--data", settings.data, *part)
+        raise BadInputError(f"{folder}: no predictions are here yet; make them with: {command}")
 
 
 def _open_found(paths: tuple[Path, ...]) -> dict[str, FoundFile]:

@@ -45,6 +45,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return _workfolder(path).read()
 
 
+def types_of(corpus: Path, types: Path | None) -> Path | None:
+    """Return the file of types that is named, else that of a built corpus."""
+    return types or (corpus / TYPES if read_manifest(corpus) else None)
+
+
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest, whole or not at all."""
     _workfolder(path).write(manifest)
