@@ -20,6 +20,8 @@ LAYERS: list[tuple[str, bool]] = [
     ("memory", True),
     ("config", True),
     ("configs", True),
+    ("checksum", True),
+    ("jsonfile", True),
     ("workfolder", True),
     ("frame", True),
     ("engine", True),

@@ -114,6 +114,16 @@ def test_a_file_or_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_manifest_that_is_cut_short_is_none(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text('{"made_by": "sayso x"')
+@pytest.mark.parametrize("text", ["", "[]", '{"made_by": "somebody", "x": NaN}', "\x00"])
+def test_a_foreign_manifest_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
     assert folder(tmp_path).read() == {}
+
+
+@pytest.mark.parametrize(("old", "new"), [("16", "15"), ("sayso x", "sayso w"), ("made_by", "made_bx"), ("}", "")])
+def test_a_manifest_that_was_changed_or_cut_short_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    folder(tmp_path).write({"num_shards": 16})
+    text = (tmp_path / "manifest.json").read_text()
+    (tmp_path / "manifest.json").write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=r"not what `sayso x` wrote, or damaged .*: remove the folder, or name another"):
+        folder(tmp_path).read()

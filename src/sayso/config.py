@@ -11,9 +11,10 @@ import difflib
 import math
 import reprlib
 import tomllib
+import types
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -92,12 +93,15 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
 
 
 def fill(kind: type[Config], table: Mapping[str, Any], kinds: Kinds, where: str = "") -> Config:
-    """Return the dataclass with the table's values in place of its defaults."""
+    """Return the dataclass or named tuple with the table's values in place of its defaults."""
     hints = _hints(kind)
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known, needed = _fields(kind)
     for name in table:
         if name not in known:
             raise BadConfigError(f"{where}{name}: no such setting{_nearest(name, known)}")
+    for name in needed:
+        if name not in table:
+            raise BadConfigError(f"{where}{name}: missing")
     values = {name: _filled(hints[name], value, kinds, f"{where}{name}") for name, value in table.items()}
     return kind(**values)
 
@@ -129,18 +133,51 @@ def to_toml(table: Mapping[str, Any], prefix: str = "") -> str:
 def _filled(hint: Any, value: Any, kinds: Kinds, where: str) -> Any:
     if hint in kinds:
         return _filled_kind(kinds[hint], value, kinds, where)
-    if is_dataclass(hint):
+    if _is_record(hint):
         return fill(typing.cast(type, hint), _as_table(value, where), kinds, f"{where}.")
-    origin = typing.get_origin(hint)
+    if typing.get_origin(hint) is Annotated:
+        value = _filled(_bare(hint), value, kinds, where)
+        _check_range(hint, value, where)
+        return value
+    return _filled_generic(hint, value, kinds, where) if typing.get_origin(hint) else _plain(hint, value, where)
+
+
+def _filled_generic(hint: Any, value: Any, kinds: Kinds, where: str) -> Any:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
-        return _chosen(value, typing.get_args(hint), where)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise BadConfigError(f"{where}: a list is expected, not {_SHORT.repr(value)}")
-        return tuple(_filled(typing.get_args(hint)[0], item, kinds, where) for item in value)
-    value = _plain(_bare(hint), value, where)
-    _check_range(hint, value, where)
-    return value
+        return _chosen(value, inner, where)
+    if origin is dict:
+        return {key: _filled(inner[1], item, kinds, f"{where}.{key}") for key, item in _as_table(value, where).items()}
+    if origin in (types.UnionType, typing.Union):
+        # Of several kinds only "or nothing" is in use.
+        return None if value is None else _filled(inner[0], value, kinds, where)
+    items = (_filled(kind, item, kinds, where) for kind, item in _items(hint, value, where))
+    return list(items) if origin is list else tuple(items)
+
+
+def _items(hint: Any, value: Any, where: str) -> list[tuple[Any, Any]]:
+    """Return each item of a list with the type that it should have."""
+    if not isinstance(value, list):
+        raise BadConfigError(f"{where}: a list is expected, not {_SHORT.repr(value)}")
+    inner = typing.get_args(hint)
+    if typing.get_origin(hint) is list or inner[-1] is Ellipsis:
+        return [(inner[0], item) for item in value]
+    if len(inner) != len(value):
+        raise BadConfigError(f"{where}: {len(inner)} values are expected, not {len(value)}")
+    return list(zip(inner, value, strict=True))
+
+
+def _is_record(hint: Any) -> bool:
+    return is_dataclass(hint) or hasattr(hint, "_field_defaults")
+
+
+def _fields(kind: type) -> tuple[list[str], list[str]]:
+    """Return the names of all fields of a dataclass or named tuple, and of those without a default."""
+    if not is_dataclass(kind):
+        names: list[str] = list(kind._fields)  # type: ignore[attr-defined]
+        return names, [name for name in names if name not in kind._field_defaults]  # type: ignore[attr-defined]
+    needed = [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    return [each.name for each in fields(kind)], needed
 
 
 def _hints(kind: type) -> dict[str, Any]:
@@ -169,6 +206,8 @@ def _filled_kind(classes: Mapping[str, type], value: Any, kinds: Kinds, where: s
 
 
 def _plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is Any:
+        return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 2**1023 else math.inf if value > 0 else -math.inf
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):

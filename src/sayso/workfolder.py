@@ -6,7 +6,6 @@ only where it fits what is there.
 
 import contextlib
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.errors import UserError
+from sayso.errors import BadInputError, UserError
+from sayso.jsonfile import JsonError, from_json, has_checksum, to_json
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
@@ -35,17 +35,28 @@ class Workfolder:
     done: str = "*"
 
     def read(self) -> dict[str, Any]:
-        """Return the manifest; empty where the command has made none."""
+        """Return the manifest; empty where the command has made none. One that is damaged is a `BadInputError`."""
+        path = self.path / MANIFEST
         try:
-            manifest = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            manifest = from_json(path.read_bytes())
+        except OSError:
             return {}
-        return manifest if isinstance(manifest, dict) and manifest.get("made_by") == self.made_by else {}
+        except JsonError as error:
+            if self._is_ours(path):
+                raise BadInputError(
+                    f"{path}: not what `{self.made_by}` wrote, or damaged ({error}): remove the folder, or name another"
+                ) from None
+            return {}
+        return manifest if manifest.get("made_by") == self.made_by else {}
+
+    def _is_ours(self, path: Path) -> bool:
+        """Say whether sayso wrote a manifest that cannot be read: the command's name, or a checksum, is in it."""
+        return has_checksum(path) or f'"{self.made_by}"'.encode() in path.read_bytes()
 
     def write(self, manifest: dict[str, Any]) -> None:
         """Write the manifest, whole or not at all."""
         with atomic_file(self.path / MANIFEST) as file:
-            file.write(json.dumps({"made_by": self.made_by, **manifest}, indent=2, ensure_ascii=False) + "\n")
+            file.write(to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
 
     def refuse_occupied(self) -> None:
         """Raise `UserError` where the folder holds work, as a new one must not.

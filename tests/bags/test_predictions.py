@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -6,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from resealed import rewrite
 from sayso.bags.predictions import PredictionColumns, Predictions, write_predictions
 from sayso.errors import BadInputError, UserError
 
@@ -33,7 +33,9 @@ def test_what_is_written_is_read_and_an_earlier_evaluation_is_replaced(folder: P
 
 def test_a_store_that_has_verdicts_is_read_as_support(tmp_path: Path) -> None:
     facts = {"verdict": ["stated", "stated", "no_sentence"], "smallest_size": np.array([1, 2, 0], np.int32)}
-    columns = PredictionColumns(facts=facts, evidence={}, words={}, manifest={})
+    columns = PredictionColumns(
+        facts=facts, evidence={}, words={}, manifest={"mechanisms": [], "data_fingerprint": "abc"}
+    )
     write_predictions(tmp_path / "predictions", columns)
     found = Predictions(tmp_path / "predictions").facts
     assert found["support"].to_pylist() == ["one_sentence", "sentences_together", "not_sentences"]
@@ -55,7 +57,6 @@ def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
 def test_a_missing_or_newer_folder_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no predictions here"):
         Predictions(tmp_path / "absent")
-    manifest = json.loads((folder / "manifest.json").read_text()) | {"format": 99}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    rewrite(folder / "manifest.json", format=99)
     with pytest.raises(BadInputError, match="predictions of format 99"):
         Predictions(folder)

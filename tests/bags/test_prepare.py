@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from resealed import rewrite
 from sayso.bags.columns import read_columns, to_numpy, write_columns
 from sayso.bags.inputs import Inputs, PrepareSettings
 from sayso.bags.prepare import prepare
@@ -106,12 +107,13 @@ def test_a_store_from_before_documents_said_how_they_write_is_read(files: Inputs
     files.test.write_text(f"{jsonl.write(sentence)}\n")
     store = make(files, tmp_path / "store")
     path = store.folder / "test.sentences.arrow"
-    columns = {name: to_numpy(array) for name, array in read_columns(path).items()}
+    columns = {name: to_numpy(array) for name, array in read_columns(store.files, path.name).items()}
     assert columns.pop("glued").value.tolist() == [1, 4]
     assert "curly" not in columns, "what no sentence has is not written"
-    assert columns.keys() == read_columns(store.folder / "train.sentences.arrow").keys()
+    assert columns.keys() == read_columns(store.files, "train.sentences.arrow").keys()
     write_columns(tmp_path / "old.arrow", columns)
     (tmp_path / "old.arrow").replace(path)
+    rewrite(store.folder / "manifest.json")
     (old,) = Store(store.folder).bag(Store(store.folder).part("test"), 0).sentences
     assert (old.source, old.written) == (Source("d", 5, 15), "h 's in t .")
 
@@ -263,7 +265,7 @@ def test_a_killed_prepare_leaves_no_store(files: Inputs, tmp_path: Path) -> None
         "import os, signal\nfrom pathlib import Path\nimport sayso.bags.store as store\n"
         "from sayso.bags.inputs import Inputs, PrepareSettings\nfrom sayso.bags.prepare import prepare\n"
         # The last thing written before the folder gets its name.
-        "store.json.dumps = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "store.to_json = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"prepare(Inputs(train=Path({str(files.train)!r})), PrepareSettings(), Path({str(out)!r}), print)"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, env=os.environ, check=False)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from resealed import rewrite
 from sayso.bags.predictions import Predictions, write_predictions
 from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
@@ -73,6 +74,7 @@ def test_runs_made_on_other_data_are_refused(runs: list[Path], store: Store, tmp
     manifest = json.loads((store.folder / "manifest.json").read_text()) | {"fingerprint": "something else"}
     (other / "manifest.json").unlink()
     (other / "manifest.json").write_text(json.dumps(manifest))
+    rewrite(other / "manifest.json")
     with pytest.raises(BadInputError, match=r"made on a store of fingerprint .* but .* has something else"):
         open_subjects(runs, Store(other), "test")
 

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model.variants import VARIANTS
+from resealed import rewrite
 from sayso.bags.direct import CorpusForm
 from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
@@ -91,23 +91,55 @@ def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path)
 def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(BadInputError, match=rf"{name}: not .*, or cut short"):
+    found = r"[\d,]+ bytes, but \d[\d,]* were written" if name != CONFIG else "not the settings of a model, or damaged"
+    with pytest.raises(BadInputError, match=rf"{name}: {found}.*: train it again"):
         load_model(folder)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, WORDS, ENTITIES])
+def test_a_file_cut_short_is_named_where_there_are_no_checksums(folder: Path, name: str) -> None:
+    changed(folder, files=None)
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(BadInputError, match=rf"{name}: not .*, or (cut short|damaged)"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS, WORDS, ENTITIES])
+def test_a_changed_byte_is_found_and_no_verify_trusts_it(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = bytearray((folder / name).read_bytes())
+    # A letter of a word, an id or a relation's definition; of the weights the last byte of a number.
+    at = len(content) - 1 if name == WEIGHTS else content.find({CONFIG: b"what", WORDS: b"rd1", ENTITIES: b"e1"}[name])
+    content[at] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(BadInputError, match=rf"{name}: .*checksum differs\)?: train it again"):
+        load_model(folder)
+    monkeypatch.setenv("SAYSO_NO_VERIFY", "1")
+    load_model(folder)
+
+
+def test_weights_that_are_not_finite_are_refused(folder: Path) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    tensors["scorer.bias_R"][0] = float("nan")
+    save_file(tensors, folder / WEIGHTS)
+    with pytest.raises(BadInputError, match=r"a value of tensor scorer\.bias_R is not finite"):
+        load_model(changed(folder))
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, WORDS, ENTITIES])
 def test_a_missing_or_foreign_file_is_named(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\x80\x04pickle." * 9)
     with pytest.raises(BadInputError, match=f"{name}: not "):
-        load_model(folder)
+        load_model(changed(folder))
     (folder / name).unlink()
     with pytest.raises(BadInputError, match=f"{name}: not "):
         load_model(folder)
 
 
 def changed(folder: Path, **changes: object) -> Path:
-    settings = json.loads((folder / CONFIG).read_text())
-    (folder / CONFIG).write_text(json.dumps(settings | changes))
+    rewrite(folder / CONFIG, **changes)
     return folder
 
 
@@ -118,7 +150,11 @@ def changed(folder: Path, **changes: object) -> Path:
         ({"model": {"encoder": {"kind": "cnm"}}}, "model.encoder.kind: 'cnm' is not one of .*did you mean cnn"),
         ({"relations": [{"name": "r"}]}, "tensor .* asks for"),
         ({"relations": [{"title": "r"}]}, "not the settings of a model, or damaged"),
-        ({"form": {}}, "not the settings of a model, or damaged"),
+        ({"form": {}}, r"not the settings of a model, or damaged \(form.is_lower: missing\)"),
+        ({"mentions": "wrods"}, "mentions: 'wrods' is not one of words, type, type_and_words; did you mean words?"),
+        ({"max_tokens": 0}, "no tokens, or no relations"),
+        ({"training": [1]}, "training: a group of settings is expected"),
+        ({"variant": 5}, "variant: str is expected, not 5"),
         ({"types": ["/one"]}, "the files are of two models"),
         ({"mentions": "words"}, r"tensor embedding.type_KW is \(4, 6\) where config.json asks for \(0, 6\)"),
     ],
@@ -140,7 +176,7 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, changes: dict[str, o
 def test_tensors_that_do_not_fit_are_refused(folder: Path, name: str, shape: tuple[int, ...], message: str) -> None:
     save_file(load_file(folder / WEIGHTS) | {name: torch.zeros(shape)}, folder / WEIGHTS)
     with pytest.raises(BadInputError, match=message):
-        load_model(folder)
+        load_model(changed(folder))
 
 
 def test_a_missing_tensor_is_refused(folder: Path) -> None:
@@ -148,7 +184,7 @@ def test_a_missing_tensor_is_refused(folder: Path) -> None:
     del tensors["scorer.bias_R"]
     save_file(tensors, folder / WEIGHTS)
     with pytest.raises(BadInputError, match=r"tensor scorer.bias_R is missing"):
-        load_model(folder)
+        load_model(changed(folder))
 
 
 def test_a_finished_run_holds_its_model_with_where_it_comes_from(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from resealed import rewrite
 from sayso.bags.store import MANIFEST, Store
 from sayso.reproduce.survey import survey_store
 
@@ -17,7 +18,7 @@ def changed(store: Path, folder: Path, num_sentences: int, **other: Any) -> Stor
     manifest["inputs"]["train"]["sentences"] = num_sentences
     for name, value in other.items():
         manifest[name] |= value
-    path.write_text(json.dumps(manifest))
+    rewrite(path, **manifest)
     return Store(folder / "store")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
 from reproduce.toy_store import make_store
+from resealed import rewrite
 from sayso.bags.store import Store
 from sayso.reproduce.document import remarks
 from sayso.reproduce.outcome import Outcome
@@ -166,7 +167,7 @@ def test_random_vectors_and_leaking_pairs_are_said_in_the_document(
     manifest["leakage"]["test_pairs_in_train"] = 7
     for leak, is_said in (("allow", True), ("drop", False)):
         manifest["settings"]["leak"] = leak
-        (store / "manifest.json").write_text(json.dumps(manifest))
+        rewrite(store / "manifest.json", **manifest)
         lines = remarks(summary_of(store, outcomes))
         assert "The store has no word vectors: random ones stand in for them (prepare with --vectors)." in lines
         assert any(line.startswith("7 test pairs stand in training") for line in lines) == is_said

@@ -10,7 +10,7 @@ from torch import nn
 from sayso.errors import BadInputError
 from sayso.train.state import Standing, load_state, parameters_of, read_standing, save_state
 
-IDENTITY = {"config": {"seed": 1, "train": {"patience": 3}}, "data": "abc"}
+IDENTITY = {"config": {"seed": 1, "train": {"patience": 3, "max_epochs": 30}}, "data": "abc"}
 STANDING = Standing(epoch=2, best_epoch=1, best_area=0.1, best_average_precision=0.2, seconds=3.5)
 
 
@@ -58,7 +58,7 @@ def test_a_state_cut_short_is_refused(path: Path, share: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     for read in (lambda: load_state(path, *trained(0), IDENTITY), lambda: read_standing(path, IDENTITY)):
-        with pytest.raises(BadInputError, match="not the state of a run, or cut short"):
+        with pytest.raises(BadInputError, match="not the state of a run, or damaged"):
             read()
 
 
@@ -66,6 +66,45 @@ def test_a_state_of_another_format_is_refused(path: Path) -> None:
     metadata = {"format": "99", "standing": json.dumps(asdict(STANDING)), "identity": json.dumps(IDENTITY)}
     save_file(load_file(path), path, metadata)
     with pytest.raises(BadInputError, match="state of format 99, this version reads 1"):
+        load_state(path, *trained(0), IDENTITY)
+
+
+def old_state(path: Path, standing: dict[str, object]) -> None:
+    """Write the state in the form that it had before there were checksums."""
+    metadata = {"format": "1", "standing": json.dumps(standing), "identity": json.dumps(IDENTITY)}
+    save_file(load_file(path), path, metadata)
+
+
+def test_a_state_without_checksums_is_read(path: Path) -> None:
+    old_state(path, asdict(STANDING))
+    assert load_state(path, *trained(0), IDENTITY)[0] == STANDING
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epoch": -5}, "says that -5 epochs are done"),
+        ({"epoch": 99}, "says that 99 epochs are done, the best the 1th, of at most 30"),
+        ({"epoch": 1, "best_epoch": 2}, "says that 1 epochs are done, the best the 2th"),
+        ({"best_epoch": 0}, "says that 2 epochs are done, the best the 0th"),
+        ({"epoch": "2"}, "standing.epoch: int is expected, not '2'"),
+        ({"seconds": float("nan")}, "NaN is not a number that can be used"),
+        ({"epoch": 10**30}, "a number has too many digits"),
+        ({"colour": 1}, "standing.colour: no such setting"),
+    ],
+)
+def test_a_standing_that_cannot_be_is_refused(path: Path, change: dict[str, object], message: str) -> None:
+    old_state(path, asdict(STANDING) | change)
+    with pytest.raises(BadInputError) as error:
+        read_standing(path, IDENTITY)
+    assert message in str(error.value)
+
+
+def test_a_changed_byte_of_a_tensor_is_found(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(BadInputError, match="the checksum differs"):
         load_state(path, *trained(0), IDENTITY)
 
 
@@ -80,10 +119,13 @@ def test_a_file_of_weights_is_not_a_state(path: Path) -> None:
     [
         ({**IDENTITY, "data": "xyz"}, "made with another data: abc, not xyz"),
         (
-            {**IDENTITY, "config": {"seed": 1, "train": {"patience": 5}}},
+            {**IDENTITY, "config": {"seed": 1, "train": {"patience": 5, "max_epochs": 30}}},
             "made with another config.train.patience: 3, not 5",
         ),
-        ({**IDENTITY, "config": {"seed": 1, "train": {"patience": 3, "new": 0}}}, "config.train.new: None, not 0"),
+        (
+            {**IDENTITY, "config": {"seed": 1, "train": {"patience": 3, "max_epochs": 30, "new": 0}}},
+            "config.train.new: None, not 0",
+        ),
     ],
 )
 def test_a_state_of_another_run_is_refused_and_the_difference_named(path: Path, identity: dict, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Arrays as memory-mapped Arrow files and back, without copying."""
+"""Arrays as memory-mapped Arrow files and back, without copying; what is read is checked before it is used."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sayso.bags.limit import Limits, fault_of
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
+from sayso.checksum import CheckedFiles, is_verifying
 from sayso.errors import BadInputError
 
 Column = np.ndarray | Rows | list[str]
 
 _PER_BAG = ("head_B", "tail_B", "relations", "first_B1")
+_PER_SENTENCE = ("tokens", "head_spans", "tail_spans", "window_N2", "expresses_N", "document_N", "place_N2")
 _LEFT_OUT_IF_EMPTY = ("glued", "curly")
 """Columns that only a corpus made from documents has; stores made before there were any have none."""
 
@@ -26,13 +29,36 @@ def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
         writer.write_table(table)
 
 
-def read_columns(path: Path) -> dict[str, pa.Array]:
-    """Return the columns of an Arrow file, memory-mapped."""
+def read_columns(files: CheckedFiles, name: str, *wanted: str) -> dict[str, pa.Array]:
+    """Return the columns of an Arrow file, memory-mapped unless the folder is held in memory.
+
+    A file that is missing, damaged or without the wanted columns is a `BadInputError`; so is a value that is missing.
+    """
+    path = files.folder / name
     try:
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise BadInputError(f"{path}: not a part of a store, or damaged ({error})") from error
-    return {name: _only_chunk(table.column(name)) for name in table.column_names}
+        source = pa.BufferReader(files.read(name)) if files.in_memory else pa.memory_map(str(files.path(name)))
+        table = pa.ipc.open_file(source).read_all()
+        if is_verifying():
+            table.validate(full=True)
+    except (OSError, MemoryError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInputError(f"{path}: not a file of columns, or damaged ({reason}): {files.advice}") from error
+    columns = {each: _only_chunk(table.column(each)) for each in table.column_names}
+    for each in wanted:
+        if each not in columns:
+            raise BadInputError(f"{path}: there is no column {each!r}: {files.advice}")
+    for each, column in columns.items():
+        if _has_gaps(column):
+            raise BadInputError(f"{path}: values of column {each!r} are missing: {files.advice}")
+    return columns
+
+
+def _has_gaps(column: pa.Array) -> bool:
+    """Say whether a value, or one in a row of values, is missing; rows of width 0 are stored as missing."""
+    if pa.types.is_null(column.type):
+        return False
+    is_nested = pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type)
+    return bool(column.null_count or (is_nested and column.values.null_count))
 
 
 def write_bags(folder: Path, part: str, table: BagTable) -> None:
@@ -48,15 +74,21 @@ def write_bags(folder: Path, part: str, table: BagTable) -> None:
     write_columns(folder / f"{part}.sentences.arrow", columns)
 
 
-def read_bags(folder: Path, part: str) -> BagTable:
-    """Return one part of a store, memory-mapped."""
-    bags = read_columns(folder / f"{part}.bags.arrow")
-    sentences = read_columns(folder / f"{part}.sentences.arrow")
+def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
+    """Return one part of a store, memory-mapped, every number in it below the limit of its kind."""
+    bags = read_columns(files, f"{part}.bags.arrow", *_PER_BAG)
+    sentences = read_columns(files, f"{part}.sentences.arrow", *_PER_SENTENCE)
     columns = {name: to_numpy(array) for name, array in (bags | sentences).items()}
     columns["first_B1"] = np.append(columns["first_B1"], len(sentences["tokens"]))
     for name in _LEFT_OUT_IF_EMPTY:
         columns.setdefault(name, Rows.empty(len(sentences["tokens"])))
-    return BagTable(**columns)  # type: ignore[arg-type]
+    try:
+        table = BagTable(**columns)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise BadInputError(f"{files.folder}: part {part}: {error}: {files.advice}") from None
+    if is_verifying() and (fault := fault_of(table, limits)):
+        raise BadInputError(f"{files.folder}: part {part}: {fault}: {files.advice}")
+    return table
 
 
 def to_numpy(array: pa.Array) -> np.ndarray | Rows:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,24 @@ from sayso.bags.table import BagTable
 from sayso.records import Relation
 
 FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreManifest:
+    """What every reader of a store relies on; the manifest says more, for people."""
+
+    format: int
+    fingerprint: str
+    parts: dict[str, dict[str, int]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    read: dict[str, dict[str, Any]] = field(default_factory=dict)
+    words: dict[str, Any] = field(default_factory=dict)
+    relations: dict[str, int] = field(default_factory=dict)
+    entities: dict[str, int] = field(default_factory=dict)
+    judgements: dict[str, Any] = field(default_factory=dict)
+    entity_vectors: dict[str, Any] = field(default_factory=dict)
+    leakage: dict[str, Any] = field(default_factory=dict)
 
 
 def make_manifest(

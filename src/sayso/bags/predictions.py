@@ -4,7 +4,6 @@ One folder: `facts.arrow` (a row per fact), `evidence.arrow` (a row per fact and
 fact, sentence and word) and `manifest.json`. docs/predictions-store.md describes the columns.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +15,33 @@ import pyarrow as pa
 from sayso.atomic import atomic_folder, restore
 from sayso.bags.columns import Column, read_columns, write_columns
 from sayso.bags.store import Store
+from sayso.checksum import FILES, sums_of
 from sayso.errors import BadInputError, UserError
+from sayso.jsonfile import JsonError, checked_files, read_object, record_of, to_json
 from sayso.records import support_kind
 
 FORMAT = 1
 MANIFEST, FACTS, EVIDENCE, WORDS = "manifest.json", "facts.arrow", "evidence.arrow", "words.arrow"
 IN_RUN = "predictions"
 """Where a run keeps them."""
+_ADVICE = "make them again with `sayso evaluate`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Manifest:
+    """What readers rely on."""
+
+    mechanisms: list[str]
+    data_fingerprint: str
+    model_fingerprint: str = ""
+    run: str = ""
+    variant: str = ""
+    part: str = ""
+    ranked_by: str = ""
+    threshold: float = 0.5
+    num_top: int = 1
+    num_facts: int = 0
+    num_evidence: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,25 +62,29 @@ def write_predictions(folder: Path, columns: PredictionColumns) -> None:
         write_columns(work / FACTS, columns.facts)
         write_columns(work / EVIDENCE, columns.evidence)
         write_columns(work / WORDS, columns.words)
-        manifest = {"format": FORMAT, **columns.manifest}
-        (work / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        manifest = {"format": FORMAT, **columns.manifest, FILES: sums_of(work, (FACTS, EVIDENCE, WORDS))}
+        (work / MANIFEST).write_text(to_json(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 class Predictions:
     """The opened folder; columns are memory-mapped as they are used."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, in_memory: bool = False) -> None:
         self.folder = folder
         restore(folder)
-        try:
-            self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
-            raise BadInputError(f"{folder}: no predictions here: make them with `sayso evaluate` ({error})") from error
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise BadInputError(f"{folder}: no predictions here: make them with `sayso evaluate`")
+        self.manifest: dict[str, Any] = read_object(path, "the manifest of predictions", _ADVICE)
         if self.manifest.get("format") != FORMAT:
             raise BadInputError(
-                f"{folder}: predictions of format {self.manifest.get('format')}, this version reads {FORMAT}:"
-                " make them anew with `sayso evaluate`"
+                f"{folder}: predictions of format {self.manifest.get('format')}, this version reads {FORMAT}: {_ADVICE}"
             )
+        try:
+            record_of(_Manifest, self.manifest, is_open=True)
+        except JsonError as error:
+            raise BadInputError(f"{path}: not the manifest of predictions ({error}): {_ADVICE}") from None
+        self.files = checked_files(path, self.manifest, _ADVICE, in_memory)
 
     @property
     def mechanisms(self) -> list[str]:
@@ -71,18 +94,18 @@ class Predictions:
     @cached_property
     def facts(self) -> dict[str, pa.Array]:
         """A row per fact."""
-        columns = read_columns(self.folder / FACTS)
+        columns = read_columns(self.files, FACTS)
         return _with_support(columns) if "verdict" in columns else columns
 
     @cached_property
     def evidence(self) -> dict[str, pa.Array]:
         """A row per fact and sentence, fact after fact."""
-        return read_columns(self.folder / EVIDENCE)
+        return read_columns(self.files, EVIDENCE)
 
     @cached_property
     def words(self) -> dict[str, pa.Array]:
         """A row per fact, sentence and word, for the sentences that count most."""
-        return read_columns(self.folder / WORDS)
+        return read_columns(self.files, WORDS)
 
     def refuse_other_store(self, store: Store) -> None:
         """Raise `BadInputError` where the predictions speak of another store."""

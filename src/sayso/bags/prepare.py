@@ -45,8 +45,7 @@ def prepare(
     with atomic_folder(out, overwrite=overwrite) as folder:
         contents = _Preparation(inputs, settings, on_progress, engine).run()
         on_progress("writing the store", 0, 0)
-        write_store(folder, contents)
-    return contents.manifest
+        return write_store(folder, contents)
 
 
 class _Preparation:

@@ -1,6 +1,5 @@
 """A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +12,17 @@ import pyarrow as pa
 from sayso.atomic import refuse_foreign, restore
 from sayso.bags.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
 from sayso.bags.entity_type import EntityTypes
-from sayso.bags.manifest import FORMAT
+from sayso.bags.limit import Limits, is_finite, is_within
+from sayso.bags.manifest import FORMAT, StoreManifest
 from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
+from sayso.checksum import FILES, is_verifying, sums_of
 from sayso.errors import BadInputError
+from sayso.jsonfile import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 
 MANIFEST = "manifest.json"
+_ADVICE = "make the store again with `sayso prepare`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,24 +51,24 @@ class StoreContents:
 def refuse_no_store(folder: Path) -> None:
     """Raise `UserError` where a folder holds what is not of a store, and must not be replaced by one."""
     refuse_foreign(folder, lambda name: name == MANIFEST or name.endswith(".arrow"), "a store")
-    if folder.is_dir() and any(folder.iterdir()):
+    # One with a checksum is ours, however damaged: making the store again is the remedy.
+    if folder.is_dir() and any(folder.iterdir()) and not has_checksum(folder / MANIFEST):
         _read_manifest(folder)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a store of any format."""
     restore(folder)
-    try:
-        found = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError) as error:
-        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` ({error})") from error
-    if not isinstance(found, dict) or "format" not in found:
+    if not (folder / MANIFEST).is_file():
+        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` (there is no {MANIFEST})")
+    found = read_object(folder / MANIFEST, "the manifest of a store", _ADVICE)
+    if "format" not in found:
         raise BadInputError(f"{folder}: not a store: make one with `sayso prepare`")
     return found
 
 
-def write_store(folder: Path, contents: StoreContents) -> None:
-    """Write the store into a folder, which is made where it is missing."""
+def write_store(folder: Path, contents: StoreContents) -> dict[str, Any]:
+    """Write the store into a folder, which is made where it is missing, and return its manifest."""
     folder.mkdir(parents=True, exist_ok=True)
     write_columns(folder / "words.arrow", {"word": contents.words, "count": contents.word_count})
     write_columns(folder / "vectors.arrow", {"vector": contents.vector_VD})
@@ -84,7 +87,10 @@ def write_store(folder: Path, contents: StoreContents) -> None:
     write_columns(folder / "relations.arrow", _relation_columns(contents.relations))
     for part, table in contents.parts.items():
         write_bags(folder, part, table)
-    (folder / MANIFEST).write_text(json.dumps(contents.manifest, indent=2, ensure_ascii=False) + "\n")
+    sums = sums_of(folder, (path.name for path in folder.glob("*.arrow")))
+    manifest = sealed({**contents.manifest, FILES: sums})
+    (folder / MANIFEST).write_text(to_json(manifest, indent=2) + "\n", encoding="utf-8")
+    return manifest
 
 
 def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | Rows | list[str]]:
@@ -99,14 +105,19 @@ def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | R
 class Store:
     """An opened store; columns are read from disk as they are used."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, in_memory: bool = False) -> None:
         self.folder = folder
         self.manifest = _read_manifest(folder)
         if self.manifest["format"] != FORMAT:
             raise BadInputError(
                 f"{folder}: store of format {self.manifest['format']}, this version reads {FORMAT}:"
-                " make it anew with `sayso prepare`"
+                " make it again with `sayso prepare`"
             )
+        try:
+            record_of(StoreManifest, self.manifest, is_open=True)
+        except JsonError as error:
+            raise BadInputError(f"{folder / MANIFEST}: not the manifest of a store ({error}): {_ADVICE}") from None
+        self.files = checked_files(folder / MANIFEST, self.manifest, _ADVICE, in_memory)
 
     @property
     def fingerprint(self) -> str:
@@ -122,50 +133,69 @@ class Store:
         """Return the bags of a part."""
         if name not in self.manifest["parts"]:
             raise BadInputError(f"{self.folder}: the store has no part {name!r}, only {', '.join(self.parts)}")
-        return read_bags(self.folder, name)
+        limits = Limits(
+            words=len(self.words),
+            entities=len(self.entities["id"]),
+            relations=len(self.relations),
+            documents=len(self._documents),
+        )
+        return read_bags(self.files, name, limits)
 
     @cached_property
+    def _words(self) -> dict[str, pa.Array]:
+        return read_columns(self.files, "words.arrow", "word", "count")
+
+    @property
     def words(self) -> pa.Array:
         """The words by number."""
-        return read_columns(self.folder / "words.arrow")["word"]
+        return self._words["word"]
 
     @cached_property
     def word_count(self) -> np.ndarray:
         """How often training sentences have each word."""
-        return np.asarray(to_numpy(read_columns(self.folder / "words.arrow")["count"]))
+        return np.asarray(to_numpy(self._words["count"]))
 
     @cached_property
     def vector_VD(self) -> np.ndarray:
         """The word vectors, of the first V words."""
-        return np.asarray(to_numpy(read_columns(self.folder / "vectors.arrow")["vector"]))
+        vector_VD = np.asarray(to_numpy(read_columns(self.files, "vectors.arrow", "vector")["vector"]))
+        self._refuse_not_finite("vectors.arrow", vector_VD)
+        return vector_VD
 
     @cached_property
     def entities(self) -> dict[str, pa.Array]:
         """The columns `id`, `name`, `type` (a number of `types`) and `vector` of the entities."""
-        return read_columns(self.folder / "entities.arrow")
+        columns = read_columns(self.files, "entities.arrow", "id", "name", "type", "vector")
+        self._refuse_not_finite("entities.arrow", np.asarray(to_numpy(columns["vector"])))
+        if is_verifying() and not is_within(np.asarray(to_numpy(columns["type"])), 0, len(self.types)):
+            raise BadInputError(f"{self.folder / 'entities.arrow'}: types that types.arrow does not name: {_ADVICE}")
+        return columns
+
+    def _refuse_not_finite(self, name: str, values: np.ndarray) -> None:
+        if is_verifying() and not is_finite(values):
+            raise BadInputError(f"{self.folder / name}: a vector is not finite: {_ADVICE}")
 
     @cached_property
     def types(self) -> list[str]:
         """The names of the entity types; the first is `/other`."""
-        return list(read_columns(self.folder / "types.arrow")["name"].to_pylist())
+        return list(read_columns(self.files, "types.arrow", "name")["name"].to_pylist())
 
     @cached_property
     def relations(self) -> list[Relation]:
         """The relation inventory."""
-        columns = read_columns(self.folder / "relations.arrow")
-        rows = zip(
-            *(columns[name].to_pylist() for name in ("name", "definition", "example", "functional")), strict=True
-        )
+        names = ("name", "definition", "example", "functional")
+        columns = read_columns(self.files, "relations.arrow", *names)
+        rows = zip(*(columns[name].to_pylist() for name in names), strict=True)
         return [Relation(name, definition, example, bool(functional)) for name, definition, example, functional in rows]
 
     @cached_property
     def judgements(self) -> dict[str, pa.Array]:
         """Rationale marks on test sentences: `sentence`, `relation` (numbers), `label`, `annotator`."""
-        return read_columns(self.folder / "judgements.arrow")
+        return read_columns(self.files, "judgements.arrow")
 
     @cached_property
     def _documents(self) -> pa.Array:
-        return read_columns(self.folder / "documents.arrow")["id"]
+        return read_columns(self.files, "documents.arrow", "id")["id"]
 
     def bag(self, table: BagTable, index: int) -> Bag:
         """Return one bag as a record, with words for numbers."""

@@ -17,7 +17,7 @@ from sayso import __version__
 from sayso.cli.annotations import app as annotations
 from sayso.cli.build import build
 from sayso.cli.check import check
-from sayso.cli.console import remark
+from sayso.cli.console import remark, warnings_as_remarks
 from sayso.cli.decisions import app as decisions
 from sayso.cli.ending import interrupted, print_any_character, terminable
 from sayso.cli.entities import app as entities
@@ -43,7 +43,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a reader that has seen enough (`| head`) is no fault, and a full disk the user can repair."""
         try:
-            result = super().invoke(ctx)
+            with warnings_as_remarks():
+                result = super().invoke(ctx)
             if sys.stdout:
                 sys.stdout.flush()
         except KeyboardInterrupt as error:

@@ -4,6 +4,7 @@ Names and sentences are other people's: what would steer the terminal is shown a
 """
 
 import json
+import logging
 import re
 import sys
 import time
@@ -80,6 +81,22 @@ def shown(cell: object) -> str:
 def remark(text: str) -> None:
     """Print a line for the person at the terminal."""
     print(plain(text), file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_remarks() -> Iterator[None]:
+    """Show what the library logs as remarks while the block runs."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            remark(record.getMessage())
+
+    logger, handler = logging.getLogger("sayso"), Handler(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def say_next(wrote: str, command: str) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from sayso.cli.console import print_json, remark, say, say_next
 from sayso.cli.file_form import form_of
+from sayso.cli.verify import NoVerify
 from sayso.errors import UserError, as_command
 
 app = typer.Typer(help="Export and import what people have decided about facts.", no_args_is_help=True)
@@ -90,6 +91,7 @@ def take(
     db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
     by: Annotated[str, typer.Option("--by", help="Who decided, where a line does not say.")] = "import",
     as_json: AsJson = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Take decisions on extracted facts in, each with the sentences and the provenance of its fact.
 

@@ -9,6 +9,7 @@ import typer
 
 from sayso.cli.complete import parts
 from sayso.cli.console import print_json, print_table, remark, say, say_next, stages
+from sayso.cli.verify import NoVerify
 
 if TYPE_CHECKING:
     from sayso.bags.store import Store
@@ -40,6 +41,7 @@ def evaluate(
     temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for the reliability.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Measure runs: facts found, explanations against people and against the model; write a report to browse.
 

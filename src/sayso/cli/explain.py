@@ -8,6 +8,7 @@ import typer
 
 from sayso.cli.complete import parts
 from sayso.cli.console import print_json, remark, say
+from sayso.cli.verify import NoVerify
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def explain(
     threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
     html: Annotated[Path | None, typer.Option(help="Page to write.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Explain one pair: its sentences ranked, every mechanism's scores, the words that counted, and what it rests on.
 

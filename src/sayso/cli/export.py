@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from sayso.cli.console import print_json, remark, say
+from sayso.cli.verify import NoVerify
 
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
     out: Annotated[Path, typer.Option(help="ONNX file to write.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Write a model as ONNX, for programs without torch, and check it against torch.
 

@@ -12,6 +12,7 @@ from sayso.cli.complete import sentence_forms
 from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.ending import interrupted
 from sayso.cli.engine import Address, EngineName, EngineOption, WorkerGpus, Workers, opened
+from sayso.cli.verify import NoVerify
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def extract(
     workers: Workers = 0,
     gpus: WorkerGpus = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Extract facts from a corpus of any size: predicted pair by pair, with ranked evidence, support and provenance.
 

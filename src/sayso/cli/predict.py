@@ -1,9 +1,7 @@
 """`sayso predict`: what a trained model finds in a file of sentences."""
 
 import json
-import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +9,7 @@ import typer
 
 from sayso.cli.complete import sentence_forms
 from sayso.cli.console import print_json, print_table, remark, stages
+from sayso.cli.verify import NoVerify
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ def predict(
         int, typer.Option(min=0, metavar="MIB", help="Memory for tables that make prediction on CPU fast.")
     ] = 512,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON lines.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Find facts in a file: sentences are grouped by pair, and each pair is judged by all of its sentences.
 
@@ -60,8 +60,7 @@ def predict(
     model = load(run, str(choose_device(device)))
     model.limit_table_memory(table_memory)
     tally = Tally(file, form)
-    with _warnings_as_remarks():
-        facts = _find(model, tally, typed, max_bad, threshold, top)
+    facts = _find(model, tally, typed, max_bad, threshold, top)
     _remark_on(facts, tally, threshold)
     if out is not None:
         _write(out, facts)
@@ -119,19 +118,3 @@ def _write(path: Path, facts: "CorpusFacts") -> None:
 
 def _line(fact: "Fact") -> str:
     return json.dumps(fact._asdict(), ensure_ascii=False)
-
-
-@contextmanager
-def _warnings_as_remarks() -> Iterator[None]:
-    """Show what the library logs as remarks while the block runs."""
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            remark(record.getMessage())
-
-    logger, handler = logging.getLogger("sayso"), Handler(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)

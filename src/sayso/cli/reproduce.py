@@ -10,6 +10,7 @@ from sayso.cli.console import print_json, print_table, remark, say, say_next
 from sayso.cli.ending import interrupted
 from sayso.cli.overview import shown_overview
 from sayso.cli.train import Device
+from sayso.cli.verify import NoVerify
 
 if TYPE_CHECKING:
     from sayso.reproduce.block import Table
@@ -55,6 +56,7 @@ def reproduce(
     device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the store and say what would run.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Train all variants of the paper and make its tables, figures and claims, with the paper's figures beside ours.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.console import remark, say
+from sayso.cli.verify import NoVerify
 from sayso.errors import MissingExtraError, UserError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def serve(
         bool, typer.Option("--new-links", help="End all links given before; only who is named now gets one.")
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Annotate, agree, explore facts and their explanations in the browser; runs until you press Ctrl-C.
 

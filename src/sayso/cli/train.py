@@ -13,6 +13,7 @@ from sayso.cli import complete
 from sayso.cli.console import print_json, print_table, remark, say_next
 from sayso.cli.ending import interrupted
 from sayso.cli.epochs import EpochDisplay, shown_epochs
+from sayso.cli.verify import NoVerify
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def train(
         bool,
         typer.Option("--list", callback=_print_configs, is_eager=True, help="List the configs by name and exit."),
     ] = False,
+    _no_verify: NoVerify = False,
 ) -> None:
     """Train a model and keep its best epoch by validation AUC@0.4.
 

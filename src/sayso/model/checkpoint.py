@@ -1,6 +1,5 @@
 """A model as a folder: settings, weights and vocabulary in open forms, a page about it, nothing pickled."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,9 +14,14 @@ from sayso import __version__
 from sayso.atomic import atomic_folder, refuse_foreign, restore
 from sayso.bags.columns import Column, read_columns, to_numpy, write_columns
 from sayso.bags.direct import CorpusForm
+from sayso.bags.limit import is_finite, is_within
+from sayso.checksum import FILES as SUMS
+from sayso.checksum import CheckedFiles, is_verifying, sums_of
 from sayso.config import fill, to_table
 from sayso.errors import BadConfigError, BadInputError, UserError
 from sayso.features.lexicon import Lexicon
+from sayso.features.present import Appearance
+from sayso.jsonfile import JsonError, checked_files, read_object, record_of, to_json
 from sayso.model.card import model_card
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.model.kinds import KINDS
@@ -34,6 +38,23 @@ FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (
 )
 IN_RUN = "model"
 """Where a run keeps its model."""
+_ADVICE = "train it again (for a finished run `sayso train --resume` writes its model again)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """What `config.json` says: how sentences and mentions are read, the model's settings, and where it comes from."""
+
+    format: int
+    sayso: str
+    variant: str
+    mentions: Appearance
+    model: dict[str, Any]
+    relations: list[Relation]
+    types: list[str]
+    form: CorpusForm
+    max_tokens: int
+    training: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +81,6 @@ def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None
     lexicon = parts.lexicon
     tensors = {name: value.detach().cpu().contiguous() for name, value in parts.extractor.state_dict().items()}
     with atomic_folder(folder, overwrite=overwrite) as work:
-        (work / CONFIG).write_text(json.dumps(_settings(parts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         # Through bytes: safetensors' own writer makes files that nobody but their owner can read.
         (work / WEIGHTS).write_bytes(save(tensors, {"format": "pt"}))
         write_columns(work / WORDS, {"word": lexicon.words})
@@ -72,6 +92,8 @@ def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None
         write_columns(work / ENTITIES, columns)
         names = [relation.name for relation in parts.relations]
         (work / CARD).write_text(model_card(parts.variant, names, parts.training), encoding="utf-8")
+        settings = _settings(parts) | {SUMS: sums_of(work, (WEIGHTS, WORDS, ENTITIES))}
+        (work / CONFIG).write_text(to_json(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def _settings(parts: ModelParts) -> dict[str, Any]:
@@ -111,77 +133,65 @@ def load_model(folder: Path) -> ModelParts:
     What is missing, cut short, foreign or of another version is a `BadInputError`.
     """
     folder = find_model(folder)
-    settings = _read_settings(folder / CONFIG)
+    settings, files = read_settings(folder)
+    lexicon = _read_lexicon(files, settings)
     try:
-        return _load(folder, settings)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadInputError(f"{folder / CONFIG}: not the settings of a model, or damaged ({error!r})") from error
-
-
-def _load(folder: Path, settings: dict[str, Any]) -> ModelParts:
-    relations = [Relation(**entry) for entry in settings["relations"]]
-    lexicon = _read_lexicon(folder, settings)
-    try:
-        config = fill(ModelConfig, settings["model"], KINDS, "model.")
+        config = fill(ModelConfig, settings.model, KINDS, "model.")
     except BadConfigError as error:
         raise BadInputError(f"{folder / CONFIG}: {error}") from None
     return ModelParts(
-        extractor=_read_extractor(folder / WEIGHTS, config, lexicon, len(relations)),
+        extractor=_read_extractor(files, config, lexicon, len(settings.relations)),
         lexicon=lexicon,
-        relations=relations,
-        variant=str(settings["variant"]),
-        training=dict(settings["training"]),
+        relations=settings.relations,
+        variant=settings.variant,
+        training=settings.training,
     )
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise BadInputError(f"{path}: not the settings of a model, or cut short ({error})") from error
-    found = settings.get("format") if isinstance(settings, dict) else None
-    if found != FORMAT:
+def read_settings(folder: Path) -> tuple[ModelSettings, CheckedFiles]:
+    """Return what the settings of a model's folder say, and its other files."""
+    path = folder / CONFIG
+    found = read_object(path, "the settings of a model", _ADVICE)
+    if found.get("format") != FORMAT:
         raise BadInputError(
-            f"{path}: model of format {found}, this version of sayso ({__version__}) reads {FORMAT}: train it anew, or"
-            " use the version that wrote it"
+            f"{path}: model of format {found.get('format')}, this version of sayso ({__version__}) reads {FORMAT}:"
+            " train it again, or use the version that wrote it"
         )
-    return dict(settings)
+    try:
+        settings = record_of(ModelSettings, found, is_open=True)
+    except JsonError as error:
+        raise BadInputError(f"{path}: not the settings of a model, or damaged ({error}): {_ADVICE}") from None
+    if settings.max_tokens < 1 or not settings.relations:
+        raise BadInputError(f"{path}: not the settings of a model: no tokens, or no relations: {_ADVICE}")
+    return settings, checked_files(path, found, _ADVICE)
 
 
-def _read_lexicon(folder: Path, settings: dict[str, Any]) -> Lexicon:
-    words = _read_names(folder / WORDS, "word")
-    entities = _read_names(folder / ENTITIES, "id", "name", "type")
+def _read_lexicon(files: CheckedFiles, settings: ModelSettings) -> Lexicon:
+    entities = read_columns(files, ENTITIES, "id", "name", "type")
     lexicon = Lexicon(
-        words=words["word"].to_pylist(),
+        words=read_columns(files, WORDS, "word")["word"].to_pylist(),
         entity_ids=entities["id"].to_pylist(),
         entity_names=entities["name"].to_pylist(),
         type_E=np.asarray(to_numpy(entities["type"])),
-        types=[str(name) for name in settings["types"]],
-        form=CorpusForm(**settings["form"]),
-        mentions=settings["mentions"],
-        max_tokens=int(settings["max_tokens"]),
+        types=settings.types,
+        form=settings.form,
+        mentions=settings.mentions,
+        max_tokens=settings.max_tokens,
     )
-    if len(lexicon.type_E) and not 0 <= lexicon.type_E.min() <= lexicon.type_E.max() < len(lexicon.types):
-        raise BadInputError(f"{folder / ENTITIES}: types that {CONFIG} does not name: the files are of two models")
+    if not is_within(lexicon.type_E, 0, len(lexicon.types)):
+        raise BadInputError(
+            f"{files.folder / ENTITIES}: types that {CONFIG} does not name: the files are of two models"
+        )
     return lexicon
 
 
-def _read_names(path: Path, *wanted: str) -> dict[str, Any]:
-    try:
-        columns = read_columns(path)
-    except BadInputError as error:
-        raise BadInputError(f"{path}: not a part of a model, or cut short") from error
-    if missing := [name for name in wanted if name not in columns]:
-        raise BadInputError(f"{path}: not a part of a model: there is no column {missing[0]}")
-    return columns
-
-
-def _read_extractor(path: Path, config: ModelConfig, lexicon: Lexicon, num_relations: int) -> Extractor:
+def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, num_relations: int) -> Extractor:
     """Return the extractor with the file's weights, which must have the shapes that the other files ask for."""
+    path = files.folder / WEIGHTS
     try:
-        tensors: dict[str, Tensor] = load_file(path)
+        tensors: dict[str, Tensor] = load_file(files.path(WEIGHTS))
     except (OSError, SafetensorError) as error:
-        raise BadInputError(f"{path}: not the weights of a model, or cut short ({error})") from error
+        raise BadInputError(f"{path}: not the weights of a model, or cut short ({error}): {_ADVICE}") from error
     word_VW, entity_EV = tensors.get("embedding.word_VW"), tensors.get("scorer.entity.entity_EV")
     if word_VW is None or len(word_VW) != len(lexicon.words):
         raise BadInputError(f"{path}: not one vector for each of the {len(lexicon.words):,} words of {WORDS}")
@@ -205,3 +215,9 @@ def _refuse_misfits(path: Path, found: dict[str, Tensor], expected: dict[str, Te
             raise BadInputError(
                 f"{path}: tensor {name} is {shapes[0] or 'missing'} where {CONFIG} asks for {shapes[1] or 'none'}"
             )
+        if found[name].dtype != expected[name].dtype:
+            raise BadInputError(
+                f"{path}: tensor {name} is of {found[name].dtype}, not {expected[name].dtype}: {_ADVICE}"
+            )
+        if is_verifying() and found[name].is_floating_point() and not is_finite(found[name].numpy()):
+            raise BadInputError(f"{path}: a value of tensor {name} is not finite: {_ADVICE}")

@@ -1,7 +1,6 @@
 """The folder of a reproduction: runs, their outcomes, and what is made of them; one command at a time works in it."""
 
 import contextlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from sayso.atomic import atomic_file
 from sayso.errors import BadInputError, UserError
+from sayso.jsonfile import JsonError, from_json, to_json
 from sayso.reproduce.outcome import Outcome, read_outcome
 from sayso.reproduce.plan import Job
 from sayso.workfolder import claimed
@@ -39,16 +39,18 @@ class Folder:
         """Return what each call of the command that came to its end has done: runs made, side by side, and seconds."""
         path = self.path / _CALLS
         try:
-            return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        except ValueError:
-            raise BadInputError(f"{path}: not what this command wrote: remove it, no figure depends on it") from None
+            return [from_json(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        except JsonError as error:
+            raise BadInputError(
+                f"{path}: not what this command wrote ({error}): remove it, no figure depends on it"
+            ) from None
 
     def note_call(self, num_runs: int, num_workers: int, seconds: float) -> None:
         """Add what this call has done; one that had nothing to do is not worth a line."""
         if num_runs:
             row = {"num_runs": num_runs, "num_workers": num_workers, "seconds": round(seconds, 1)}
             with atomic_file(self.path / _CALLS) as file:
-                file.writelines(json.dumps(each) + "\n" for each in (*self.calls(), row))
+                file.writelines(to_json(each) + "\n" for each in (*self.calls(), row))
 
     def _checked(self, job: Job, fingerprint: str) -> Outcome:
         path = self.outcome_of(job)

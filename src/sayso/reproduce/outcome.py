@@ -3,13 +3,12 @@
 Shapes: F facts of a set of marks that have a tuple, K resamples of the test part's bags.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.errors import BadInputError
+from sayso.jsonfile import read_record, to_json
 
 FINISHED, DIVERGED = "finished", "diverged"
 RECALLS = [percent / 100 for percent in range(101)]
@@ -64,16 +63,9 @@ class Outcome:
 def write_outcome(path: Path, outcome: Outcome) -> None:
     """Write the file whole or not at all."""
     with atomic_file(path) as file:
-        file.write(json.dumps(asdict(outcome), ensure_ascii=False, allow_nan=False) + "\n")
+        file.write(to_json(asdict(outcome)) + "\n")
 
 
 def read_outcome(path: Path) -> Outcome:
     """Return what `write_outcome` wrote."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        found["orders"] = {name: FactOrders(**orders) for name, orders in found["orders"].items()}
-        return Outcome(**found)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInputError(
-            f"{path}: not the outcome of a run ({error}): remove it, and the run is made anew"
-        ) from None
+    return read_record(path, Outcome, "the outcome of a run", "remove it, and the run is made again")

@@ -13,7 +13,8 @@ import torch
 from sayso import __version__
 from sayso.atomic import atomic_file
 from sayso.config import to_toml
-from sayso.errors import UserError
+from sayso.errors import BadInputError, UserError
+from sayso.jsonfile import JsonError, from_json, to_json
 from sayso.train.config import RunConfig
 from sayso.workfolder import make_folder
 
@@ -73,7 +74,7 @@ class RunFolder:
             return
         kept = [earlier for earlier in read_metrics(self.path) if earlier["epoch"] < row["epoch"]]
         with atomic_file(self.path / METRICS) as file:
-            file.writelines(json.dumps(each) + "\n" for each in (*kept, row))
+            file.writelines(to_json(each) + "\n" for each in (*kept, row))
         if self._board is not None:
             for name, value in row.items():
                 self._board.add_scalar(name, value, row["epoch"])
@@ -88,7 +89,19 @@ class RunFolder:
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Return the figures of a run's epochs so far."""
     path = folder / METRICS
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return [_figures(path, number, line) for number, line in enumerate(lines, 1)]
+
+
+def _figures(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    advice = "remove the file: no result depends on it, and the run goes on without it"
+    try:
+        row = from_json(line)
+    except JsonError as error:
+        raise BadInputError(f"{path}:{number}: not the figures of an epoch, or damaged ({error}): {advice}") from None
+    if type(row.get("epoch")) is not int or row["epoch"] < 1 or not all(type(x) in (int, float) for x in row.values()):
+        raise BadInputError(f"{path}:{number}: not the figures of an epoch: {advice}")
+    return row
 
 
 def description_of(

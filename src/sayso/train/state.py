@@ -1,9 +1,9 @@
 """What a run needs to go on exactly where it stood: written after every epoch, whole or not at all, never pickled."""
 
-import json
+import zlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -11,9 +11,21 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sayso.atomic import atomic_file
+from sayso.checksum import is_verifying
 from sayso.errors import BadInputError
+from sayso.jsonfile import JsonError, from_json, record_of, to_json
 
 FORMAT = 1
+_ABOUT = "about"
+_ADVICE = "start again in another folder"
+
+
+class _About(NamedTuple):
+    """What the state says of itself; states from before there were checksums have none of their tensors."""
+
+    standing: "Standing"
+    identity: dict[str, Any]
+    tensors: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +78,8 @@ def save_state(
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{key}/{name}"] = torch.as_tensor(value).detach().cpu().clone()
-    metadata = {"format": str(FORMAT), "standing": json.dumps(asdict(standing)), "identity": json.dumps(identity)}
+    about = {"standing": asdict(standing), "identity": identity, "tensors": _checksum_of(tensors)}
+    metadata = {"format": str(FORMAT), _ABOUT: to_json(about)}
     with atomic_file(path, "wb") as file:
         file.write(save(tensors, metadata))
 
@@ -79,45 +92,73 @@ def load_state(
     The state must be of this format and of the same identity (config and data); else nothing is set.
     """
     metadata, tensors = _read(path)
-    standing = _checked_standing(path, metadata, identity)
+    about = _checked(path, metadata, identity)
+    if is_verifying():
+        _refuse_odd_tensors(path, tensors, about.tensors)
     learned, best = _part(tensors, "model/"), _part(tensors, "best/")
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     for values in (learned, best):
         if {name: value.shape for name, value in values.items()} != shapes:
-            raise BadInputError(f"{path}: its parameters are not those of this model: start anew")
+            raise BadInputError(f"{path}: its parameters are not those of this model: {_ADVICE}")
     load_parameters(model, learned)
-    _load_optimizer(model, optimizer, _part(tensors, "optimizer/"))
-    return standing, best
+    _load_optimizer(path, model, optimizer, _part(tensors, "optimizer/"))
+    return about.standing, best
 
 
 def read_standing(path: Path, identity: dict[str, Any]) -> Standing:
     """Return how far the run is whose state this is, without loading the state; refused as `load_state` does."""
-    try:
-        with safe_open(str(path), framework="pt") as file:
-            return _checked_standing(path, dict(file.metadata() or {}), identity)
-    except (OSError, SafetensorError) as error:
-        raise _damaged(path, error) from error
+    return _checked(path, _read_metadata(path), identity).standing
 
 
 def num_epochs_kept(path: Path) -> int:
     """Return after how many epochs this state was written, 0 where there is none."""
-    if not path.exists():
-        return 0
-    with safe_open(str(path), framework="pt") as file:
-        return int(json.loads(file.metadata()["standing"])["epoch"])
+    return _about(path, _read_metadata(path)).standing.epoch if path.exists() else 0
 
 
-def _checked_standing(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> Standing:
+def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> _About:
+    about = _about(path, metadata)
+    if (difference := _difference(about.identity, identity, "")) is not None:
+        raise BadInputError(
+            f"{path}: the run was made with another {difference.removeprefix('.')}: resume with the same, or start anew"
+        )
+    standing, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
+    if not 0 <= standing.best_epoch <= standing.epoch <= most or (standing.epoch and not standing.best_epoch):
+        raise BadInputError(
+            f"{path}: says that {standing.epoch} epochs are done, the best the {standing.best_epoch}th, of at most"
+            f" {most}: {_ADVICE}"
+        )
+    return about
+
+
+def _about(path: Path, metadata: dict[str, str]) -> _About:
     if metadata.get("format") != str(FORMAT):
         raise BadInputError(
             f"{path}: state of format {metadata.get('format')}, this version reads {FORMAT}: start anew elsewhere"
         )
-    for key, value in json.loads(metadata["identity"]).items():
-        if (difference := _difference(value, identity[key], key)) is not None:
-            raise BadInputError(
-                f"{path}: the run was made with another {difference}: resume with the same, or start anew"
-            )
-    return Standing(**json.loads(metadata["standing"]))
+    try:
+        if _ABOUT in metadata:
+            return record_of(_About, from_json(metadata[_ABOUT]))
+        parts = {name: from_json(metadata.get(name, "")) for name in ("standing", "identity")}
+        return record_of(_About, parts)
+    except JsonError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _refuse_odd_tensors(path: Path, tensors: dict[str, Tensor], checksum: int | None) -> None:
+    if checksum is None:
+        if not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
+            raise _damaged(path, "a value is not finite")
+    elif checksum != _checksum_of(tensors):
+        raise _damaged(path, "the checksum differs")
+
+
+def _checksum_of(tensors: dict[str, Tensor]) -> int:
+    """Return the CRC-32 of the tensors, whatever order they are in."""
+    crc = 0
+    for name, value in sorted(tensors.items()):
+        crc = zlib.crc32(f"{name} {value.dtype} {list(value.shape)}".encode(), crc)
+        crc = zlib.crc32(value.contiguous().reshape(-1).view(torch.uint8).numpy().data, crc)
+    return crc
 
 
 def _difference(old: Any, new: Any, name: str) -> str | None:
@@ -133,24 +174,33 @@ def _difference(old: Any, new: Any, name: str) -> str | None:
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    metadata = _read_metadata(path)
+    with safe_open(str(path), framework="pt") as file:
+        return metadata, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def _read_metadata(path: Path) -> dict[str, str]:
     try:
         with safe_open(str(path), framework="pt") as file:
-            return dict(file.metadata() or {}), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return dict(file.metadata() or {})
     except (OSError, SafetensorError) as error:
-        raise _damaged(path, error) from error
+        raise _damaged(path, str(error)) from error
 
 
-def _damaged(path: Path, error: Exception) -> BadInputError:
-    return BadInputError(f"{path}: not the state of a run, or cut short ({error}): start anew in another folder")
+def _damaged(path: Path, reason: str) -> BadInputError:
+    return BadInputError(f"{path}: not the state of a run, or damaged ({reason}): {_ADVICE}")
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _load_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, values: dict[str, Tensor]) -> None:
+def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, values: dict[str, Tensor]) -> None:
     for name, parameter in model.named_parameters():
         for key in ("step", "exp_avg", "exp_avg_sq"):
-            if (value := values.get(f"{key}/{name}")) is not None:
-                # Adam keeps its step count on the CPU.
-                optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)
+            if (value := values.get(f"{key}/{name}")) is None:
+                continue
+            if key != "step" and value.shape != parameter.shape:
+                raise _damaged(path, f"{key} of {name} has another shape")
+            # Adam keeps its step count on the CPU.
+            optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)

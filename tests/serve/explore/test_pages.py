@@ -1,10 +1,10 @@
-import json
 import re
 from html import unescape
 from pathlib import Path
 
 import pytest
 
+from resealed import rewrite
 from sayso.serve.explore.query import FactQuery
 from sayso.serve.explore.run import ExploredRun
 from toy_explored import Client, make_toy_settings
@@ -81,8 +81,7 @@ def test_the_view_shows_what_people_read_or_what_the_model_saw(
 def test_runs_that_share_no_mechanism_are_compared_each_by_its_own(tmp_path: Path) -> None:
     settings = make_toy_settings(tmp_path)
     for run, name in zip(settings.runs, ("shapley", "attention"), strict=True):
-        path = run / "predictions" / "manifest.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"mechanisms": [name], "ranked_by": name}))
+        rewrite(run / "predictions" / "manifest.json", mechanisms=[name], ranked_by=name)
     answer = Client(settings).get("/compare", params={"left": "one", "right": "two", "bag": 0, "relation": "capital"})
     assert answer.status_code == 200
     assert "ranked by shapley" in answer.text

@@ -3,7 +3,6 @@
 Shapes: E sentences of one fact.
 """
 
-import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +17,17 @@ from sayso.bags.table import BagTable
 from sayso.errors import BadInputError
 from sayso.evaluate.explanation import Entity, Explanation
 from sayso.features.present import Appearance, present
+from sayso.jsonfile import JsonError, checked_files, read_object, record_of
 from sayso.records import Evidence, Support
 from sayso.serve.explore.curve import Curve, make_curve
 from sayso.serve.explore.index import FactIndex
 
 _MARKS = {1: "rationale", 0: "irrelevant"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ModelSettings:
+    mentions: Appearance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +181,11 @@ class ExploredRun:
     def _model(self) -> tuple[Appearance, list[str]]:
         """How the model wants mentions to appear, and the words that it knows."""
         folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
+        advice = "the run's model is gone or damaged, and pages say what it saw: train it again"
+        found = read_object(folder / "config.json", "the settings of a model", advice)
         try:
-            settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
-            raise BadInputError(f"{self.folder}: the run's model is gone: pages say what it saw ({error})") from error
-        return settings["mentions"], read_columns(folder / "words.arrow")["word"].to_pylist()
+            appearance = record_of(_ModelSettings, found, is_open=True).mentions
+        except JsonError as error:
+            raise BadInputError(f"{folder / 'config.json'}: {error}: {advice}") from None
+        files = checked_files(folder / "config.json", found, advice, self.store.files.in_memory)
+        return appearance, read_columns(files, "words.arrow", "word")["word"].to_pylist()
