@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -83,13 +84,23 @@ def test_forms_that_are_not_asked_for_again_are_removed_and_named(run: Path, cor
     assert result.stderr.splitlines()[-1] == last, "what reads facts.jsonl is not next where there is none"
 
 
-def test_the_threshold_for_a_precision_is_said_with_its_interval(run: Path, corpus: Path, tmp_path: Path) -> None:
-    store = run.parent / "store"
-    result = extract(run, corpus, "--out", tmp_path / "facts", "--precision", 0.1, "--data", store, "--json")
-    assert "on validation" in result.stderr
-    assert "on pairs that it was not chosen on" in result.stderr
-    chosen = json.loads(result.stdout)
-    assert chosen["threshold"] == chosen["threshold_chosen"]["threshold"]
+def test_the_precision_of_a_chosen_threshold_is_said_to_be_that_of_validation_pairs(
+    run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    store, out, kb = run.parent / "store", tmp_path / "facts", tmp_path / "kb.tsv"
+    kb.write_text("l0\tcapital\tt0\n")
+    wanted = ("--precision", 0.1, "--data", store, "--kb", kb)
+    result = extract(run, corpus, "--out", out, *wanted, "--json")
+    assert re.search(r"on the 22 validation pairs, \d+ % of them NA", result.stderr)
+    assert "on validation pairs that it was not chosen on" in result.stderr
+    assert "new facts, which will be lower" in result.stderr
+    assert "(the precision of the new ones was not measured)" in result.stderr
+    assert "expect" not in result.stderr
+    shown = json.loads(result.stdout)
+    assert shown["threshold"] == shown["threshold_chosen"]["threshold"]
+    assert json.loads((out / "manifest.json").read_text())["threshold_chosen"] == shown["threshold_chosen"]
+    extract(run, corpus, "--out", out, "--threshold", shown["threshold"], "--resume")
+    assert json.loads((out / "manifest.json").read_text())["threshold_chosen"] == shown["threshold_chosen"]
 
 
 def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_path: Path) -> None:

@@ -15,6 +15,19 @@ def test_the_lowest_threshold_with_the_precision_is_chosen() -> None:
     assert choose_threshold(probability_BR, label_BR, wanted=1.0).threshold == 0.9
 
 
+def test_it_says_what_was_measured_on_what_and_that_new_facts_will_be_less_precise() -> None:
+    label_BR = np.array([[1, 0], [0, 0], [1, 0], [0, 0]])
+    chosen = choose_threshold(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.1]]), label_BR, wanted=0.6)
+    assert chosen.text.startswith(
+        "threshold 0.700: precision 0.67 and recall 1.00 on the 4 validation pairs, 50 % of them NA (3 facts); "
+    )
+    assert "not the precision of new facts, which will be lower" in chosen.limits
+    record = chosen.to_dict()
+    assert (record["measured_on"], record["num_na_pairs"], record["na_share"]) == ("validation pairs", 2, 0.5)
+    assert record["limits"] == chosen.limits
+    assert not any("expect" in name for name in record)
+
+
 def test_a_precision_out_of_reach_is_said_with_the_best_there_is() -> None:
     with pytest.raises(ValueError, match=r"no threshold has a precision of 0\.9 .* the best is 0\.50"):
         choose_threshold(np.array([[0.9], [0.9], [0.1]]), np.array([[1], [0], [0]]), wanted=0.9)
@@ -22,23 +35,23 @@ def test_a_precision_out_of_reach_is_said_with_the_best_there_is() -> None:
         choose_threshold(np.array([[0.9]]), np.array([[0]]), wanted=0.0)
 
 
-def test_what_to_expect_elsewhere_is_less_than_what_was_chosen_for() -> None:
+def test_the_precision_on_other_validation_pairs_is_less_than_what_was_chosen_for() -> None:
     """Labels that have nothing to do with the scores: a chosen precision is luck, which other pairs do not share."""
     rng = np.random.default_rng(3)
     label_BR = rng.random((300, 1)) < 0.5
     chosen = choose_threshold(rng.random((300, 1)), label_BR, wanted=0.7)
     assert chosen.precision >= 0.7
-    assert chosen.expected_precision is not None
+    assert chosen.held_out_precision is not None
     assert chosen.interval is not None
-    assert chosen.expected_precision < 0.55
+    assert chosen.held_out_precision < 0.55
     assert chosen.interval.low < 0.5 < chosen.interval.high
 
 
-def test_where_scores_are_right_so_is_the_expectation() -> None:
+def test_where_scores_are_right_so_is_the_precision_on_other_validation_pairs() -> None:
     probability_BR = np.random.default_rng(5).random((2_000, 2))
     label_BR = np.random.default_rng(6).random((2_000, 2)) < probability_BR
     chosen = choose_threshold(probability_BR, label_BR, wanted=0.8)
-    assert chosen.expected_precision == pytest.approx(0.8, abs=0.03)
+    assert chosen.held_out_precision == pytest.approx(0.8, abs=0.03)
     assert chosen.interval is not None
     assert chosen.interval.low < 0.8 < chosen.interval.high
 

@@ -58,7 +58,12 @@ def extract(
         float | None, typer.Option(min=0.0, max=1.0, help="Probability from which a fact counts; 0.5 if not given.")
     ] = None,
     precision: Annotated[
-        float | None, typer.Option(min=0.01, max=1.0, help="Choose the threshold for this precision on validation.")
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=1.0,
+            help="Choose the threshold for this precision on validation pairs; new facts have a lower one.",
+        ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The run's store, for --precision.")] = None,
     form: Annotated[
@@ -117,6 +122,7 @@ def extract(
     cut, chosen = _threshold(run, data, threshold, precision)
     settings = ExtractSettings(
         threshold=cut,
+        chosen=chosen,
         method=method,
         max_evidence=evidence,
         num_shards=shards,
@@ -140,7 +146,7 @@ def extract(
         raise interrupted(
             error, f"interrupted; all that is done is in {out}: the same command with --resume goes on"
         ) from None
-    _report(found, as_json, chosen)
+    _report(found, as_json)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     steps = ["with more documents the same command with --resume"]
     if "jsonl" in files:
@@ -171,7 +177,7 @@ def _threshold(
     from sayso.extract.threshold import choose_on_validation
 
     chosen = choose_on_validation(run, data, precision)
-    remark(chosen.text)
+    remark(f"{chosen.text}; {chosen.limits}")
     return chosen.threshold, chosen
 
 
@@ -187,12 +193,12 @@ def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "Ex
     return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types)
 
 
-def _report(found: "Extraction", as_json: bool, chosen: "ChosenThreshold | None") -> None:
+def _report(found: "Extraction", as_json: bool) -> None:
     from itertools import islice
 
     manifest = found.manifest
     if as_json:
-        print_json({**manifest, "threshold_chosen": chosen and chosen._asdict()})
+        print_json(manifest)
     else:
         rows = [
             [fact.head_name, fact.relation, fact.tail_name, f"{fact.probability:.3f}", fact.status or "–", _quote(fact)]
@@ -226,7 +232,9 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
     if not manifest["num_facts"] and manifest["num_pairs"]:
         lines.append(f"no fact reaches {manifest['threshold']:g}: try a lower --threshold, with --overwrite")
     if manifest["status"]:
-        lines.append("facts: " + ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items()))
+        counts = ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items())
+        is_chosen = manifest["threshold_chosen"] and "new" in manifest["status"]
+        lines.append(f"facts: {counts}" + (" (the precision of the new ones was not measured)" if is_chosen else ""))
     for name, number in manifest["num_left_out"].items():
         if number:
             why = "not Wikidata's: --wikidata FILE translates yours" if name == "quickstatements" else "not of one line"

@@ -44,7 +44,9 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
     for name in _FOLDERS:
         (place.path / name).mkdir(exist_ok=True)
     divided = before.get("num_shards") or num_shards or num_shards_for(num_bytes)
-    manifest = {**identity, "num_shards": divided, "is_finished": False}
+    # The threshold is the same as before, so what is known about its choice still holds.
+    chosen = {"threshold_chosen": before.get("threshold_chosen")}
+    manifest = {**identity, **chosen, "num_shards": divided, "is_finished": False}
     place.write(manifest)
     return manifest
 

@@ -94,6 +94,7 @@ def extract(
             copy_extraction(earlier, place)
         num_bytes = sum(file.stat().st_size for file in files)
         manifest = begin(place, "resume" if since else mode, identity, settings.num_shards, num_bytes)
+        manifest |= {"threshold_chosen": settings.chosen.to_dict()} if settings.chosen else {}
         work = _Work(inputs, settings, place.path.resolve(), manifest["num_shards"], engine, on_progress)
         is_new = mode != "resume" and not since
         with place.refusable(f"{SHARDS}/*.jsonl") if is_new else nullcontext():

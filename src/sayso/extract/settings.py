@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from sayso.config import SHARE, Range, check_ranges
 from sayso.corpus.read import MAX_BAD_SHARE
 from sayso.evaluate.mechanism import RANKED_BY, mechanisms_named
+from sayso.extract.threshold import ChosenThreshold
 
 FORMAT = 1
 
@@ -21,6 +22,7 @@ class ExtractSettings:
     `piece_bytes`: about how much of a file is read at one go, more where the corpus is very large.
     `slice_bytes`: about how much of a shard is judged at one go; a larger one is read slice by slice.
     `table_memory`: MiB for the tables that make prediction on CPU fast, in each worker.
+    `chosen`: how the threshold was chosen, for the manifest; None where it was given.
     """
 
     threshold: Annotated[float, SHARE] = 0.5
@@ -33,6 +35,7 @@ class ExtractSettings:
     table_memory: Annotated[int, Range(0, 2**20)] = 512
     max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
     device: str = "cpu"
+    chosen: ChosenThreshold | None = None
 
     def __post_init__(self) -> None:
         check_ranges(self)

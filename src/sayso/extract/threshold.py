@@ -1,13 +1,16 @@
-"""The threshold for a wanted precision, chosen on the validation part of the run's store, and what to expect of it.
+"""The threshold for a wanted precision, chosen on the validation part of the run's store, and what was measured there.
 
-The precision at a threshold that was chosen on the same facts is too good. So besides it there is an honest one: pairs
+The precision at a threshold that was chosen on the same facts is too good. So besides it there is a held-out one: pairs
 are drawn with replacement, the threshold is chosen on those drawn, and the precision is taken on those not drawn. Where
 few facts decide, that is rather too low: a draw with luck leaves those without it.
 Labels are the knowledge base's: a true fact that it lacks counts as wrong.
+
+Both are figures of validation pairs. New facts come from pairs that the knowledge base does not have, of which a corpus
+has a larger share than the validation part; their precision is lower, and nothing here measures it.
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +28,8 @@ NUM_RESAMPLES = 500
 class ChosenThreshold(NamedTuple):
     """A threshold, and the facts of the validation part at or above it.
 
-    `expected_precision` and its interval are those of pairs that the threshold was not chosen on; None where the part
-    is too small to say.
+    `held_out_precision` and its interval are those of validation pairs that the threshold was not chosen on; None where
+    the part is too small to say. `num_na_pairs` are validation pairs without a relation.
     """
 
     threshold: float
@@ -35,21 +38,45 @@ class ChosenThreshold(NamedTuple):
     recall: float
     num_facts: int
     num_pairs: int
-    expected_precision: float | None
+    num_na_pairs: int
+    held_out_precision: float | None
     interval: Interval | None
 
     @property
+    def na_share(self) -> float:
+        """The share of the validation pairs that have no relation."""
+        return self.num_na_pairs / self.num_pairs
+
+    @property
     def text(self) -> str:
-        """The choice in a sentence or two."""
+        """What was measured, in a sentence or two."""
         chosen = (
-            f"threshold {self.threshold:.3f}: on validation {self.num_facts:,} facts, precision {self.precision:.2f},"
-            f" recall {self.recall:.2f}"
+            f"threshold {self.threshold:.3f}: precision {self.precision:.2f} and recall {self.recall:.2f} on the"
+            f" {self.num_pairs:,} validation pairs, {_percent(self.na_share)} of them NA ({self.num_facts:,} facts)"
         )
-        if self.expected_precision is None or self.interval is None:
-            return f"{chosen}; too few pairs ({self.num_pairs:,}) to say what to expect elsewhere"
+        if self.held_out_precision is None or self.interval is None:
+            return f"{chosen}; too few pairs to measure it on some that it was not chosen on"
         low, high = self.interval
-        expected = f"{self.expected_precision:.2f} (95 %: {low:.2f} to {high:.2f})"
-        return f"{chosen}; expect {expected} on pairs that it was not chosen on"
+        measured = f"{self.held_out_precision:.2f} (95 %: {low:.2f} to {high:.2f})"
+        return f"{chosen}; {measured} on validation pairs that it was not chosen on"
+
+    @property
+    def limits(self) -> str:
+        """What was not measured, in a sentence."""
+        return (
+            "this is not the precision of new facts, which will be lower: they come from pairs that the knowledge base"
+            f" does not have, and a corpus usually has more NA pairs than the {_percent(self.na_share)} here"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, with what the figures were measured on."""
+        interval = None if self.interval is None else list(self.interval)
+        measured_on = {"measured_on": "validation pairs", "na_share": self.na_share}
+        return {**self._asdict(), "interval": interval, **measured_on, "limits": self.limits}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def choose_on_validation(run: Path, data: Path, wanted: float, device: str = "cpu") -> ChosenThreshold:
@@ -79,7 +106,8 @@ def choose_threshold(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: f
         recall=float(curve.recall[last]),
         num_facts=int(curve.num_retrieved[last]),
         num_pairs=len(probability_BR),
-        expected_precision=float(known_K.mean()) if known_K.size else None,
+        num_na_pairs=int(np.count_nonzero(~(label_BR != 0).any(axis=1))),
+        held_out_precision=float(known_K.mean()) if known_K.size else None,
         interval=percentile_interval(value_K),
     )
 
