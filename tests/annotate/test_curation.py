@@ -5,6 +5,8 @@ import pytest
 
 from provenance.decided import make_decided
 from sayso.annotate.curation import (
+    DAMAGED,
+    DamagedDecision,
     DecisionFilter,
     count_decisions,
     curators,
@@ -13,11 +15,14 @@ from sayso.annotate.curation import (
     decision_on,
     decisions,
     decisions_on,
+    readable,
     undo_decision,
     withdraw,
 )
 from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import Connection, Database
+from sayso.errors import UserError
+from sayso.provenance.record import Quote
 from sayso.records import Triple
 
 FACT = Triple("Q1030", "/location/country/capital", "Q3935")
@@ -117,3 +122,42 @@ def test_what_was_decided_since_an_event_is_told_once_with_what_holds_now(
     withdraw(connection, ada, FACT, "key 3")
     assert [decision for _, decision in decided_since(connection, event).values()] == [""]
     assert list(decided_since(connection, event)) == [FACT]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"probability": float("nan")},
+        {"probability": "0.9"},
+        {"head_name": None},
+        {"tail_id": "Q1\tP36\nQ2"},
+        {"quotes": (Quote("", "a b", "", 1, float("inf")),)},
+        {"quotes": (Quote("", "a b", "", "first", 0.5),)},  # type: ignore[arg-type]
+        {"decision": "perhaps"},
+    ],
+)
+def test_a_decision_that_could_not_be_read_again_is_not_saved(
+    connection: Connection, ada: Annotator, changes: dict[str, object]
+) -> None:
+    with pytest.raises(UserError, match="cannot be saved"):
+        decide(connection, ada, make_decided(**changes), "key 1")
+    assert decided_since(connection) == {}
+
+
+@pytest.mark.parametrize(
+    "damage", ["replace(value, '0.97', 'NaN')", "replace(value, '0.97', '\"0.97\"')", "'{'", "'[]'"]
+)
+def test_a_damaged_decision_is_told_and_can_be_made_again(connection: Connection, ada: Annotator, damage: str) -> None:
+    decide(connection, ada, make_decided(tail_id="Q1"), "key 0")
+    decide(connection, ada, make_decided(), "key 1")
+    for table in ("entry", "event"):
+        connection.execute(f"UPDATE {table} SET value = {damage} WHERE fact = 2")
+    assert isinstance(decision_on(connection, FACT), DamagedDecision)
+    (whole,), (damaged,) = readable(decisions(connection))
+    assert (whole.tail_id, damaged.fact) == ("Q1", FACT)
+    assert sum(count_decisions(connection).values()) == 2
+    assert curators(connection) == ["Ada"]
+    assert decided_since(connection)[FACT][1] in (DAMAGED, "accepted")
+    assert decisions(connection, DecisionFilter(q="nami", decision="rejected")) == []
+    decide(connection, ada, make_decided(), "key 2")
+    assert decision_on(connection, FACT) == make_decided()

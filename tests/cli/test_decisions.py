@@ -1,4 +1,5 @@
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -110,9 +111,20 @@ def test_verdicts_on_extracted_facts_come_in_with_all_that_was_known_about_them(
     sayso("decisions", "export", tmp_path / "quick", "--db", db, "--form", "quickstatements")
     assert (tmp_path / "quick").read_text().startswith("Q1030\tP36\tQ3935\tS854")
     done = sayso("decisions", "export", tmp_path / "out.csv", "--db", db, "--json")
-    written = {"written": str(tmp_path / "out.csv"), "form": "csv", "num_facts": 1, "num_left_out": 0}
+    written = {"written": str(tmp_path / "out.csv"), "form": "csv", "num_facts": 1, "num_left_out": 0, "num_damaged": 0}
     assert json.loads(done.stdout) == written
     done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", db, "--json")
     assert json.loads(done.stdout) == {"written": str(db), "num_decisions": 2, "num_left_out": 1}
     wrong = sayso("decisions", "import", verdicts, "--facts", verdicts, "--db", db)
     assert (wrong.returncode, "verdicts.jsonl:1: not a fact of" in wrong.stderr) == (2, True)
+
+
+def test_damaged_decisions_are_counted_and_named_and_the_others_written(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE entry SET value = replace(value, '0.97', 'NaN') WHERE value LIKE '%rejected%'")
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "judgements", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "1 damaged decisions are left out" in done.stderr
+    assert "Q1030 /location/country/capital Q1: 'probability' is nan" in done.stderr
+    counts = json.loads(done.stdout)
+    assert (counts["num_facts"], counts["num_damaged"]) == (1, 1)

@@ -7,18 +7,40 @@ whoever decides later decides for all, and the log keeps what stood there before
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
 from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.annotate.work import fact_number, fact_of, find_fact
+from sayso.corpus.base import BadLineError
 from sayso.corpus.verdict import FactVerdict
+from sayso.errors import UserError
+from sayso.naming import control_character
 from sayso.provenance.found import FoundFact
 from sayso.provenance.record import DECISIONS, DecidedFact
 from sayso.records import Triple
 
 SCOPE = "curate"
 DECISION = "decision"
+DAMAGED = "damaged"
+"""What stands in place of a decision that cannot be read."""
+_STATE = (
+    f"CASE WHEN value = '' THEN '' WHEN NOT json_valid(value) THEN '{DAMAGED}' WHEN json_extract(value, '$.decision')"
+    f" IN {DECISIONS} THEN json_extract(value, '$.decision') ELSE '{DAMAGED}' END"
+)
+
+
+class DamagedDecision(NamedTuple):
+    """A stored decision that cannot be read: older versions stored any value, also NaN."""
+
+    fact: Triple
+    reason: str
+
+    @property
+    def decision(self) -> str:
+        """What stands in place of the decision."""
+        return DAMAGED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +54,21 @@ class DecisionFilter:
 
 
 def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, key: str) -> None:
-    """Save a decision; it takes the place of the one before. The same one once more is no step of its own."""
+    """Save a decision; it takes the place of the one before. The same one once more is no step of its own.
+
+    A record that could not be read again is a `UserError`, and nothing is saved.
+    """
     fact = Triple(decided.head_id, decided.relation, decided.tail_id)
+    value = decided.to_json()
+    if isinstance(read := _read(fact, value), DamagedDecision):
+        raise UserError(f"this decision cannot be saved, because of the fact that it is about: {read.reason}")
+    if found := control_character(*fact, decided.head_name, decided.tail_name, decided.annotator):
+        raise UserError(f"this decision cannot be saved: {found} is in an id or a name of its fact")
     before = decision_on(connection, fact)
-    if before and replace(before, decided_at=decided.decided_at) == decided:
+    if isinstance(before, DecidedFact) and replace(before, decided_at=decided.decided_at) == decided:
         return
     number = fact_number(connection, fact)
-    record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, decided.to_json())], owner=AGREED)
+    record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, value)], owner=AGREED)
 
 
 def decide_on_found(
@@ -69,11 +99,11 @@ def undo_decision(connection: Connection, annotator: Annotator, key: str) -> Tri
     return fact_of(connection, changes[0].fact) if changes else None
 
 
-def decision_on(connection: Connection, fact: Triple) -> DecidedFact | None:
+def decision_on(connection: Connection, fact: Triple) -> DecidedFact | DamagedDecision | None:
     """Return what was decided about the fact, None where nothing was."""
     number = find_fact(connection, fact)
     value = "" if number is None else value_of(connection, AGREED, number, WHOLE_FACT, DECISION)
-    return DecidedFact.from_json(value) if value else None
+    return _read(fact, value) if value else None
 
 
 def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple, str]:
@@ -85,8 +115,7 @@ def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple
 def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[int, str]]:
     """Return the last event after this one for each fact that was decided on since, and the decision then, if any."""
     rows = connection.execute(
-        "SELECT event.id, head_id, relation, tail_id,"
-        " CASE value WHEN '' THEN '' ELSE json_extract(value, '$.decision') END"
+        f"SELECT event.id, head_id, relation, tail_id, {_STATE}"
         " FROM event JOIN fact ON fact.id = event.fact WHERE event.id > ? AND owner = ? AND kind = ? ORDER BY event.id",
         (event, AGREED, DECISION),
     )
@@ -95,20 +124,40 @@ def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[
 
 def decisions(
     connection: Connection, wanted: DecisionFilter = DecisionFilter(), first: int = 0, num: int = -1
-) -> list[DecidedFact]:
+) -> list[DecidedFact | DamagedDecision]:
     """Return the decisions that are wanted, the latest first, from the `first` on, all where `num` is negative."""
     where, values = _where(wanted)
     rows = connection.execute(
-        f"SELECT value FROM entry WHERE {where} ORDER BY step DESC LIMIT ? OFFSET ?", (*values, num, first)
+        "SELECT value, head_id, relation, tail_id FROM entry JOIN fact ON fact.id = entry.fact"
+        f" WHERE {where} ORDER BY step DESC LIMIT ? OFFSET ?",
+        (*values, num, first),
     )
-    return [DecidedFact.from_json(row[0]) for row in rows]
+    return [_read(Triple(*fact), value) for value, *fact in rows]
+
+
+def readable(
+    found: Iterable[DecidedFact | DamagedDecision],
+) -> tuple[list[DecidedFact], list[DamagedDecision]]:
+    """Return the decisions that can be read, and those that cannot."""
+    every = list(found)
+    return (
+        [each for each in every if isinstance(each, DecidedFact)],
+        [each for each in every if isinstance(each, DamagedDecision)],
+    )
+
+
+def _read(fact: Triple, value: str) -> DecidedFact | DamagedDecision:
+    try:
+        return DecidedFact.from_json(value)
+    except BadLineError as error:
+        return DamagedDecision(fact, str(error))
 
 
 def count_decisions(connection: Connection, wanted: DecisionFilter = DecisionFilter()) -> dict[str, int]:
-    """Return how many of the wanted facts have which decision."""
+    """Return how many of the wanted facts have which decision; those that cannot be read are `damaged`."""
     where, values = _where(wanted)
     rows = connection.execute(
-        f"SELECT json_extract(value, '$.decision'), count(*) FROM entry WHERE {where} GROUP BY 1", values
+        f"SELECT {_STATE}, count(*) FROM entry JOIN fact ON fact.id = entry.fact WHERE {where} GROUP BY 1", values
     )
     return {**dict.fromkeys(DECISIONS, 0), **{row[0]: row[1] for row in rows}}
 
@@ -116,10 +165,15 @@ def count_decisions(connection: Connection, wanted: DecisionFilter = DecisionFil
 def curators(connection: Connection) -> list[str]:
     """Return the names of all who have decided something that still stands."""
     rows = connection.execute(
-        "SELECT DISTINCT json_extract(value, '$.annotator') FROM entry WHERE owner = ? AND kind = ? ORDER BY 1",
+        f"SELECT DISTINCT {_value_of('annotator')} FROM entry WHERE owner = ? AND kind = ? ORDER BY 1",
         (AGREED, DECISION),
     )
-    return [row[0] for row in rows]
+    return [row[0] for row in rows if isinstance(row[0], str)]
+
+
+def _value_of(name: str) -> str:
+    """Return the SQL of a value of a decision's record, NULL where that is not JSON."""
+    return f"CASE WHEN json_valid(value) THEN json_extract(value, '$.{name}') END"
 
 
 def _where(wanted: DecisionFilter) -> tuple[str, list[object]]:
@@ -127,10 +181,10 @@ def _where(wanted: DecisionFilter) -> tuple[str, list[object]]:
     parts, values = ["owner = ?", "kind = ?"], [AGREED, DECISION]
     for name in ("decision", "relation", "annotator"):
         if asked := getattr(wanted, name):
-            parts.append(f"json_extract(value, '$.{name}') = ?")
+            parts.append(f"{_value_of(name)} = ?")
             values.append(asked)
     for term in wanted.q.replace("_", " ").lower().split():
-        names = "json_extract(value, '$.head_name') || ' ' || json_extract(value, '$.tail_name')"
+        names = f"{_value_of('head_name')} || ' ' || {_value_of('tail_name')}"
         parts.append(f"instr(lower(replace({names}, '_', ' ')), ?)")
         values.append(term)
     return " AND ".join(parts), values

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,11 @@ from sayso.cli.console import print_json, remark, say, say_next
 from sayso.cli.file_form import form_of
 from sayso.cli.verify import NoVerify
 from sayso.errors import UserError, as_command
+
+if TYPE_CHECKING:
+    from sayso.annotate.curation import DamagedDecision
+
+_NUM_NAMED = 10
 
 app = typer.Typer(help="Export and import what people have decided about facts.", no_args_is_help=True)
 
@@ -51,7 +56,7 @@ def export(
 
     Example: `sayso decisions export accepted.jsonld --db demo/store.annotations.db`
     """
-    from sayso.annotate.curation import decisions
+    from sayso.annotate.curation import decisions, readable
     from sayso.annotate.store import reading_from
     from sayso.atomic import atomic_file
     from sayso.provenance.forms import FORMS
@@ -63,7 +68,9 @@ def export(
         raise UserError(f"--wikidata is for --form quickstatements, and {out} becomes {form.value}")
     chosen, ids = FORMS[form.value], read_ids(wikidata) if wikidata else {}
     with reading_from(db) as connection:
-        facts, num_left_out = chosen.keep([in_wikidata(each, ids) for each in decisions(connection)])
+        every, damaged = readable(decisions(connection))
+    facts, num_left_out = chosen.keep([in_wikidata(each, ids) for each in every])
+    _name_damaged(damaged)
     if num_left_out:
         remark(f"{form.value}: {chosen.about}: {num_left_out:,} of {num_left_out + len(facts):,}")
     if not facts and num_left_out:
@@ -73,11 +80,18 @@ def export(
     with atomic_file(out) as file:
         file.write(chosen.write(facts))
     if as_json:
-        counts = {"num_facts": len(facts), "num_left_out": num_left_out}
+        counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
         print_json({"written": str(out), "form": form.value, **counts})
     else:
         say(f"{len(facts):,} facts")
     remark(f"wrote {out}; docs/workbench-explore.md says what is in it")
+
+
+def _name_damaged(damaged: "list[DamagedDecision]") -> None:
+    if damaged:
+        remark(f"{len(damaged):,} damaged decisions are left out: decide on these facts again with `sayso serve`")
+    for each in damaged[:_NUM_NAMED]:
+        remark(f"  {' '.join(each.fact)}: {each.reason}")
 
 
 @app.command("import")

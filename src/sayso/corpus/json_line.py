@@ -4,12 +4,14 @@ The readers of JSON forms share these, so that no text, however odd its types, c
 """
 
 import json
+import sys
 from typing import Any
 
 from sayso.corpus.base import MAX_TOKENS, BadLineError
 from sayso.records import NA_NAMES
 
 _DECODER = json.JSONDecoder()
+_LARGEST = sys.float_info.max
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -77,6 +79,32 @@ def share(record: dict[str, Any], key: str) -> float:
     if not 0 <= value <= 1:
         raise BadLineError(f"{key!r} is {str(value)[:20]}, not a number from 0 to 1")
     return float(value)
+
+
+def finite(record: dict[str, Any], key: str) -> float:
+    """Return the number under the key, which must not be NaN or infinite."""
+    value = record.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is {_kind(value)}, not a number")
+    if not -_LARGEST <= value <= _LARGEST:
+        raise BadLineError(f"{key!r} is {str(value)[:20]}, not a finite number")
+    return float(value)
+
+
+def whole(record: dict[str, Any], key: str, least: int = 0) -> int:
+    """Return the whole number under the key, at least this much."""
+    value = record.get(key)
+    if type(value) is not int or not least <= value < 2**53:
+        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is not a whole number from {least} on")
+    return value
+
+
+def objects(record: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the list of objects under the key."""
+    value = record.get(key)
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is not a list of objects {{…}}")
+    return value
 
 
 def nested(record: dict[str, Any], key: str) -> dict[str, Any]:

@@ -5,9 +5,11 @@ the person has seen and decided on.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, NamedTuple, get_args
 
+from sayso.corpus.base import BadLineError
+from sayso.corpus.json_line import finite, json_object, nested, objects, share, string, whole
 from sayso.naming import shortest_cover
 from sayso.records import Sentence, Source, as_written
 
@@ -81,13 +83,45 @@ class DecidedFact(FactDecision):
 
     @classmethod
     def from_json(cls, text: str) -> "DecidedFact":
-        """Return the record of a line that `to_json` wrote."""
-        record: dict[str, Any] = json.loads(text)
-        quotes = tuple(
-            Quote(**{**each, "source": Source(**each["source"]) if each["source"] else None})
-            for each in record.pop("quotes")
+        """Return the record of a line that `to_json` wrote; a value of the wrong kind is a `BadLineError`."""
+        record = json_object(text)
+        texts = {each.name: string(record, each.name, "") for each in fields(FactDecision) if each.type is str}
+        for name in ("head_id", "relation", "tail_id", "annotator"):
+            string(record, name)  # which must not be empty
+        if not isinstance(record.get("is_label"), bool):
+            raise BadLineError("'is_label' is not true or false")
+        return cls(
+            **texts,
+            decision=_decision(record),
+            probability=share(record, "probability"),
+            is_label=record["is_label"],
+            quotes=tuple(map(_quote, objects(record, "quotes"))),
         )
-        return cls(**record, quotes=quotes)
+
+
+def quote_words(record: dict[str, Any]) -> tuple[str, str, str]:
+    """Return what a quote's record says of its words: prefix, exact and suffix."""
+    prefix, exact, suffix = (string(record, key, "") for key in ("prefix", "exact", "suffix"))
+    return prefix, exact, suffix
+
+
+def source_of(place: dict[str, Any], id_key: str) -> Source:
+    """Return the place in a document that a record names."""
+    return Source(string(place, id_key, ""), whole(place, "start"), whole(place, "stop"))
+
+
+def _quote(record: dict[str, Any]) -> Quote:
+    source = source_of(nested(record, "source"), "document_id") if record.get("source") is not None else None
+    rank, score, mark = whole(record, "rank"), finite(record, "score"), string(record, "mark", "")
+    return Quote(*quote_words(record), rank, score, mark, source)
+
+
+def _decision(record: dict[str, Any]) -> Decision:
+    value = string(record, "decision")
+    for name in DECISIONS:
+        if value == name:
+            return name
+    raise BadLineError(f"'decision' is {value[:20]!r}; it must be {', '.join(DECISIONS)}")
 
 
 def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quote:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from sayso.annotate.curation import DecisionFilter, decisions, undo_decision
+from sayso.annotate.curation import DecisionFilter, decisions, readable, undo_decision
 from sayso.provenance.forms import FormName
 from sayso.provenance.record import DecidedFact, FactDecision
 from sayso.serve.api.forms import Step
@@ -46,10 +46,10 @@ def get_decisions(
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     num: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
 ) -> list[DecisionAnswer]:
-    """Return decisions, the latest first."""
+    """Return decisions, the latest first; those that are damaged are left out."""
     wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
     with bench.database.reading() as connection:
-        return [_answer(each) for each in decisions(connection, wanted, first, num)]
+        return [_answer(each) for each in readable(decisions(connection, wanted, first, num))[0]]
 
 
 @router.post("")

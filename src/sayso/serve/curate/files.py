@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from sayso.annotate.curation import decisions
+from sayso.annotate.curation import decisions, readable
 from sayso.provenance.forms import FORMS, FormName
 from sayso.serve.state import Workbench
 
@@ -11,6 +11,7 @@ def decided_file(bench: Workbench, form: FormName) -> Response:
     """Return the decided facts in a form of file."""
     chosen = FORMS[form]
     with bench.database.reading() as connection:
-        facts, _ = chosen.keep(decisions(connection))
+        facts, _ = readable(decisions(connection))
+    facts, _ = chosen.keep(facts)
     headers = {"Content-Disposition": f'attachment; filename="{chosen.file_name}"'}
     return Response(chosen.write(facts), media_type=chosen.media_type, headers=headers)

@@ -10,7 +10,15 @@ from fastapi import APIRouter, Form, Query, Request
 from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.curation import DecisionFilter, count_decisions, curators, decisions, undo_decision
+from sayso.annotate.curation import (
+    DAMAGED,
+    DecisionFilter,
+    count_decisions,
+    curators,
+    decisions,
+    readable,
+    undo_decision,
+)
 from sayso.errors import BadInputError
 from sayso.provenance.forms import FORMS, FormName
 from sayso.records import Triple
@@ -52,7 +60,7 @@ def list_page(
         num_found = sum(count_decisions(connection, wanted).values())
         num_pages = max(1, ceil(num_found / PAGE_SIZE))
         number = min(number, num_pages)
-        rows = decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE)
+        rows, damaged = readable(decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE))
         names = curators(connection)
     asked = {name: value for name, value in vars(wanted).items() if value}
     return page(
@@ -61,7 +69,8 @@ def list_page(
         section="curate",
         wanted=wanted,
         rows=[(row, fact_link(bench, row.run, Triple(row.head_id, row.relation, row.tail_id))) for row in rows],
-        totals=totals,
+        totals={name: num for name, num in totals.items() if name != DAMAGED},
+        damaged=[(each, fact_link(bench, "", each.fact)) for each in damaged],
         num_found=num_found,
         number=number,
         num_pages=num_pages,

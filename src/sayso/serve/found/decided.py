@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sayso.annotate.curation import decided_since
+from sayso.annotate.curation import DAMAGED, decided_since
 from sayso.annotate.store import Connection
 from sayso.provenance.record import DECISIONS
 from sayso.records import Triple
 
-CHOICES = ("", *DECISIONS)
+CHOICES = ("", *DECISIONS, DAMAGED)
 """What may have been decided, in the order of their numbers; nothing is 0."""
 _BETWEEN = "\x1f"
 

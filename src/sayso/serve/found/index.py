@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sayso.annotate.curation import DAMAGED
 from sayso.records import Triple
 from sayso.serve.explore.table import FactTable, TablePage, code, coded
 from sayso.serve.found.columns import FoundColumns
@@ -54,7 +55,11 @@ class FoundIndex(FactTable[FoundQuery, FoundRow]):
     @property
     def num_decided(self) -> int:
         """How many facts somebody has decided on."""
-        return int(np.count_nonzero(self.decided.decision_F))
+        return int(np.count_nonzero(~self._is_open()))
+
+    def _is_open(self) -> np.ndarray:
+        """Say of each fact whether it is to be decided on; a damaged decision has to be made again."""
+        return np.isin(self.decided.decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
 
     def page(self, query: FoundQuery) -> FoundPage:
         """Return the page that was asked for, the last one where there are fewer."""
@@ -85,7 +90,7 @@ class FoundIndex(FactTable[FoundQuery, FoundRow]):
     def _tests(self, query: FoundQuery) -> list[np.ndarray]:
         tests = [self._status_F == code(self._statuses, query.status)] if query.status else []
         if query.decision != "any":
-            wanted = "" if query.decision == "open" else query.decision
-            fits_F = self.decided.decision_F == CHOICES.index(wanted)
+            is_open = query.decision == "open"
+            fits_F = self._is_open() if is_open else self.decided.decision_F == CHOICES.index(query.decision)
             tests.append(fits_F if query.since is None else fits_F | (self.decided.event_F > query.since))
         return tests
