@@ -128,3 +128,13 @@ def test_damaged_decisions_are_counted_and_named_and_the_others_written(database
     assert "Q1030 /location/country/capital Q1: 'probability' is nan" in done.stderr
     counts = json.loads(done.stdout)
     assert (counts["num_facts"], counts["num_damaged"]) == (1, 1)
+
+
+@pytest.mark.parametrize("value", ["NaN", '"0.9"', "null"])
+def test_facts_with_values_of_the_wrong_kind_are_refused_with_their_line(tmp_path: Path, value: str) -> None:
+    facts, verdicts = tmp_path / "facts.jsonl", tmp_path / "verdicts.jsonl"
+    facts.write_text(f"{make_found(tail_id='Q1').to_json()}\n{make_found().to_json().replace('0.97', value)}\n")
+    verdicts.write_text('{"head": "Q1030", "relation": "P36", "tail": "Q3935", "verdict": "accepted"}\n')
+    done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", tmp_path / "marks.db")
+    assert done.returncode == 2
+    assert "facts.jsonl:2: not a fact of `sayso extract --format jsonl` ('probability' is" in done.stderr

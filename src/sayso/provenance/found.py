@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from sayso.corpus.base import BadLine, BadLineError
-from sayso.corpus.json_line import json_object
+from sayso.corpus.base import BadLine, BadLineError, refuse_control
+from sayso.corpus.json_line import finite, json_object, nested, objects, share, string, strings, whole
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
-from sayso.provenance.record import DecidedFact, Decision, Quote
-from sayso.records import Source, Support, support_kind
+from sayso.provenance.record import DecidedFact, Decision, Quote, quote_words, source_of
+from sayso.records import Support, support_kind
 
 FACTS_FILE = "facts.jsonl"
 """What the file of facts is called in the folder of an extraction."""
@@ -19,6 +19,9 @@ FACTS_FILE = "facts.jsonl"
 Status = Literal["", "new", "known", "contradicts"]
 """What the knowledge base says: nothing was asked, it has not the fact, it has it, or it has another object for a
 subject that can have only one."""
+
+
+_STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,28 +94,33 @@ class FoundFact:
     @classmethod
     def from_json(cls, text: str) -> "FoundFact":
         """Return the record of a line that `to_json` wrote."""
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(json_object(text))
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> "FoundFact":
-        """Return the record of what `to_dict` gave."""
+        """Return the record of what `to_dict` gave; a missing or wrong value is a `BadLineError`."""
+        head_id, relation, tail_id = (string(record, key) for key in ("head", "relation", "tail"))
+        head_name, tail_name = _text(record, "head_name"), _text(record, "tail_name")
+        contradicts = tuple(strings(record, "contradicts"))
+        run, variant, model, data = (_text(record, key) for key in ("run", "variant", "model", "data"))
+        refuse_control(head_id, head_name, relation, tail_id, tail_name, run, variant, model, data, *contradicts)
         return cls(
-            head_id=record["head"],
-            head_name=record["head_name"],
-            relation=record["relation"],
-            tail_id=record["tail"],
-            tail_name=record["tail_name"],
-            probability=record["probability"],
-            num_sentences=record["num_sentences"],
-            support=support_in(record),
-            run=record["run"],
-            variant=record["variant"],
-            model_fingerprint=record["model"],
-            data_fingerprint=record["data"],
-            mechanism=record["mechanism"],
-            quotes=tuple(_quote(each) for each in record["evidence"]),
-            status=record["status"],
-            contradicts=tuple(record["contradicts"]),
+            head_id=head_id,
+            head_name=head_name,
+            relation=relation,
+            tail_id=tail_id,
+            tail_name=tail_name,
+            probability=share(record, "probability"),
+            num_sentences=whole(record, "num_sentences"),
+            support=_support(record),
+            run=run,
+            variant=variant,
+            model_fingerprint=model,
+            data_fingerprint=data,
+            mechanism=_text(record, "mechanism"),
+            quotes=tuple(map(_quote, objects(record, "evidence"))),
+            status=_status(record),
+            contradicts=contradicts,
         )
 
 
@@ -130,8 +138,6 @@ def found_at(path: Path, number: int, text: str | BadLine) -> FoundFact:
         return FoundFact.from_dict(json_object(text))
     except BadLineError as error:
         raise no_fact(path, number, str(error)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise no_fact(path, number, repr(error)) from None
 
 
 def no_fact(path: Path, number: int, reason: str) -> BadInputError:
@@ -139,11 +145,28 @@ def no_fact(path: Path, number: int, reason: str) -> BadInputError:
     return BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({reason})")
 
 
-def support_in(record: dict[str, Any]) -> Support:
+def _text(record: dict[str, Any], key: str) -> str:
+    """Return the string under the key, which may be empty."""
+    if key not in record:
+        raise BadLineError(f"{key!r} is missing")
+    return string(record, key, "")
+
+
+def _support(record: dict[str, Any]) -> Support:
     """Return what the prediction of a fact's record rests on."""
     # sayso 0.1 called it a verdict; such files are read until 0.3.
-    support = Support(**record["support" if "support" in record else "verdict"])
-    return support._replace(kind=support_kind(support.kind, support.num_smallest))
+    found = nested(record, "support" if "support" in record else "verdict")
+    kind, num_smallest = string(found, "kind"), whole(found, "num_smallest")
+    probabilities = (share(found, f"probability_{which}") for which in ("with", "without", "of_none"))
+    return Support(support_kind(kind, num_smallest), num_smallest, *probabilities)
+
+
+def _status(record: dict[str, Any]) -> Status:
+    value = _text(record, "status")
+    for name in _STATUSES:
+        if value == name:
+            return name
+    raise BadLineError(f"'status' is {value[:20]!r}; it must be {', '.join(_STATUSES[1:])} or empty")
 
 
 def _evidence(each: Quote) -> dict[str, Any]:
@@ -153,7 +176,8 @@ def _evidence(each: Quote) -> dict[str, Any]:
 
 
 def _quote(record: dict[str, Any]) -> Quote:
-    place = record["document"]
-    source = Source(place["id"], place["start"], place["stop"]) if place else None
-    words = (record["prefix"], record["exact"], record["suffix"])
-    return Quote(*words, rank=record["rank"], score=record["score"], source=source)
+    if "document" not in record:
+        raise BadLineError("'document' is missing in the evidence")
+    source = None if record["document"] is None else source_of(nested(record, "document"), "id")
+    refuse_control(source.document_id if source else "")
+    return Quote(*quote_words(record), rank=whole(record, "rank"), score=finite(record, "score"), source=source)

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -196,3 +197,20 @@ def test_nobody_decides_without_a_name_or_from_elsewhere(ada: Person) -> None:
     answer = stranger.client.post("/found/news/decide", data={**form, "form_token": stranger.token})
     assert answer.status_code in (401, 403)
     assert listed(ada.page("/found/news", decision="accepted")) == []
+
+
+def test_a_damaged_decision_breaks_no_page_and_can_be_made_again(ada: Person, settings: ServeSettings) -> None:
+    decide(ada, NEW[0], "accepted")
+    with sqlite3.connect(settings.database) as connection:
+        for table in ("entry", "event"):
+            connection.execute(f"UPDATE {table} SET value = replace(value, '0.9', 'NaN') WHERE kind = 'decision'")
+    with open_client(settings) as client:
+        again = Person(client, "Ada")
+        page = again.page("/found/news")
+        assert listed(page)[0] == "Q0"
+        assert "badge damaged" in page
+        assert "damaged and cannot be read" in again.page("/found/news/fact", **ids(NEW[0]))
+        assert "is damaged and in no file" in again.page("/curate")
+        assert client.get("/curate/files/csv").status_code == client.get("/api/decisions").status_code == 200
+        decide(again, NEW[0], "rejected")
+        assert "damaged" not in again.page("/curate")

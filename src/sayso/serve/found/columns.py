@@ -5,17 +5,14 @@ Shapes: F facts.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sayso.corpus.base import BadLineError
-from sayso.corpus.json_line import json_object, nested, share, string
 from sayso.corpus.lines import MAX_LINE_BYTES
 from sayso.errors import BadInputError
-from sayso.provenance.found import Status, no_fact
-from sayso.records import support_kind
+from sayso.provenance.found import found_at, no_fact
 
 _TEXT = pa.large_string()
 _SCHEMA = pa.schema(
@@ -26,7 +23,6 @@ _SCHEMA = pa.schema(
 )
 _ROWS_AT_A_TIME = 65_536
 """Rows that are held as Python's own values while the columns are made."""
-_STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class FoundColumns(NamedTuple):
@@ -61,39 +57,11 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _row(path: Path, number: int, line: bytes) -> tuple[object, ...]:
     try:
-        record = json_object(line.decode("utf-8").rstrip("\r\n"))
-        return (
-            string(record, "head"),
-            string(record, "head_name", ""),
-            string(record, "relation"),
-            string(record, "tail"),
-            string(record, "tail_name", ""),
-            share(record, "probability"),
-            _status(record),
-            _support(record),
-            _count(record),
-        )
-    except (BadLineError, UnicodeDecodeError) as error:
+        fact = found_at(path, number, line.decode("utf-8").rstrip("\r\n"))
+    except UnicodeDecodeError as error:
         raise no_fact(path, number, str(error)) from None
-
-
-def _status(record: dict[str, Any]) -> str:
-    value = string(record, "status", "")
-    if value not in _STATUSES:
-        raise BadLineError(f"'status' is {value[:20]!r}; it must be {', '.join(_STATUSES[1:])} or empty")
-    return value
-
-
-def _support(record: dict[str, Any]) -> str:
-    support = nested(record, "support" if "support" in record else "verdict")
-    return support_kind(string(support, "kind"), support.get("num_smallest", 0))
-
-
-def _count(record: dict[str, Any]) -> int:
-    value = record.get("num_sentences")
-    if type(value) is not int or not 0 <= value < 2**53:
-        raise BadLineError("'num_sentences' is not a number of sentences")
-    return value
+    values = vars(fact) | {"support": fact.support.kind}
+    return tuple(values[name] for name in _SCHEMA.names)
 
 
 def _batch(rows: list[tuple[object, ...]]) -> pa.RecordBatch:

@@ -3,16 +3,12 @@
 from pathlib import Path
 from threading import Lock
 
-from pydantic import TypeAdapter, ValidationError
-
 from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines_between
 from sayso.errors import BadInputError
-from sayso.provenance.found import FACTS_FILE, FoundFact, found_at, no_fact
+from sayso.provenance.found import FACTS_FILE, FoundFact, found_at
 from sayso.serve.found.columns import read_columns
 from sayso.serve.found.index import FoundIndex
-
-_FACT = TypeAdapter(FoundFact)
 
 
 class FoundFile:
@@ -60,11 +56,6 @@ def facts_file(path: Path) -> Path:
 
 
 def _fact_between(path: Path, number: int, start: int, stop: int) -> FoundFact:
-    """Return the fact of the line that begins at a byte, every value of it of the type that it should be."""
+    """Return the fact of the line that begins at a byte."""
     _, text = next(read_lines_between(path, start, stop), (0, BadLine("there is nothing")))
-    fact = found_at(path, number, text)
-    try:
-        return _FACT.validate_python(vars(fact))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise no_fact(path, number, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return found_at(path, number, text)
