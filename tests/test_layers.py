@@ -17,6 +17,7 @@ LAYERS: list[tuple[str, bool]] = [
     ("seeding", True),
     ("atomic", True),
     ("shelves", True),
+    ("folder_kind", True),
     ("memory", True),
     ("config", True),
     ("configs", True),

@@ -226,7 +226,7 @@ def test_a_saved_model_answers_the_same(model: Model, store: Path, tmp_path: Pat
 
 
 def test_what_is_no_model_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="neither a model nor a run"):
+    with pytest.raises(BadInputError, match="not a run or a model"):
         sayso.load(tmp_path)
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(UserError, match="not finished: go on with `sayso train --resume`"):

@@ -19,6 +19,10 @@ class BadConfigError(UserError):
     """A setting that is unknown or out of range."""
 
 
+class BadArgumentError(UserError, ValueError):
+    """What was asked of the model cannot be answered; to Python code it is a `ValueError`."""
+
+
 class LeakageError(UserError):
     """Training and test data share what they must not share."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from sayso.bags.fact import CorpusFacts, FactFinder, JudgedBags
+from sayso.errors import BadArgumentError
 from sayso.evaluate.explain_bag import AskedBag, explain_bag
 from sayso.evaluate.explanation import Entity, Explanation
 from sayso.features.intake import Entities, Intake, Taken
@@ -116,7 +117,7 @@ class Model:
         for row, bag in enumerate(bags):
             for name in bag.relations:
                 if name not in column:
-                    raise ValueError(f"bag {row + 1}: relation {name!r} is none of the model's {len(column)}")
+                    raise BadArgumentError(f"bag {row + 1}: relation {name!r} is none of the model's {len(column)}")
                 label_BR[row, column[name]] = True
         # In a bag that cannot be read nothing is found.
         return average_precision(precision_recall_curve(np.nan_to_num(self.predict_proba(bags, types)), label_BR))
@@ -139,7 +140,7 @@ class Model:
         """
         read = self._read_bags([bag])
         if not read.sentences:
-            raise ValueError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {self._too_far_apart}")
+            raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {self._too_far_apart}")
         taken = read.intake.finish(len(self.relations), types or {}, read.bag_N)
         self._warn(taken.entities)
         seen = taken.entities
@@ -190,10 +191,10 @@ class Model:
         for row, bag in enumerate(bags):
             where = f"bag {row + 1} ({bag.head_id}, {bag.tail_id})"
             if not bag.sentences:
-                raise ValueError(f"{where} has no sentences")
+                raise BadArgumentError(f"{where} has no sentences")
             for place, sentence in enumerate(bag.sentences, 1):
                 if fault := _fault(sentence, bag):
-                    raise ValueError(f"{where}: sentence {place}: {fault}")
+                    raise BadArgumentError(f"{where}: sentence {place}: {fault}")
                 if intake.add(sentence):
                     rows.append(row)
                     read.append(sentence)

@@ -126,6 +126,22 @@ def test_what_cannot_be_explained_is_said(run: Path, store: Path, words: list[st
         explain(run, "--data", store, *words)
 
 
+def test_a_fault_of_ours_is_not_passed_off_as_the_users(run: Path, store: Path, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("shapes do not fit")
+
+    monkeypatch.setattr("sayso.evaluate.explain_bag.explain_bag", fail)
+    with pytest.raises(ValueError, match="shapes do not fit") as fault:
+        explain(run, "--head", "xl1", "--tail", "xt1", "--data", store)
+    assert not isinstance(fault.value, UserError)
+
+
+def test_names_that_several_pairs_have_ask_for_ids(run: Path, tmp_path: Path) -> None:
+    sentences = [Sentence.from_text("Rome is in Italy .", "Italy", "Rome", head, "q2") for head in ("q1", "q9")]
+    with pytest.raises(UserError, match=r"2 pairs have these names: give ids, such as q1 q2; q9 q2"):
+        explain(run, "--head", "Italy", "--tail", "Rome", "--file", write(tmp_path / "c.jsonl", sentences))
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -26,9 +26,9 @@ def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--data", "nowhere"], "nowhere: not a store"),
+        (["--data", "nowhere"], "nowhere: there is no such folder: make one with `sayso prepare`"),
         (["--part", "dev"], "the store has no part 'dev'"),
-        (["--run", "nowhere"], "nowhere: there is no such run"),
+        (["--run", "nowhere"], "nowhere: there is no such folder: make one with `sayso train`"),
         (["--db", "/"], "/: this is a folder"),
         (["--annotator", "Ada"], "--annotator is for people on other machines"),
         (["--new-links"], "--new-links is for people on other machines"),

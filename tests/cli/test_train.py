@@ -112,7 +112,7 @@ def test_only_the_first_of_several_processes_speaks(sayso, config, store, tmp_pa
             "data.mentions: 'typ' is not one of words, type, type_and_words; did you mean",
         ),
         (("--set", "model.encoder.kind=cnnn"), "model.encoder.kind: 'cnnn' is not one of cnn, pcnn; did you mean cnn?"),
-        (("--set", "train.max_epochs=0"), "train.max_epochs: at least 1 is expected, not 0"),
+        (("--set", "train.max_epochs=0"), "train.max_epochs is 0; it must be from 1 to 1,000,000"),
         (("--set", "train.max_epochs"), "--set train.max_epochs: write it as name.of.setting=value"),
         (("--set", "model.aggregator.kind=direct"), "no directly supervised sentences, which DirectSup needs: prepare"),
         (("--set", "model.use_entities=true"), "no entity vectors, which +E needs: prepare it with --entity-vectors"),
@@ -133,7 +133,7 @@ def test_what_the_user_can_repair_is_one_line_and_exit_2(sayso, config, bare, tm
 def test_missing_files_are_one_line_and_exit_2(sayso, config: Path, bare: Path, tmp_path: Path) -> None:
     for words, message in (
         ((tmp_path / "none.toml", "--data", bare), "none.toml: no such file or directory"),
-        ((config, "--data", tmp_path / "none"), "none: not a store: make one with `sayso prepare`"),
+        ((config, "--data", tmp_path / "none"), "none: there is no such folder: make one with `sayso prepare`"),
     ):
         result = sayso("train", *words, "--out", tmp_path / "run")
         assert (result.code, result.err.count("\n")) == (2, 1)

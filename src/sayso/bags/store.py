@@ -18,6 +18,7 @@ from sayso.bags.rows import Rows
 from sayso.bags.table import BagTable
 from sayso.checksum import FILES, is_verifying, sums_of
 from sayso.errors import BadInputError
+from sayso.folder_kind import refuse_other_kind
 from sayso.jsonfile import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 
@@ -59,6 +60,7 @@ def refuse_no_store(folder: Path) -> None:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a store of any format."""
     restore(folder)
+    refuse_other_kind(folder, "store")
     if not (folder / MANIFEST).is_file():
         raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` (there is no {MANIFEST})")
     found = read_object(folder / MANIFEST, "the manifest of a store", _ADVICE)

@@ -46,14 +46,11 @@ def explain(
     _refuse_mixed(data, file, part, types)
     if html is not None:
         refuse_unwritable_path(html)
-    try:
-        if data is not None:
-            found = _from_store(run, data, part or "test", (head, tail), relation or [], method, threshold)
-        else:
-            assert file is not None
-            found = _from_file(run, file, (head, tail), relation or [], method, threshold, types)
-    except ValueError as error:
-        raise UserError(f"{run}: {error}") from None
+    if data is not None:
+        found = _from_store(run, data, part or "test", (head, tail), relation or [], method, threshold)
+    else:
+        assert file is not None
+        found = _from_file(run, file, (head, tail), relation or [], method, threshold, types)
     if html is not None:
         _write(html, found)
         remark(f"wrote {html}; next: open it in a browser")
@@ -138,6 +135,10 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
         remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not found:
         raise UserError(f"{file}: no sentence has the head {pair[0]!r} and the tail {pair[1]!r}")
+    pairs = list(dict.fromkeys(sentence.pair for sentence in found.values()))
+    if len(pairs) > 1:
+        ids = "; ".join(" ".join(each) for each in pairs[:5])
+        raise UserError(f"{file}: {len(pairs)} pairs have these names: give ids, such as {ids}")
     return list(found.values())
 
 

@@ -4,12 +4,14 @@ import hashlib
 from pathlib import Path
 
 from sayso.errors import BadInputError
+from sayso.folder_kind import refuse_other_kind
 
 
 def files_of(path: Path) -> list[Path]:
     """Return the file, or the files of the folder in order of their names, hidden ones left out."""
     if not path.is_dir():
         return [path]
+    refuse_other_kind(path, "sentences")
     if (path / "train").is_dir():
         raise BadInputError(f"{path}: this folder holds a built corpus; name its sentences, {path / 'train'}")
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))

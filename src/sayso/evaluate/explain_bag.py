@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sayso.errors import BadArgumentError
 from sayso.evaluate.explanation import Entity, Explanation
 from sayso.evaluate.explanations import ExplainedFacts, encoded_facts, explain_facts
 from sayso.evaluate.mechanism import mechanisms_named, ranked_by
@@ -82,7 +83,7 @@ def _wanted(model: ModelParts, names: Sequence[str], probability_R: np.ndarray, 
     known = {relation.name: number for number, relation in enumerate(model.relations)}
     for name in names:
         if name not in known:
-            raise ValueError(f"relation {name!r} is none of the model's {len(known):,}")
+            raise BadArgumentError(f"relation {name!r} is none of the model's {len(known):,}")
     return sorted({known[name] for name in names})
 
 

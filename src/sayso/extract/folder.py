@@ -12,6 +12,7 @@ from sayso.errors import UserError
 from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
 from sayso.extract.shard import SHARDS, TYPES, read_types, types_file
+from sayso.folder_kind import wrong_folder
 from sayso.workfolder import MANIFEST, Workfolder
 
 Mode = Literal["new", "resume", "overwrite"]
@@ -55,7 +56,7 @@ def refuse_other_since(earlier: Workfolder, identity: dict[str, Any]) -> None:
     """Raise `UserError` where there is no earlier extraction to go on from, or one that was done in another way."""
     manifest = earlier.read()
     if not manifest:
-        raise UserError(f"{earlier.path}: --since needs the folder of an earlier `sayso extract`")
+        raise wrong_folder(earlier.path, "extraction")
     _refuse_other(earlier.path, manifest, identity, "use the same, or leave --since out")
 
 

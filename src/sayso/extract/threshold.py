@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.bags.store import Store
-from sayso.errors import UserError
+from sayso.errors import BadArgumentError, UserError
 from sayso.evaluate.subject import open_subjects
 from sayso.evaluate.sufficient import sigmoid
 from sayso.metrics.interval import Interval, percentile_interval, resampled_weights
@@ -85,7 +85,7 @@ def choose_on_validation(run: Path, data: Path, wanted: float, device: str = "cp
     probability_BR = sigmoid(predict_logits(subject.model.extractor, subject.part))
     try:
         return choose_threshold(probability_BR, subject.label_BR, wanted)
-    except ValueError as error:
+    except BadArgumentError as error:
         raise UserError(f"{run}: {error}") from None
 
 
@@ -95,7 +95,7 @@ def choose_threshold(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: f
     reached = np.flatnonzero(curve.precision >= wanted)
     if not len(reached) or not curve.num_positives:
         best = f"; the best is {curve.precision.max():.2f}" if curve.num_positives else "; it has no facts"
-        raise ValueError(f"no threshold has a precision of {wanted:g} on the validation part{best}")
+        raise BadArgumentError(f"no threshold has a precision of {wanted:g} on the validation part{best}")
     last = int(reached[-1])
     value_K = _held_out_precision(probability_BR, label_BR, wanted, seed)
     known_K = value_K[~np.isnan(value_K)]

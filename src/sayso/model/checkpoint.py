@@ -21,6 +21,7 @@ from sayso.config import fill, to_table
 from sayso.errors import BadConfigError, BadInputError, UserError
 from sayso.features.lexicon import Lexicon
 from sayso.features.present import Appearance
+from sayso.folder_kind import wrong_folder
 from sayso.jsonfile import JsonError, checked_files, read_object, record_of, to_json
 from sayso.model.card import model_card
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
@@ -124,7 +125,7 @@ def find_model(folder: Path) -> Path:
         raise UserError(f"{folder}: the run is not finished: go on with `sayso train --resume`")
     if seeds := sorted(path.parent.name for path in folder.glob("seed-*/run.json")):
         raise UserError(f"{folder}: runs of several seeds: name one of them, {', '.join(seeds)}")
-    raise BadInputError(f"{folder}: neither a model nor a run: there is no {CONFIG} in it")
+    raise wrong_folder(folder, "run", f"there is no {CONFIG} in it")
 
 
 def load_model(folder: Path) -> ModelParts:

@@ -15,6 +15,7 @@ from sayso.bags.predictions import IN_RUN, Predictions
 from sayso.bags.store import Store
 from sayso.bags.table import BagTable
 from sayso.errors import BadInputError, as_command
+from sayso.folder_kind import refuse_other_kind
 from sayso.provenance.found import FACTS_FILE
 from sayso.records import Bag, Triple
 from sayso.serve.explore.run import ExploredRun
@@ -117,8 +118,7 @@ def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
     runs = []
     names = _distinct(folder.resolve().name for folder in settings.runs)
     for name, folder in zip(names, settings.runs, strict=True):
-        if not folder.is_dir():
-            raise BadInputError(f"{folder}: there is no such run; name a folder that `sayso train` has made")
+        refuse_other_kind(folder, "run")
         _refuse_no_predictions(folder, settings)
         predictions = Predictions(folder / IN_RUN)
         predictions.refuse_other_store(store)

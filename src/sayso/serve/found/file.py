@@ -6,6 +6,7 @@ from threading import Lock
 from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines_between
 from sayso.errors import BadInputError
+from sayso.folder_kind import refuse_other_kind
 from sayso.provenance.found import FACTS_FILE, FoundFact, found_at
 from sayso.serve.found.columns import read_columns
 from sayso.serve.found.index import FoundIndex
@@ -50,6 +51,7 @@ def facts_file(path: Path) -> Path:
     """Return the file of facts that is meant: the file itself, or that of an extraction's folder."""
     if not path.is_dir():
         return path
+    refuse_other_kind(path, "extraction")
     if not (path / FACTS_FILE).is_file():
         raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
     return path / FACTS_FILE

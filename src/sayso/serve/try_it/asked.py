@@ -5,6 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from sayso.errors import BadArgumentError
 from sayso.naming import Span, Spans, apart_from, control_character, keep_apart, locate_freely
 from sayso.records import Bag, Mention, Sentence, Source
 from sayso.text.token import spelling, tokens_with_places
@@ -55,8 +56,8 @@ def bag_of(asked: Asked) -> Bag:
     for number, text in enumerate(filter(None, texts), 1):
         try:
             records.append(marked_sentence(text, asked.heads, asked.tails))
-        except ValueError as error:
-            raise ValueError(f"sentence {number}: {error}") from None
+        except BadArgumentError as error:
+            raise BadArgumentError(f"sentence {number}: {error}") from None
     return Bag.from_sentences(records)
 
 
@@ -71,11 +72,11 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
     for names in (heads, tails):
         found.append(_locate_any(tokens, names))
         if not found[-1]:
-            raise ValueError(f"{' or '.join(map(repr, names))} is not named in “{_short(text)}”")
+            raise BadArgumentError(f"{' or '.join(map(repr, names))} is not named in “{_short(text)}”")
     try:
         head_spans, tail_spans = keep_apart(*found)
     except ValueError:
-        raise ValueError(f"head and tail are the same words in “{_short(text)}”") from None
+        raise BadArgumentError(f"head and tail are the same words in “{_short(text)}”") from None
     head, tail = Mention(heads[0], heads[0], head_spans), Mention(tails[0], tails[0], tail_spans)
     # The text is its own document, so that the answer shows it as it was written.
     source = Source("", 0, len(text), *spelling(text, tokens, starts))

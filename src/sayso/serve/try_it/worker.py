@@ -81,7 +81,7 @@ def main() -> None:
             return
         try:
             say({"answer": answer(model, Asked.model_validate_json(line))})
-        except (ValueError, UserError) as error:
+        except UserError as error:
             say({"error": str(error)})
 
 
