@@ -83,9 +83,9 @@ class Person:
             self.page("/sign-in")
             self.post_form("/sign-in", name=name)
 
-    def page(self, address: str, **parameters: object) -> str:
+    def page(self, address: str, headers: dict[str, str] | None = None, /, **parameters: object) -> str:
         """Return a page, which must be there."""
-        answer = self.client.get(address, params=parameters or None)
+        answer = self.client.get(address, params=parameters or None, headers=headers)
         assert answer.status_code == 200, answer.text
         self.token = re.search(r'name="form-token" content="(\w*)"', answer.text)[1]
         return answer.text

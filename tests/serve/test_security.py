@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from sayso.annotate.store import Database
 from sayso.serve.render import FOLDER
 from sayso.serve.server import make_links
 from sayso.serve.settings import ServeSettings
@@ -122,32 +123,79 @@ def test_other_machines_see_nothing_without_a_link(remote: ServeSettings) -> Non
         assert client.post("/sign-in", data={"name": "Ada", "form_token": token}).status_code == 403
 
 
+OPENED = {"Sec-Fetch-Site": "none"}
+"""What a browser says of a link that the person has opened: pasted, a bookmark, a mail program."""
+
+
 def test_a_link_signs_in_and_its_token_does_not_stay_in_the_address(remote: ServeSettings) -> None:
     with open_client(remote) as client:
         database = client.app.state.workbench.database
         ((name, link),) = make_links(database, remote, ["Ada"], is_renewed=False)
         assert name == "Ada"
         assert make_links(database, remote, ["Ada"], is_renewed=False) == []
-        assert client.get(f"{link}x").status_code == 403
-        answer = client.get(link)
+        assert client.get(f"{link}x", headers=OPENED).status_code == 403
+        answer = client.get(link, headers=OPENED)
         assert answer.url.path == "/annotate"
         assert "token" not in str(answer.url)
         assert "Ada" in answer.text
         ((_, renewed),) = make_links(database, remote, ["Ada"], is_renewed=True)
         assert renewed != link
-        assert client.get(link).status_code == 403
+        assert client.get(link, headers=OPENED).status_code == 403
+
+
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {}])
+def test_a_link_that_another_site_may_have_opened_signs_in_after_one_click(
+    remote: ServeSettings, headers: dict[str, str]
+) -> None:
+    with open_client(remote) as client:
+        ((_, link),) = make_links(client.app.state.workbench.database, remote, ["Ada"], is_renewed=False)
+        ada = Person(client)
+        assert "Sign in as" in ada.page(link, headers)
+        assert client.get("/api/queue").status_code == 401
+        token = link.split("token=")[1]
+        assert client.post("/enter", data={"token": token}).status_code == 403
+        assert "Sign out" in ada.post_form("/enter", token=token)
+        assert client.get("/api/queue").status_code == 200
+
+
+def test_a_link_of_somebody_else_does_not_change_who_is_signed_in_without_a_click(remote: ServeSettings) -> None:
+    with open_client(remote) as client:
+        links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
+        client.get(links["Ada"], headers=OPENED)
+        ben = Person(client)
+        for headers in (OPENED, {"Sec-Fetch-Site": "cross-site"}):
+            page = ben.page(links["Ben"], headers)
+            assert "You are signed in as" in page
+            assert '<span dir="auto">Ada</span>' in client.get("/annotate").text
+        assert client.get(links["Ada"], headers={"Sec-Fetch-Site": "cross-site"}).url.path == "/annotate"
+        secret = client.cookies[client.app.state.access.cookie]
+        assert '<span dir="auto">Ben</span>' in ben.post_form("/enter", token=links["Ben"].split("token=")[1])
+        client.cookies.clear()
+        client.cookies.set(client.app.state.access.cookie, secret)
+        assert client.get("/api/queue").status_code == 401, "the session that was left is over"
 
 
 def test_new_links_shut_out_who_is_not_named_any_more(remote: ServeSettings) -> None:
     with open_client(remote) as client:
         links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
-        assert client.get(links["Ben"]).url.path == "/annotate"
+        assert client.get(links["Ben"], headers=OPENED).url.path == "/annotate"
     with open_client(remote) as again:
         again.cookies = client.cookies
         ((name, _),) = make_links(again.app.state.workbench.database, remote, ["Ada"], is_renewed=True)
         assert name == "Ada"
         assert again.get("/api/queue").status_code == 401
-        assert again.get(links["Ben"]).status_code == 403
+        assert again.get(links["Ben"], headers=OPENED).status_code == 403
+
+
+def test_new_links_made_elsewhere_end_the_sessions_of_a_running_server(remote: ServeSettings) -> None:
+    with open_client(remote) as client:
+        links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
+        client.get(links["Ben"], headers=OPENED)
+        assert client.get("/api/queue").status_code == 200
+        elsewhere = Database(remote.database)  # as a second process has it
+        make_links(elsewhere, remote, ["Ada"], is_renewed=True)
+        elsewhere.close()
+        assert client.get("/api/queue").status_code == 401
 
 
 def test_a_session_outlives_a_restart(settings: ServeSettings) -> None:

@@ -23,12 +23,11 @@ _COOKIE_SECONDS = 90 * 24 * 3600
 
 
 class Access:
-    """The sessions of a workbench; those that were asked for are remembered, so that a mark needs no search."""
+    """The sessions of a workbench; the database holds them, so that another process can end them."""
 
     def __init__(self, database: Database, settings: ServeSettings) -> None:
         self._database = database
         self._settings = settings
-        self._known: dict[str, Annotator] = {}
         with database.writing() as connection:
             self._secret = server_secret(connection)
 
@@ -39,13 +38,12 @@ class Access:
 
     def annotator(self, request: HTTPConnection) -> Annotator | None:
         """Return who is signed in in the browser that asks."""
-        secret = request.cookies.get(self.cookie, "")
-        if secret and secret not in self._known:
+        if not hasattr(request.state, "annotator"):
+            secret = request.cookies.get(self.cookie, "")
             with self._database.reading() as connection:
-                found = session_annotator(connection, secret)
-            if found:
-                self._known[secret] = found
-        return self._known.get(secret)
+                request.state.annotator = session_annotator(connection, secret) if secret else None
+        found: Annotator | None = request.state.annotator
+        return found
 
     def form_token(self, request: HTTPConnection) -> str:
         """Return what forms of the browser's pages must carry: nobody can make it without cookie and server secret."""
@@ -57,9 +55,10 @@ class Access:
         wanted = self.form_token(request)
         return bool(wanted) and hmac.compare_digest(wanted.encode(), token.encode())
 
-    def sign_in(self, annotator: Annotator, to: str) -> Response:
-        """Return the answer that starts a session and goes on to a page."""
+    def sign_in(self, request: HTTPConnection, annotator: Annotator, to: str) -> Response:
+        """Return the answer that starts a session, ends the one that the browser had, and goes on to a page."""
         with self._database.writing() as connection:
+            close_session(connection, request.cookies.get(self.cookie, ""))
             secret = open_session(connection, annotator)
         answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
         self.set_cookie(answer, secret)
@@ -70,7 +69,6 @@ class Access:
         secret = request.cookies.get(self.cookie, "")
         with self._database.writing() as connection:
             close_session(connection, secret)
-        self._known.pop(secret, None)
         answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
         answer.delete_cookie(self.cookie)
         return answer

@@ -57,6 +57,6 @@ def make_links(
 
 def run(app: FastAPI, opened: socket.socket) -> None:
     """Serve until somebody ends it."""
-    # No access log: links carry tokens. One process: sessions and the writer's lock are in its memory.
+    # No access log: links carry tokens. One process: the writer's lock is in its memory.
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
     uvicorn.Server(config).run(sockets=[opened])

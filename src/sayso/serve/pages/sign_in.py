@@ -6,18 +6,22 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.people import annotator_named, annotators
+from sayso.annotate.people import Annotator, annotator_named, annotators
+from sayso.serve.access import Access
 from sayso.serve.deps import Bench, Sessions
 from sayso.serve.errors import RequestError
 from sayso.serve.render import page
 
 router = APIRouter(include_in_schema=False)
 
+_FIRST_PAGE = "/annotate"
+_MAX_TOKEN = 200
+
 
 @router.get("/")
 def first_page() -> Response:
     """Go on to the annotator's work."""
-    return RedirectResponse("/annotate", HTTPStatus.SEE_OTHER)
+    return RedirectResponse(_FIRST_PAGE, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/sign-in")
@@ -32,22 +36,46 @@ def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response
 
 
 @router.post("/sign-in")
-def sign_in(bench: Bench, sessions: Sessions, name: Annotated[str, Form()]) -> Response:
+def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[str, Form()]) -> Response:
     """Start a session under a name; only on this machine, where whoever asks could read the files as well."""
     if not bench.settings.is_local:
         raise RequestError(HTTPStatus.FORBIDDEN, "Open the link that you were given.")
     with bench.database.writing() as connection:
         annotator = annotator_named(connection, name)
-    return sessions.sign_in(annotator, "/annotate")
+    return sessions.sign_in(request, annotator, _FIRST_PAGE)
 
 
 @router.get("/enter")
-def enter(sessions: Sessions, token: Annotated[str, Query(max_length=200)]) -> Response:
-    """Start a session by a link; the token does not stay in the address."""
+def enter(request: Request, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]) -> Response:
+    """Sign in by a link, at once or after a click; the token does not stay in the address.
+
+    A page of another site may have sent the browser here, with somebody else's link. Only where the browser says that
+    the person opened the link, and nobody is signed in, no click is needed. Over plain HTTP browsers do not say it.
+    """
+    annotator, signed_in = _link_annotator(sessions, token), sessions.annotator(request)
+    if annotator == signed_in:
+        return RedirectResponse(_FIRST_PAGE, HTTPStatus.SEE_OTHER)
+    if signed_in is None and request.headers.get("sec-fetch-site") == "none":
+        return sessions.sign_in(request, annotator, _FIRST_PAGE)
+    secret, form_token = sessions.meet(request)
+    answer = page(request, "enter.html", name=annotator.name, token=token, form_token=form_token)
+    sessions.set_cookie(answer, secret)
+    return answer
+
+
+@router.post("/enter")
+def enter_after_click(
+    request: Request, sessions: Sessions, token: Annotated[str, Form(max_length=_MAX_TOKEN)]
+) -> Response:
+    """Sign in by a link, as the person on the page has said."""
+    return sessions.sign_in(request, _link_annotator(sessions, token), _FIRST_PAGE)
+
+
+def _link_annotator(sessions: Access, token: str) -> Annotator:
     annotator = sessions.link_annotator(token)
     if annotator is None:
         raise RequestError(HTTPStatus.FORBIDDEN, "This link is not valid, or no longer; ask for a new one.")
-    return sessions.sign_in(annotator, "/annotate")
+    return annotator
 
 
 @router.post("/sign-out")
