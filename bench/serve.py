@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from figure import amount, at_most, record
-from load import num_lost, put_load
+from load import make_room, num_lost, put_load
 from measure import SAYSO, run, seconds_of
 from running import serving, start
 
@@ -46,6 +46,7 @@ def main() -> None:
         folder = Path(name)
         store, database = make_store(folder), folder / "marks.db"
         starts = [seconds_to_start(store, folder / "start.db") for _ in range(3)]
+        make_room(database)
         with serving(store, database) as running:
             load = asyncio.run(put_load(running.url, NUM_PEOPLE, NUM_MARKS))
         lost = num_lost(database, load)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from sayso.annotate.store import reading_from
+from sayso.annotate.queue import QueueSettings, write_settings
+from sayso.annotate.store import reading_from, writing_to
 
 LABELS = ("rationale", "irrelevant", "unsure")
 
@@ -18,6 +19,12 @@ class Load(NamedTuple):
 
     seconds: list[float]
     sent: dict[tuple[str, str, str, str, str], str]
+
+
+def make_room(database: Path) -> None:
+    """Make the database of a workbench where everybody gets every fact, in no order."""
+    with writing_to(database) as connection:
+        write_settings(connection, QueueSettings(annotators_per_fact=20, order="random"))
 
 
 async def put_load(url: str, num_people: int, num_marks: int, name: str = "annotator") -> Load:
@@ -33,7 +40,6 @@ async def _work(url: str, name: str, num_marks: int, load: Load) -> None:
     async with httpx.AsyncClient(base_url=url, timeout=60, follow_redirects=True) as client:
         token = _token(await client.get("/sign-in"))
         client.headers["X-Form-Token"] = _token(await client.post("/sign-in", data={"name": name, "form_token": token}))
-        await client.put("/api/queue", json={"annotators_per_fact": 20, "order": "random"})
         fact, num_sent = None, 0
         while num_sent < num_marks:
             fact = (await client.post("/api/annotate/next", json=fact)).json()["fact"]

@@ -1,8 +1,10 @@
 import pytest
 
 from sayso.annotate import claim, work
-from sayso.annotate.people import annotator_named
+from sayso.annotate.disagreement import closed_facts
+from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import Connection
+from sayso.annotate.turn import hold, next_turn
 from sayso.errors import UserError
 from sayso.records import Triple
 
@@ -85,3 +87,35 @@ def test_the_place_is_kept(connection: Connection) -> None:
     claim.keep_place(connection, ada, QUEUE[0], 3)
     claim.keep_place(connection, ada, QUEUE[1], 7)
     assert claim.place_of(connection, ada) == (QUEUE[1], 7)
+
+
+def finish(connection: Connection, person: Annotator, fact: Triple, per_fact: int) -> None:
+    claim.claim(connection, person, fact, per_fact)
+    work.mark(connection, person, fact, {"one": "rationale"}, f"mark {fact}")
+    work.submit(connection, person, fact, ["one"], f"submit {fact}")
+
+
+def test_how_many_mark_a_fact_is_fixed_by_whoever_gets_it_first(connection: Connection) -> None:
+    ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
+    finish(connection, ada, QUEUE[0], per_fact=2)
+    assert closed_facts(connection, 1) == [], "a lower number would show Ada's marks to who is still to mark the fact"
+    assert claim.claim_next(connection, ben, QUEUE, 1) == QUEUE[0]
+    finish(connection, ben, QUEUE[0], per_fact=1)
+    assert closed_facts(connection, 5) == [QUEUE[0]]
+    assert claim.claim_next(connection, cleo, QUEUE, 5) == QUEUE[1], "a higher one would let them mark what is shown"
+    with pytest.raises(UserError, match="as many as are wanted"):
+        claim.claim(connection, cleo, QUEUE[0], 5)
+
+
+def test_a_fact_opened_and_left_is_refused_once_enough_others_have_it(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
+    assert claim.claim_next(connection, cleo, QUEUE, 2) == QUEUE[0]
+    monkeypatch.setattr(claim, "_HELD_SECONDS", -1.0)
+    for person in (ada, ben):
+        finish(connection, person, QUEUE[0], per_fact=2)
+    with pytest.raises(UserError, match="as many as are wanted"):
+        hold(connection, cleo, QUEUE[0])
+    assert next_turn(connection, cleo, [], None) is None
+    hold(connection, ada, QUEUE[0])

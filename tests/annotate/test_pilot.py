@@ -6,7 +6,7 @@ from sayso.annotate import work
 from sayso.annotate.claim import claim
 from sayso.annotate.judgement import each_judgement
 from sayso.annotate.people import annotator_named
-from sayso.annotate.pilot import answers_of_store, choose_pilot, pilot_facts, pilot_result, set_pilot
+from sayso.annotate.pilot import answers_of_store, choose_pilot, facts_in_work, pilot_facts, pilot_result, set_pilot
 from sayso.annotate.store import Connection
 from sayso.annotate.turn import hold, next_turn
 from sayso.records import Triple
@@ -42,6 +42,7 @@ def test_the_store_knows_the_answers_of_its_judgements(tmp_path: Path) -> None:
 
 def do(connection: Connection, name: str, fact: Triple, **labels: str) -> None:
     person = annotator_named(connection, name)
+    hold(connection, person, fact)
     work.mark(connection, person, fact, labels, f"mark {fact}")
     work.submit(connection, person, fact, list(labels), f"submit {fact}")
 
@@ -86,6 +87,35 @@ def test_a_round_that_is_over_stays_out_of_the_real_work(connection: Connection)
     assert next_turn(connection, ben, FACTS, None) == FACTS[1]
     set_pilot(connection, ada, FACTS[:1], ANSWERS, "key 3")
     assert pilot_facts(connection) == FACTS[:1]
+
+
+def test_finished_work_stays_finished_work_whatever_the_round_becomes(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    assert facts_in_work(connection) == {FACTS[0]}
+    for number, facts in enumerate((FACTS, FACTS[:1], [])):
+        set_pilot(connection, ada, facts, ANSWERS, f"round {number}")
+        assert len(list(each_judgement(connection))) == 2
+    assert next_turn(connection, annotator_named(connection, "Ben"), FACTS, None) == FACTS[0]
+
+
+def test_work_begun_in_a_round_that_ends_counts_once_it_is_finished(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    set_pilot(connection, ada, FACTS[:1], ANSWERS, "key 1")
+    hold(connection, ada, FACTS[0])
+    work.mark(connection, ada, FACTS[0], {"yes": "rationale"}, "key 2")
+    set_pilot(connection, ada, [], ANSWERS, "key 3")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    assert len(list(each_judgement(connection))) == 2
+
+
+def test_a_fact_opened_before_it_joined_the_round_is_practice(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    claim(connection, ada, FACTS[0], 2)
+    assert facts_in_work(connection) == set()
+    set_pilot(connection, ada, FACTS[:1], ANSWERS, "key")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    assert list(each_judgement(connection)) == []
 
 
 def test_at_the_end_of_the_queue_comes_what_was_passed_over(connection: Connection) -> None:

@@ -6,6 +6,7 @@ from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.pilot import set_pilot
 from sayso.annotate.remark import Remark, holds_remarks, read_remarks, remark_lines, remarks, take_remarks
 from sayso.annotate.store import Connection
+from sayso.annotate.turn import hold
 from sayso.annotate.work import comment, flag_wrong, mark, submit
 from sayso.errors import BadInputError
 from sayso.records import Triple
@@ -14,6 +15,7 @@ FACT, OTHER = Triple("h", "capital", "t"), Triple("h", "born", "t")
 
 
 def annotate(connection: Connection, who: Annotator, fact: Triple) -> None:
+    hold(connection, who, fact)
     mark(connection, who, fact, {"a": "irrelevant"}, f"mark {fact} {who.id}")
     submit(connection, who, fact, ["a"], f"submit {fact} {who.id}")
 
@@ -52,7 +54,16 @@ def test_marks_are_no_remarks_and_a_bad_line_is_named(tmp_path: Path) -> None:
 
 def test_the_pilot_round_is_left_out(connection: Connection) -> None:
     ada = annotator_named(connection, "Ada")
+    set_pilot(connection, ada, [FACT], {FACT: {"a": "irrelevant"}}, "key 2")
     comment(connection, ada, FACT, "odd", "key 1")
     annotate(connection, ada, FACT)
-    set_pilot(connection, ada, [FACT], {FACT: {"a": "irrelevant"}}, "key 2")
     assert remarks(connection) == []
+
+
+def test_what_was_said_about_finished_work_is_told_whatever_the_pilot_round_becomes(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    comment(connection, ada, FACT, "odd", "key 1")
+    annotate(connection, ada, FACT)
+    for number, facts in enumerate(([FACT], [])):
+        set_pilot(connection, ada, facts, {FACT: {"a": "irrelevant"}}, f"round {number}")
+        assert remarks(connection) == [Remark(FACT, "Ada", "odd", False)]

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sayso.annotate.agreement import submitted_marks
 from sayso.annotate.people import annotator_named
+from sayso.annotate.pilot import pilot_facts
 from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
 from sayso.annotate.store import Database, DiskFullError, is_open_to_others, reading_from, writing_to
 from sayso.errors import BadInputError
@@ -31,6 +33,35 @@ def test_an_older_database_is_migrated_and_keeps_what_it_holds(tmp_path: Path, v
         assert connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
         assert [row[0] for row in connection.execute("SELECT name FROM annotator")] == ["Ada"]
         assert connection.execute("SELECT count(*) FROM session").fetchone()[0] == 0
+
+
+_BEFORE_FIXED_CLAIMS = """
+INSERT INTO fact VALUES (1, 'h', 'real', 't'), (2, 'h', 'practice', 't'), (3, 'h', 'over', 't');
+INSERT INTO sentence VALUES (1, 'one');
+INSERT INTO step (id, key, actor, scope, time) VALUES (1, 'a', 1, 'annotate', ''), (2, 'b', 1, 'pilot', ''),
+  (3, 'c', 1, 'annotate', '');
+INSERT INTO event (step, owner, fact, sentence, kind, value, before) VALUES (1, 1, 1, 1, 'mark', 'unsure', ''),
+  (1, 1, 3, 1, 'mark', 'unsure', ''), (2, -1, 1, 1, 'mark', 'unsure', ''), (2, -1, 2, 1, 'mark', 'unsure', ''),
+  (2, -1, 3, 1, 'mark', 'unsure', ''), (3, 1, 2, 1, 'mark', 'unsure', '');
+INSERT INTO entry VALUES (1, 1, 1, 'mark', 'unsure', 1), (1, 1, 0, 'submitted', 'yes', 1),
+  (1, 2, 1, 'mark', 'unsure', 3), (1, 2, 0, 'submitted', 'yes', 3), (1, 3, 1, 'mark', 'unsure', 1),
+  (1, 3, 0, 'submitted', 'yes', 1);
+INSERT INTO claim (annotator, fact, time) VALUES (1, 1, 0), (1, 2, 0), (1, 3, 0);
+INSERT INTO pilot VALUES (1, 0), (2, 0), (3, 1);
+INSERT INTO setting VALUES ('queue', '{"annotators_per_fact": 3, "relations": [], "order": "random", "num_pilot": 2}');
+"""
+
+
+def test_work_that_a_later_pilot_round_has_hidden_in_an_older_database_counts_again(tmp_path: Path) -> None:
+    make_older(tmp_path / "a.db", 3)
+    with sqlite3.connect(tmp_path / "a.db") as older:
+        older.executescript(_BEFORE_FIXED_CLAIMS)
+    older.close()
+    with reading_from(tmp_path / "a.db") as connection:
+        assert [mark.fact.relation for mark in submitted_marks(connection)] == ["real", "over"]
+        assert [fact.relation for fact in pilot_facts(connection, with_past=True)] == ["real", "practice"]
+        rows = connection.execute("SELECT is_pilot, quota FROM claim ORDER BY fact").fetchall()
+        assert [tuple(row) for row in rows] == [(0, 3), (1, None), (0, 3)]
 
 
 def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:

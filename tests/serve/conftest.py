@@ -16,7 +16,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
 
 @pytest.fixture
 def settings(shelf: ServeSettings, tmp_path: Path) -> ServeSettings:
-    return ServeSettings(**{**vars(shelf), "database": tmp_path / "marks.db"})
+    return ServeSettings(**{**vars(shelf), "database": tmp_path / "marks.db", "leads": ("Ada",)})
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from load import Load, num_lost, put_load
+from load import Load, make_room, num_lost, put_load
 from running import serving
 from sayso.annotate.store import reading_from
 from sayso.errors import UserError
@@ -99,6 +99,7 @@ def test_an_address_that_cannot_be_had_is_said_clearly() -> None:
 @pytest.mark.slow
 def test_twenty_annotators_make_2000_marks_and_none_is_lost(tmp_path: Path) -> None:
     store = make_store(tmp_path, [line for pair in range(100, 300) for line in fact_lines(pair)])
+    make_room(tmp_path / "marks.db")
     with serving(store.folder, tmp_path / "marks.db") as running:
         load = asyncio.run(put_load(running.url, 20, 2_000))
     assert len(load.sent) == 2_000
@@ -114,6 +115,7 @@ async def load_both(one: str, two: str) -> list[Load]:
 @pytest.mark.slow
 def test_two_workbenches_share_a_database(tmp_path: Path) -> None:
     store = make_store(tmp_path)
+    make_room(tmp_path / "marks.db")
     with serving(store.folder, tmp_path / "marks.db") as one, serving(store.folder, tmp_path / "marks.db") as two:
         loads = asyncio.run(load_both(one.url, two.url))
     assert [len(load.sent) for load in loads] == [20, 20]

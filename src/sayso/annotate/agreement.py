@@ -1,6 +1,6 @@
 """How far people agree: percent, κ and α, overall, by relation and between each two people.
 
-Only submitted facts count, and the pilot round does not.
+Only submitted facts count; what somebody has marked as practice, in a pilot round, does not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,9 +74,8 @@ def submitted_marks(connection: Connection) -> list[Mark]:
         "SELECT head_id, relation, tail_id, text, name, value FROM entry AS marked"
         " JOIN fact ON fact.id = marked.fact JOIN sentence ON sentence.id = marked.sentence"
         " JOIN annotator ON annotator.id = marked.owner WHERE kind = 'mark'"
-        " AND EXISTS (SELECT 1 FROM entry WHERE owner = marked.owner AND fact = marked.fact AND sentence = 0"
-        "             AND kind = 'submitted')"
-        " AND marked.fact NOT IN (SELECT fact FROM pilot) ORDER BY marked.fact, marked.sentence, marked.owner"
+        " AND EXISTS (SELECT 1 FROM finished WHERE finished.annotator = marked.owner AND finished.fact = marked.fact)"
+        " ORDER BY marked.fact, marked.sentence, marked.owner"
     )
     return [Mark(Triple(*row[:3]), *row[3:]) for row in rows]
 

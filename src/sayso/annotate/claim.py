@@ -1,4 +1,9 @@
-"""Who marks which fact: the row of facts that each person was given, and what comes next in it."""
+"""Who marks which fact: the row of facts that each person was given, and what comes next in it.
+
+What a fact was given out as stays with the claim, whatever the settings say later: whether the person's work on it is
+practice (a pilot round), and how many people are to mark it (its quota, fixed by whoever gets it first). Others' marks
+are shown once that many have submitted it, so a quota that could be lowered would lift the blindness.
+"""
 
 import time
 from collections.abc import Iterable
@@ -19,18 +24,37 @@ _HELD = (
 )
 
 
-def claim(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int | None) -> None:
-    """Give a person a fact; one that enough others have is a `UserError`. No limit where the number is None."""
+def claim(
+    connection: Connection,
+    annotator: Annotator,
+    fact: Triple,
+    annotators_per_fact: int | None,
+    is_pilot: bool = False,
+) -> None:
+    """Give a person a fact; one that enough others have is a `UserError`. No limit where the number is None.
+
+    What somebody has begun to mark stays what it is.
+    """
     number = fact_number(connection, fact)
-    others = {person for person in _holders(connection, number) if person != annotator.id}
-    is_taken = annotators_per_fact is not None and len(others) >= annotators_per_fact
-    if is_taken and not work_of(connection, annotator.id, fact).labels:
+    is_begun = bool(work_of(connection, annotator.id, fact).labels)
+    if is_begun and is_held(connection, annotator, fact):
+        return
+    quota = None if is_pilot or annotators_per_fact is None else _quota(connection, number) or annotators_per_fact
+    others = _others(connection, annotator, number)
+    if quota is not None and not is_begun and len(others) >= quota:
         raise UserError(f"{len(others)} others mark this fact, as many as are wanted; see the agreement instead")
     connection.execute(
-        "INSERT INTO claim (annotator, fact, time) VALUES (?, ?, ?)"
-        " ON CONFLICT (annotator, fact) DO UPDATE SET time = excluded.time",
-        (annotator.id, number, time.time()),
+        "INSERT INTO claim (annotator, fact, time, is_pilot, quota) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (annotator, fact) DO UPDATE SET time = excluded.time, is_pilot = excluded.is_pilot,"
+        " quota = coalesce(excluded.quota, quota)",
+        (annotator.id, number, time.time(), is_pilot, quota),
     )
+
+
+def has_room(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int) -> bool:
+    """Say whether fewer others than wanted have the fact."""
+    number = fact_number(connection, fact)
+    return len(_others(connection, annotator, number)) < (_quota(connection, number) or annotators_per_fact)
 
 
 def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
@@ -40,27 +64,32 @@ def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
 
 
 def claim_next(
-    connection: Connection, annotator: Annotator, queue: Iterable[Triple], annotators_per_fact: int | None
+    connection: Connection,
+    annotator: Annotator,
+    queue: Iterable[Triple],
+    annotators_per_fact: int | None,
+    is_pilot: bool = False,
 ) -> Triple | None:
     """Give a person the first fact of the queue that they have not had and that not enough others have."""
     rows = connection.execute(
-        f"SELECT head_id, relation, tail_id, annotator FROM claim JOIN fact ON fact.id = fact WHERE {_HELD}"
-        " OR annotator = ?",
+        f"SELECT head_id, relation, tail_id, annotator, quota, {_HELD} OR annotator = ? AS is_held"
+        " FROM claim JOIN fact ON fact.id = fact",
         (time.time() - _HELD_SECONDS, annotator.id),
     )
     holders: dict[Triple, set[int]] = {}
-    for head_id, relation, tail_id, person in rows:
-        holders.setdefault(Triple(head_id, relation, tail_id), set()).add(person)
-    most = annotators_per_fact or float("inf")
-    free = (fact for fact in queue if fact not in holders or _is_free(holders[fact], annotator, most))
-    found = next(free, None)
-    if found is not None:
-        claim(connection, annotator, found, None)
-    return found
-
-
-def _is_free(people: set[int], annotator: Annotator, most: float) -> bool:
-    return annotator.id not in people and len(people) < most
+    most: dict[Triple, float] = {}
+    for *ids, person, quota, is_claim_held in rows:
+        fact = Triple(*ids)
+        most[fact] = max(most.get(fact, 0), quota or 0)
+        if is_claim_held:
+            holders.setdefault(fact, set()).add(person)
+    for fact in queue:
+        people = holders.get(fact, set())
+        limit = float("inf") if annotators_per_fact is None else most.get(fact) or annotators_per_fact
+        if annotator.id not in people and len(people) < limit:
+            claim(connection, annotator, fact, annotators_per_fact, is_pilot)
+            return fact
+    return None
 
 
 def neighbour(
@@ -103,7 +132,13 @@ def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
     return [Triple(*row) for row in connection.execute(f"{_ROW} ORDER BY claim.id", (annotator.id,))]
 
 
-def _holders(connection: Connection, fact: int) -> list[int]:
-    """Return who has the fact."""
-    query = f"SELECT annotator FROM claim WHERE fact = ? AND {_HELD}"
-    return [row[0] for row in connection.execute(query, (fact, time.time() - _HELD_SECONDS))]
+def _others(connection: Connection, annotator: Annotator, fact: int) -> list[int]:
+    """Return who else has the fact."""
+    query = f"SELECT annotator FROM claim WHERE fact = ? AND annotator <> ? AND {_HELD}"
+    return [row[0] for row in connection.execute(query, (fact, annotator.id, time.time() - _HELD_SECONDS))]
+
+
+def _quota(connection: Connection, fact: int) -> int | None:
+    """Return how many people the fact was given out for; None before that."""
+    quota: int | None = connection.execute("SELECT max(quota) FROM claim WHERE fact = ?", (fact,)).fetchone()[0]
+    return quota

@@ -39,10 +39,13 @@ class Disagreement:
 
 
 def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Triple]:
-    """Return the facts that as many people as wanted have submitted, those of the pilot round apart."""
+    """Return the facts that as many people as wanted have submitted, practice apart.
+
+    The number is what the fact was given out for; `annotators_per_fact` where nobody was given it, as in imports.
+    """
     rows = connection.execute(
-        "SELECT fact FROM entry WHERE kind = 'submitted' AND fact NOT IN (SELECT fact FROM pilot)"
-        " GROUP BY fact HAVING count(*) >= ? ORDER BY fact",
+        "SELECT fact FROM finished GROUP BY fact HAVING count(*) >="
+        " coalesce((SELECT max(quota) FROM claim WHERE claim.fact = finished.fact), ?) ORDER BY fact",
         (annotators_per_fact,),
     ).fetchall()
     return [fact_of(connection, row[0]) for row in rows]

@@ -58,6 +58,11 @@ def session_annotator(connection: Connection, secret: str) -> Annotator | None:
     return _secret_annotator(connection, "session", secret)
 
 
+def has_other_sessions(connection: Connection, annotator: Annotator) -> bool:
+    """Say whether anybody else is signed in somewhere."""
+    return connection.execute("SELECT 1 FROM session WHERE annotator <> ?", (annotator.id,)).fetchone() is not None
+
+
 def make_link(connection: Connection, annotator: Annotator) -> str:
     """Return a new token for the annotator's link."""
     return _keep_secret(connection, "link", annotator)

@@ -1,19 +1,21 @@
 """The pilot round: facts whose answers are known, which everybody marks before the real work.
 
 The answers come with the store (people's marks, or what an invented corpus was made from) or from
-`sayso annotations import --known`, and lie in the database under an owner of their own.
+`sayso annotations import --known`, and lie in the database under an owner of their own. What people mark in the round
+is practice and stays that; what they have begun to mark as real work stays real, whatever the round becomes later.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from sayso.annotate.log import Change, HasFact, has_any, record
 from sayso.annotate.majority import majority
-from sayso.annotate.people import KNOWN, Annotator
+from sayso.annotate.people import KNOWN, Annotator, annotators
+from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
-from sayso.annotate.work import MARK, SUBMITTED, fact_number, sentence_number, work_of
+from sayso.annotate.work import MARK, fact_number, sentence_number, work_of
 from sayso.bags.store import Store
 from sayso.bags.table import BagTable
 from sayso.metrics.agreement import cohen_kappa, percent_agreement
@@ -41,6 +43,24 @@ class PilotResult:
     def is_done(self) -> bool:
         """Whether the real work can begin."""
         return self.num_done == self.num_facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotChange:
+    """What another size of the pilot round changes; all are counts of facts, but for `num_people`.
+
+    `num_people` have marked facts already and get the added ones before they go on. Of the removed facts, those that
+    people have marked as practice stay out of the queue, and the others go back to it. Finished work counts as before.
+    """
+
+    num_before: int
+    num_wanted: int
+    num_after: int
+    num_added: int
+    num_people: int
+    num_back_in_queue: int
+    num_practised: int
+    num_finished: int
 
 
 def answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
@@ -91,10 +111,46 @@ def choose_pilot(answers: Answers, num: int) -> list[Triple]:
     return [fact for _, fact in sorted(rounds)[:num]]
 
 
+def facts_in_work(connection: Connection) -> set[Triple]:
+    """Return the facts that somebody has begun to mark as real work: they do not become practice any more."""
+    rows = connection.execute(
+        "SELECT DISTINCT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE NOT is_pilot"
+        " AND EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact AND kind = ?)",
+        (MARK,),
+    )
+    return {Triple(*row) for row in rows}
+
+
+def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: int) -> PilotChange:
+    """Return what changes if these facts become the pilot round, of as many as were asked for."""
+    before, after = set(pilot_facts(connection)), set(facts)
+    practised = {
+        Triple(*row)
+        for row in connection.execute(
+            "SELECT DISTINCT head_id, relation, tail_id FROM practised JOIN fact ON fact.id = practised.fact"
+        )
+    }
+    owners = {row[0] for row in connection.execute("SELECT DISTINCT owner FROM entry WHERE kind = ?", (MARK,))}
+    people = [person for person in annotators(connection) if person.id in owners]
+    added, removed = after - before, before - after
+    return PilotChange(
+        num_before=len(before),
+        num_wanted=num_wanted,
+        num_after=len(after),
+        num_added=len(added),
+        num_people=sum(
+            any(not work_of(connection, person.id, fact).is_submitted for fact in added) for person in people
+        ),
+        num_back_in_queue=len(removed - practised),
+        num_practised=len(removed & practised),
+        num_finished=connection.execute("SELECT count(DISTINCT fact) FROM finished").fetchone()[0],
+    )
+
+
 def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], answers: Answers, key: str) -> None:
     """Make these facts the pilot round, with their answers; those of the round before that were marked stay apart."""
     connection.execute("UPDATE pilot SET is_over = 1")
-    connection.execute("DELETE FROM pilot WHERE fact NOT IN (SELECT fact FROM entry WHERE kind = ?)", (SUBMITTED,))
+    connection.execute("DELETE FROM pilot WHERE fact NOT IN (SELECT fact FROM practised)")
     changes = []
     for fact in facts:
         number = fact_number(connection, fact)
@@ -103,6 +159,11 @@ def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], ans
             Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
         ]
     record(connection, actor, SCOPE, key, changes, owner=KNOWN)
+    # Begun as practice, and now back in the queue: nobody has seen the answers, so the work is real.
+    connection.execute(
+        "UPDATE claim SET is_pilot = 0, quota = ? WHERE is_pilot AND fact NOT IN (SELECT fact FROM pilot)",
+        (read_settings(connection).annotators_per_fact,),
+    )
 
 
 def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]:

@@ -29,16 +29,15 @@ class Remark(NamedTuple):
 
 
 def remarks(connection: Connection, facts: Collection[Triple] | None = None) -> list[Remark]:
-    """Return what people have said about facts that they have submitted, on all but the pilot round or on these.
+    """Return what people have said about facts that they have submitted, practice apart, on all or on these.
 
     What was imported is said as well, whether or not marks of the same person came with it.
     """
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, name, kind, value FROM entry AS said JOIN fact ON fact.id = said.fact"
         " JOIN annotator ON annotator.id = owner JOIN step ON step.id = said.step WHERE kind IN (?, ?)"
-        " AND said.fact NOT IN (SELECT fact FROM pilot)"
-        " AND (scope = ? OR EXISTS (SELECT 1 FROM entry WHERE owner = said.owner AND fact = said.fact AND sentence = 0"
-        "                           AND kind = 'submitted')) ORDER BY said.fact, owner",
+        " AND (scope = ? OR EXISTS (SELECT 1 FROM finished WHERE finished.annotator = said.owner"
+        "                           AND finished.fact = said.fact)) ORDER BY said.fact, owner",
         (COMMENT, WRONG, IMPORTED),
     )
     found = []

@@ -58,4 +58,29 @@ _PAST_PILOT = """
 ALTER TABLE pilot ADD COLUMN is_over INTEGER NOT NULL DEFAULT 0;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _ACCESS, _PAST_PILOT)
+# What a fact was given out as stays: practice in a pilot round or real work, and how many people are to mark it (NULL:
+# as many as the settings say). In older databases, work on a fact of a pilot round is practice if the answers were
+# there before the person's first mark. A fact of a past round that nobody has practised on goes back to the queue.
+_FIXED_CLAIM = """
+ALTER TABLE claim ADD COLUMN is_pilot INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE claim ADD COLUMN quota INTEGER;
+UPDATE claim SET is_pilot = 1 WHERE fact IN (SELECT fact FROM pilot) AND NOT EXISTS (
+  SELECT 1 FROM event WHERE event.owner = claim.annotator AND event.fact = claim.fact AND kind = 'mark'
+    AND step < (SELECT min(step) FROM event AS known WHERE known.owner = -1 AND known.fact = claim.fact)
+);
+UPDATE claim SET quota = coalesce(
+  (SELECT json_extract(value, '$.annotators_per_fact') FROM setting WHERE name = 'queue'), 2
+) WHERE NOT is_pilot;
+-- Facts that somebody has submitted, practice apart: what agreement and exports count.
+CREATE VIEW finished (annotator, fact) AS SELECT owner, entry.fact FROM entry
+  WHERE kind = 'submitted' AND sentence = 0 AND NOT EXISTS (
+    SELECT 1 FROM claim WHERE claim.annotator = owner AND claim.fact = entry.fact AND is_pilot
+  );
+-- Facts that somebody has submitted as practice: the answers may be known to them.
+CREATE VIEW practised (annotator, fact) AS SELECT owner, entry.fact FROM entry
+  JOIN claim ON claim.annotator = owner AND claim.fact = entry.fact AND is_pilot
+  WHERE kind = 'submitted' AND sentence = 0;
+DELETE FROM pilot WHERE is_over AND fact NOT IN (SELECT fact FROM practised);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ACCESS, _PAST_PILOT, _FIXED_CLAIM)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sayso.annotate.claim import claim, claim_next, is_held, neighbour, open_facts
+from sayso.annotate.claim import claim, claim_next, has_room, neighbour, open_facts
 from sayso.annotate.log import HasFact, has_any
 from sayso.annotate.people import Annotator, annotators
 from sayso.annotate.pilot import pilot_facts, pilot_result
@@ -37,24 +37,27 @@ def next_turn(
     following = neighbour(connection, annotator, after, 1, has_fact) if after else None
     if following:
         return following
+    per_fact = read_settings(connection).annotators_per_fact
+    apart = set(pilot_facts(connection, with_past=True))
     if not pilot_result(connection, annotator, has_fact).is_done:
-        found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None)
+        found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None, is_pilot=True)
     else:
-        apart = set(pilot_facts(connection, with_past=True))
-        per_fact = read_settings(connection).annotators_per_fact
         found = claim_next(connection, annotator, (fact for fact in queue if fact not in apart), per_fact)
-    passed_over = (fact for fact in open_facts(connection, annotator) if fact != after and has_fact(fact))
+    passed_over = (
+        fact
+        for fact in open_facts(connection, annotator)
+        if fact != after and has_fact(fact) and (fact in apart or has_room(connection, annotator, fact, per_fact))
+    )
     return found or next(passed_over, None)
 
 
 def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
-    """Give a person a fact that they are about to mark, unless it is theirs already; enough others are a `UserError`.
+    """Give a person a fact that they are about to mark, unless they have begun; enough others are a `UserError`.
 
     A fact of the pilot round is marked by everybody.
     """
-    if not is_held(connection, annotator, fact):
-        is_pilot = fact in pilot_facts(connection)
-        claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact)
+    is_pilot = fact in pilot_facts(connection)
+    claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact, is_pilot)
 
 
 def progress(connection: Connection) -> list[Progress]:

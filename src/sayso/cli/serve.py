@@ -34,6 +34,12 @@ def serve(
     annotator: Annotated[
         list[str] | None, typer.Option(help="Who may come from other machines; each gets a link, printed once.")
     ] = None,
+    lead: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who may change queue, pilot round and guideline, may be repeated; on this machine its one user may."
+        ),
+    ] = None,
     new_links: Annotated[
         bool, typer.Option("--new-links", help="End all links given before; only who is named now gets one.")
     ] = False,
@@ -63,11 +69,13 @@ def serve(
         part=part,
         host=host,
         port=opened.getsockname()[1],
+        leads=tuple(lead or ()),
     )
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
-        _show_links(make_links(app.state.workbench.database, settings, annotator or [], new_links))
+        names = [*(annotator or ()), *settings.leads]
+        _show_links(make_links(app.state.workbench.database, settings, names, new_links))
     _warn_if_open_to_others(settings.database)
     _say_where(settings, open_page)
     run_server(app, opened)
@@ -77,7 +85,7 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
     if settings.is_local and (names or new_links):
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for people on other machines, who cannot reach {settings.host}: see --host")
-    if not settings.is_local and not names:
+    if not settings.is_local and not names and not settings.leads:
         raise UserError(f"{settings.host} can be reached from elsewhere: say who may come with --annotator NAME")
 
 
@@ -98,6 +106,8 @@ def _warn_if_open_to_others(database: Path) -> None:
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
     say(f"workbench: {settings.url}", flush=True)
+    if not settings.is_local and not settings.leads:
+        remark("nobody may change queue, pilot round and guideline here: --lead NAME says who may")
     remark(f"annotations are kept in {settings.database}; Ctrl-C ends the workbench")
     if open_page:
         import webbrowser

@@ -10,7 +10,9 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.people import (
     Annotator,
+    annotator_named,
     close_session,
+    has_other_sessions,
     link_annotator,
     open_session,
     server_secret,
@@ -30,6 +32,7 @@ class Access:
         self._settings = settings
         with database.writing() as connection:
             self._secret = server_secret(connection)
+            self._leads = {annotator_named(connection, name) for name in settings.leads}
 
     @property
     def cookie(self) -> str:
@@ -44,6 +47,13 @@ class Access:
                 request.state.annotator = session_annotator(connection, secret) if secret else None
         found: Annotator | None = request.state.annotator
         return found
+
+    def is_lead(self, annotator: Annotator) -> bool:
+        """Say whether somebody may change what is set for everybody: a lead, or the one user of this machine."""
+        if self._leads or not self._settings.is_local:
+            return annotator in self._leads
+        with self._database.reading() as connection:
+            return not has_other_sessions(connection, annotator)
 
     def form_token(self, request: HTTPConnection) -> str:
         """Return what forms of the browser's pages must carry: nobody can make it without cookie and server secret."""

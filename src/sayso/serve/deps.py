@@ -36,7 +36,18 @@ def annotator(request: Request) -> Annotator:
     return found
 
 
+def lead(request: Request) -> Annotator:
+    """Return who is signed in, if they may change what is set for everybody; others are refused."""
+    found = annotator(request)
+    if not access(request).is_lead(found):
+        raise RequestError(
+            HTTPStatus.FORBIDDEN, "Only who leads the work may change this; `sayso serve --lead NAME` says who that is."
+        )
+    return found
+
+
 Bench = Annotated[Workbench, Depends(workbench)]
 Sessions = Annotated[Access, Depends(access)]
 Who = Annotated[Annotator, Depends(annotator)]
+Lead = Annotated[Annotator, Depends(lead)]
 PerhapsWho = Annotated[Annotator | None, Depends(perhaps_annotator)]

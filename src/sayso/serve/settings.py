@@ -15,7 +15,9 @@ class ServeSettings:
     """The store and the runs that are shown, the file of annotations, and where the pages are reached.
 
     `facts` are extractions, as files or folders. `part` is of the store, empty for the first of test, validation and
-    train that it has. `max_body` is the most bytes that one request may bring.
+    train that it has. `leads` are the names of those who may change what is set for everybody: queue, pilot round and
+    guideline; where none are named, on this machine only, its one user may. `max_body` is the most bytes that one
+    request may bring.
     """
 
     data: Path
@@ -25,6 +27,7 @@ class ServeSettings:
     part: str = ""
     host: str = "127.0.0.1"
     port: Annotated[int, Range(0, 65_535)] = 8017
+    leads: tuple[str, ...] = ()
     max_body: Annotated[int, Range(1, 10**9)] = 1_000_000
 
     def __post_init__(self) -> None:

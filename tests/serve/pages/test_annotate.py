@@ -1,3 +1,4 @@
+import re
 from html import unescape
 
 from toy_predictions import hostile_lines
@@ -55,9 +56,39 @@ def test_starting_gives_a_fact(ada: Person) -> None:
 
 def test_the_queue_form_saves(ada: Person) -> None:
     ada.page("/annotate/queue")
-    home = ada.post_form("/annotate/queue", annotators_per_fact=3, order="random", num_pilot=2, relations=["capital"])
+    wanted = {"annotators_per_fact": 3, "order": "random", "relations": ["capital"]}
+    home = ada.post_form("/annotate/queue", num_pilot=0, **wanted)
     assert "3 annotators each, order: random, 1 relations" in home
-    assert "Pilot round first: 0 of 2" in home
+
+
+def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
+    ada.mark(0, "capital", "rationale", "irrelevant", "unsure")
+    ada.submit(0, "capital")
+    wanted = {"annotators_per_fact": 2, "order": "random", "num_pilot": 50, "relations": ["capital"]}
+    asked = " ".join(ada.post_form("/annotate/queue", **wanted).split())
+    assert f"Change the pilot round from 0 to {NUM_PAIRS - 1} facts?" in asked
+    assert "You asked for 50 facts" in asked
+    assert f"{NUM_PAIRS - 1} facts added. 1 person who has begun to annotate gets them" in asked
+    assert "1 fact with finished work: nothing changes" in asked
+    assert ada.client.get("/api/queue").json()["num_pilot"] == 0
+    confirmed = dict(re.findall(r'type="hidden" name="(?!form_token)(\w+)" value="(\w*)"', asked))
+    home = ada.post_form("/annotate/queue", **confirmed)
+    assert f"Pilot round first: 0 of {NUM_PAIRS - 1}" in home
+    assert "order: random, 1 relations" in home
+
+
+def test_only_leads_see_what_changes_the_work(ada: Person, ben: Person) -> None:
+    for address, control in (
+        ("/annotate", "Change the queue"),
+        ("/annotate/queue", 'action="/annotate/queue"'),
+        ("/annotate/guideline", "Change the guideline"),
+        ("/annotate/pilot", "/annotate/queue"),
+    ):
+        assert control in ada.page(address)
+        assert control not in ben.page(address)
+    for address in ("/annotate/queue", "/annotate/guideline"):
+        fields = {"form_token": ben.token, "annotators_per_fact": 1, "order": "random", "num_pilot": 0}
+        assert ben.client.post(address, data=fields).status_code == 403
 
 
 def test_the_interface_page_lists_every_address(ada: Person) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sayso.serve.scores import RunScores
 
@@ -10,7 +10,13 @@ MAX_COMMENT = 5_000
 Label = Literal["rationale", "irrelevant", "unsure", ""]
 
 
-class FactName(BaseModel):
+class Body(BaseModel):
+    """What a request brings; a key that is not known is refused, since it may be one that is spelt wrong."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FactName(Body):
     """A fact: the number of its bag in the part, and its relation."""
 
     bag: Annotated[int, Field(ge=0, le=2**53)]
@@ -23,13 +29,13 @@ class FactStep(FactName):
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
-class Step(BaseModel):
+class Step(Body):
     """A key of the sender's choice; sent twice under one key, a step is taken once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
-class SentenceLabel(BaseModel):
+class SentenceLabel(Body):
     """A sentence by its place in the bag, from 0, and its label; the empty label takes a mark away."""
 
     sentence: Annotated[int, Field(ge=0)]

@@ -38,7 +38,6 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
         figures=figures,
         disputed=disputed,
         remarks=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
-        settings=settings,
         forms=FORMS,
     )
 

@@ -14,7 +14,7 @@ from sayso.annotate.work import work_of
 from sayso.serve.api.annotate import go_on
 from sayso.serve.api.forms import MAX_COMMENT
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, stretches
-from sayso.serve.deps import Bench, Who
+from sayso.serve.deps import Bench, Sessions, Who
 from sayso.serve.explore.deps import Asked
 from sayso.serve.render import page
 from sayso.serve.scores import run_scores
@@ -23,7 +23,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/annotate")
-def home(request: Request, bench: Bench, who: Who) -> Response:
+def home(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
     """Show how far everybody is, and the way on."""
     with bench.database.reading() as connection:
         settings, place = read_settings(connection), place_of(connection, who)
@@ -39,6 +39,7 @@ def home(request: Request, bench: Bench, who: Who) -> Response:
         people=people,
         pilot=pilot,
         here=here,
+        is_lead=sessions.is_lead(who),
         is_done="done" in request.query_params,
     )
 
@@ -85,7 +86,7 @@ def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
 
 
 @router.get("/annotate/pilot")
-def pilot(request: Request, bench: Bench, who: Who) -> Response:
+def pilot(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
     """Show how one's pilot round agrees with the known answers, once it is finished."""
     with bench.database.reading() as connection:
         result = pilot_result(connection, who, bench.has_fact)
@@ -95,4 +96,11 @@ def pilot(request: Request, bench: Bench, who: Who) -> Response:
         if (shown := bag_fact_of(bench, fact))
         for sentence in (stretches(each) for each in shown.bag.sentences if each.text == text)
     ]
-    return page(request, "annotate/pilot.html", section="annotate", result=result, differences=differences)
+    return page(
+        request,
+        "annotate/pilot.html",
+        section="annotate",
+        result=result,
+        differences=differences,
+        is_lead=sessions.is_lead(who),
+    )
