@@ -13,6 +13,8 @@ from toy_predictions import hostile_lines
 from toy_workbench import big_bag, make_settings
 
 SignIn = Callable[..., Page]
+LONG_NAME = "W" * 60
+LEADS = ("--lead", "Ada", "--lead", LONG_NAME)
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +31,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
 
 @pytest.fixture
 def workbench(shelf: ServeSettings, tmp_path: Path) -> Iterator[Running]:
-    with serving(shelf.data, tmp_path / "marks.db", "--run", shelf.runs[0], "--port", 0) as running:
+    with serving(shelf.data, tmp_path / "marks.db", "--run", shelf.runs[0], "--port", 0, *LEADS) as running:
         yield running
 
 

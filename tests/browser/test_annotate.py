@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Route, expect
 
-from browser.annotating import expect_saved, labels, open_fact, press
+from browser.annotating import expect_saved, go_by, labels, open_fact, press
+from browser.conftest import LONG_NAME
 from running import Running, serving
 from sayso.serve.settings import ServeSettings
 from toy_workbench import NUM_PAIRS
@@ -66,6 +67,21 @@ def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Runni
     press(page, "zIsr")
     page.wait_for_selector("text=takes the submission back")
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
+
+
+def test_undo_on_a_submitted_fact_opens_it_again_and_leaves_the_next_one_alone(workbench: Running, sign_in) -> None:
+    page = sign_in(workbench.url, "Ada")
+    page.get_by_role("button", name="Start").click()
+    press(page, "I")
+    go_by(page, "n")
+    press(page, "r")
+    expect_saved(page)
+    go_by(page, "p")
+    press(page, "z")
+    expect(page.locator("#submit")).to_be_visible()
+    assert labels(page)[0] == "irrelevant"
+    go_by(page, "n")
+    assert labels(page)[0] == "rationale"
 
 
 def test_a_page_that_somebody_keeps_the_browser_from_leaving_listens_again(workbench: Running, sign_in) -> None:
@@ -132,13 +148,13 @@ def test_hostile_text_is_shown_and_harms_nothing(workbench: Running, sign_in) ->
 
 @pytest.mark.parametrize("address", ["/annotate", "/annotate/queue", "/annotate/guideline", "/agree", "/api"])
 def test_pages_fit_400_pixels_whatever_people_are_called(workbench: Running, sign_in, address: str) -> None:
-    page = sign_in(workbench.url, "W" * 60, viewport={"width": 400, "height": 800})
+    page = sign_in(workbench.url, LONG_NAME, viewport={"width": 400, "height": 800})
     page.goto(workbench.url + address)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_pages_fit_400_pixels_whatever_people_write(workbench: Running, sign_in) -> None:
-    for name, keys in (("Ada", "rii"), ("Ben", "rri")):
+    for name, keys in (("Ben", "rri"), ("Ada", "rii")):
         page = sign_in(workbench.url, name, viewport={"width": 400, "height": 800})
         open_fact(page, workbench.url, 0)
         press(page, f"{keys}c")
@@ -224,6 +240,8 @@ def test_the_pilot_round_ends_with_its_outcome(workbench: Running, sign_in) -> N
     page.goto(f"{workbench.url}/annotate/queue")
     page.get_by_label("Facts in the pilot round").fill("1")
     page.get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text("Change the pilot round from 0 to 1 fact?")
+    page.get_by_role("button", name="Change the pilot round").click()
     expect(page.locator(".notice")).to_contain_text("Pilot round first: 0 of 1")
     page.get_by_role("button", name="Start").click()
     press(page, "rrin")

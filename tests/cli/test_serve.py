@@ -5,7 +5,7 @@ import pytest
 
 from command import sayso
 from sayso.annotate.store import Database
-from sayso.cli.serve import _warn_if_open_to_others
+from sayso.cli.serve import _refuse_odd_links, _warn_if_open_to_others
 from sayso.errors import BadInputError
 from sayso.serve.settings import ServeSettings
 from sayso.serve.state import Workbench
@@ -31,6 +31,7 @@ def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: P
         (["--run", "nowhere"], "nowhere: there is no such folder: make one with `sayso train`"),
         (["--db", "/"], "/: this is a folder"),
         (["--annotator", "Ada"], "--annotator is for people on other machines"),
+        (["--lead", " "], "a name has 1 to 60 characters"),
         (["--new-links"], "--new-links is for people on other machines"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--facts", "/"], "/: there is no facts.jsonl here"),
@@ -52,6 +53,12 @@ def test_a_run_without_predictions_is_answered_with_the_command_that_makes_them(
             Workbench(replace(settings, part=part))
         command = f"sayso evaluate '{tmp_path / 'my run'}' --data {store}{option}"
         assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions are here yet; make them with: {command}"
+
+
+def test_leads_may_come_from_other_machines_and_are_named_on_this_one(tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "127.0.0.1"):
+        led = ServeSettings(data=tmp_path, database=tmp_path / "a.db", host=host, leads=("Ada",))
+        _refuse_odd_links(led, [], new_links=False)
 
 
 def test_a_database_that_others_can_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

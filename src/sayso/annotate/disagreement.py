@@ -11,7 +11,7 @@ from sayso.annotate.agreement import submitted_marks
 from sayso.annotate.log import Change, HasFact, has_any, record, undo
 from sayso.annotate.people import AGREED, Annotator
 from sayso.annotate.store import Connection
-from sayso.annotate.work import LABELS, MARK, fact_number, fact_of, sentence_number
+from sayso.annotate.work import LABELS, MARK, fact_number, fact_of, find_fact, sentence_number
 from sayso.errors import UserError
 from sayso.records import Triple
 
@@ -92,7 +92,13 @@ def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str
     record(connection, actor, SCOPE, key, [change], owner=AGREED)
 
 
-def undo_settling(connection: Connection, actor: Annotator, key: str, has_fact: HasFact = has_any) -> Triple | None:
-    """Take back the last sentence that this person has settled on what is open; return its fact."""
-    changes = undo(connection, actor, SCOPE, key, has_fact)
+def undo_settling(
+    connection: Connection, actor: Annotator, key: str, has_fact: HasFact = has_any, shown: Triple | None = None
+) -> Triple | None:
+    """Take back the last sentence that this person has settled, on the fact that is shown or else on any that is open.
+
+    The fact comes back; None where they have settled nothing there.
+    """
+    number = find_fact(connection, shown) if shown else None
+    changes = undo(connection, actor, SCOPE, key, has_fact, number) if number is not None or not shown else []
     return fact_of(connection, changes[0].fact) if changes else None

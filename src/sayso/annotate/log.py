@@ -51,8 +51,17 @@ def record(
     return True
 
 
-def undo(connection: Connection, actor: Annotator, scope: str, key: str, has_fact: HasFact = has_any) -> list[Change]:
-    """Take back the actor's last step that still stands; return what its entries hold now, nothing if there is none.
+def undo(
+    connection: Connection,
+    actor: Annotator,
+    scope: str,
+    key: str,
+    has_fact: HasFact = has_any,
+    fact: int | None = None,
+) -> list[Change]:
+    """Take back the actor's last step that still stands, on one fact or on any that is open.
+
+    What comes back is what the entries of the step hold now, nothing if there is no such step.
 
     A step that somebody else has overruled does not stand any more; one on a fact that is not open is passed over, as
     nobody would see what was lost. Asked again under the same key, the answer is the same and nothing more is undone.
@@ -60,7 +69,7 @@ def undo(connection: Connection, actor: Annotator, scope: str, key: str, has_fac
     done = _find_step(connection, actor, key)
     if done is not None:
         return [Change(*row) for row in connection.execute(_EVENTS, (done,))]
-    rows = _last_standing(connection, actor, scope, has_fact)
+    rows = _last_standing(connection, actor, scope, has_fact, fact)
     if not rows:
         return []
     step = _new_step(connection, actor, scope, key, undoes=rows[0]["step"])
@@ -90,12 +99,16 @@ _EVENTS_AND_FACTS = (
 )
 
 
-def _last_standing(connection: Connection, actor: Annotator, scope: str, has_fact: HasFact) -> list[Row]:
+def _last_standing(
+    connection: Connection, actor: Annotator, scope: str, has_fact: HasFact, fact: int | None
+) -> list[Row]:
     """Return the events of the actor's last open step that was not undone and whose values still hold, last first."""
     steps = connection.execute(
         "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
-        " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id) ORDER BY id DESC",
-        (actor.id, scope),
+        " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id)"
+        " AND (? IS NULL OR EXISTS (SELECT 1 FROM event WHERE event.step = step.id AND event.fact = ?))"
+        " ORDER BY id DESC",
+        (actor.id, scope, fact, fact),
     )
     for (step,) in steps:
         rows = connection.execute(_EVENTS_AND_FACTS, (step,)).fetchall()

@@ -105,10 +105,22 @@ def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Se
 
 
 def undo_last(
-    connection: Connection, annotator: Annotator, key: str, has_fact: HasFact = has_any
+    connection: Connection,
+    annotator: Annotator,
+    key: str,
+    has_fact: HasFact = has_any,
+    shown: Triple | None = None,
 ) -> tuple[Triple, list[tuple[str, str]]] | None:
-    """Take back the person's last step on what is open; return its fact, and (text, label) of marks that changed."""
-    changes = undo(connection, annotator, SCOPE, key, has_fact)
+    """Take back the person's last step; return its fact, and (text, label) of marks that changed.
+
+    The step is the last on the fact that is shown, and only where that has none and is not submitted, the last of all
+    on what is open: what somebody sees as submitted is never passed over for another fact.
+    """
+    number = find_fact(connection, shown) if shown else None
+    changes = undo(connection, annotator, SCOPE, key, has_fact, number) if number is not None else []
+    if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:
+        raise UserError("there is no step of yours to undo on this fact: its marks were imported")
+    changes = changes or undo(connection, annotator, SCOPE, key, has_fact)
     if not changes:
         return None
     marks = [

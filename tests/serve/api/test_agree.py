@@ -42,6 +42,14 @@ def test_a_disputed_sentence_is_settled_and_undone(dispute: tuple[Person, Person
     assert ben.ask("POST", "/agreement/undo", key="undo it twice") == {"fact": None}
 
 
+def test_undo_on_a_disputed_fact_leaves_others_alone(dispute: tuple[Person, Person]) -> None:
+    ada, _ = dispute
+    ada.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
+    other = {"bag": 2, "relation": "capital"}
+    assert ada.ask("POST", "/agreement/undo", key="undo there", fact=other) == {"fact": None}
+    assert ada.ask("POST", "/agreement/undo", key="undo here", fact=FACT) == {"fact": FACT}
+
+
 def test_what_nobody_disputes_cannot_be_settled(dispute: tuple[Person, Person]) -> None:
     dispute[0].ask("POST", "/agreement/settle", 409, **FACT, key="settle it", sentence=0, label="irrelevant")
 

@@ -1,5 +1,8 @@
 from dataclasses import replace
 
+from sayso.annotate.judgement import take_judgements
+from sayso.annotate.store import writing_to
+from sayso.records import Judgement
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
 
@@ -55,6 +58,27 @@ def test_undo_crosses_facts_and_submissions(ada: Person) -> None:
     assert labels(ada) == ["", "", ""]
 
 
+def test_undo_on_a_submitted_fact_takes_its_own_submission_back(ada: Person) -> None:
+    ada.mark(0, "capital", "rationale", "unsure", "unsure")
+    ada.submit(0, "capital")
+    ada.mark(1, "capital", "irrelevant")
+    undone = [ada.ask("POST", "/annotate/undo", key=f"undo number {number}", fact=FACT) for number in range(3)]
+    assert undone[0] == {"fact": FACT, "marks": [], "is_more": True}
+    assert [each["sentence"] for each in undone[1]["marks"]] == [2, 1, 0]
+    assert undone[2]["fact"] == {"bag": 1, "relation": "capital"}, "nothing is left here: undo crosses facts"
+    assert labels(ada) == labels(ada, 1) == ["", "", ""]
+
+
+def test_undo_on_an_imported_fact_says_so_and_touches_no_other(ada: Person, settings: ServeSettings) -> None:
+    ada.mark(1, "capital", "irrelevant")
+    text = "port_town0 is the capital of north_land0 ."
+    with writing_to(settings.database) as connection:
+        take_judgements(connection, [Judgement("l0", "t0", "capital", text, "rationale", "Ada")])
+    refused = ada.ask("POST", "/annotate/undo", 400, key="undo number 1", fact=FACT)
+    assert "its marks were imported" in refused["error"]["message"]
+    assert labels(ada, 1) == ["irrelevant", "", ""]
+
+
 def test_a_fact_with_open_sentences_is_not_submitted(ada: Person) -> None:
     ada.mark(0, "capital", "rationale")
     assert "2 of 3 sentences" in ada.submit(0, "capital", status=400)["error"]["message"]
@@ -75,6 +99,14 @@ def test_a_sentence_that_the_bag_does_not_have_is_refused(ada: Person) -> None:
     marks = [{"sentence": 3, "label": "rationale"}]
     ada.ask("POST", "/annotate/marks", 422, **FACT, key="some key", marks=marks)
     ada.ask("PUT", "/annotate/place", 422, **FACT, sentence=3)
+
+
+def test_an_unknown_key_is_refused(ada: Person) -> None:
+    marks = [{"sentence": 0, "label": "rationale"}]
+    ada.ask("POST", "/annotate/marks", 422, **FACT, key="some key", marks=marks, lable="unsure")
+    ada.ask("POST", "/annotate/undo", 422, key="some key", bag=0)
+    ada.ask("PUT", "/annotate/place", 422, **FACT, sentence=0, place=1)
+    assert labels(ada) == ["", "", ""]
 
 
 def test_as_many_people_as_wanted_mark_a_fact(ada: Person, ben: Person) -> None:

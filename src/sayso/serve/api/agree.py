@@ -9,7 +9,7 @@ from pydantic import Field
 from sayso.annotate.agreement import AgreementReport, report, submitted_marks
 from sayso.annotate.disagreement import Disagreement, disagreements, settle, undo_settling
 from sayso.annotate.queue import read_settings
-from sayso.serve.api.forms import FactName, FactStep, Label, Step, Turn
+from sayso.serve.api.forms import FactName, FactStep, Label, Turn, UndoStep
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact
 from sayso.serve.deps import Bench, Who
 from sayso.serve.errors import RequestError
@@ -71,9 +71,10 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 
 
 @router.post("/undo")
-def post_undo(bench: Bench, who: Who, given: Step) -> Turn:
-    """Take back what one has settled last; return the fact it was on."""
+def post_undo(bench: Bench, who: Who, given: UndoStep) -> Turn:
+    """Take back what one has settled last, on one fact or on any; return the fact it was on."""
+    asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
-        fact = undo_settling(connection, who, given.key, bench.has_fact)
+        fact = undo_settling(connection, who, given.key, bench.has_fact, asked)
     shown = bag_fact_of(bench, fact) if fact else None
     return Turn(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)

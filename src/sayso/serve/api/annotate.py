@@ -23,9 +23,9 @@ from sayso.serve.api.forms import (
     Place,
     Saved,
     SentenceLabel,
-    Step,
     Turn,
     Undone,
+    UndoStep,
     Wrong,
 )
 from sayso.serve.bag_fact import BagFact, bag_fact_of, find_bag_fact
@@ -102,11 +102,15 @@ def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
 
 
 @router.post("/undo")
-def undo(bench: Bench, who: Who, given: Step) -> Undone:
-    """Take back one's last step, whichever fact of the part it was on; a finished pilot round stays as it is."""
+def undo(bench: Bench, who: Who, given: UndoStep) -> Undone:
+    """Take back one's last step on the fact that is shown, or else on any of the part.
+
+    What is shown as submitted is never passed over for another fact, and a finished pilot round stays as it is.
+    """
+    asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
         is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
-        undone = work.undo_last(connection, who, given.key, bench.has_fact)
+        undone = work.undo_last(connection, who, given.key, bench.has_fact, asked)
         if undone and is_pilot_done and undone[0] in pilot_facts(connection):
             raise UserError("the pilot round is finished, and its answers are known to you; it stays as it is")
         shown = bag_fact_of(bench, undone[0]) if undone else None

@@ -16,23 +16,29 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class FactName(Body):
+class FactName(BaseModel):
     """A fact: the number of its bag in the part, and its relation."""
 
     bag: Annotated[int, Field(ge=0, le=2**53)]
     relation: Annotated[str, Field(max_length=500)]
 
 
-class FactStep(FactName):
+class FactStep(FactName, Body):
     """A fact, and a key of the sender's choice; sent twice under one key, a step is taken once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
-class Step(Body):
+class Step(BaseModel):
     """A key of the sender's choice; sent twice under one key, a step is taken once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
+
+
+class UndoStep(Step, Body):
+    """A step to undo, on the fact that the person sees; without a fact, their last one on any."""
+
+    fact: FactName | None = None
 
 
 class SentenceLabel(Body):
@@ -60,7 +66,7 @@ class Wrong(FactStep):
     is_wrong: bool
 
 
-class Place(FactName):
+class Place(FactName, Body):
     """Where somebody is: the fact, and the sentence by its place in the bag."""
 
     sentence: Annotated[int, Field(ge=0)]

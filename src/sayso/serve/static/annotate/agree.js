@@ -2,7 +2,7 @@
 
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
-import { Marking, factAddress, factName, isThisFact } from "./marking.js";
+import { Marking, complain, factName } from "./marking.js";
 import { newKey } from "./net.js";
 
 const marking = new Marking({
@@ -13,10 +13,9 @@ const marking = new Marking({
 });
 
 async function undo() {
-  const { fact } = await marking.saver.add("POST", "/api/agreement/undo", { key: newKey() });
-  if (!fact) return;
-  const address = factAddress("/agree/fact", fact);
-  return marking.leave(() => (isThisFact(fact) ? location.reload() : location.assign(address)));
+  const { fact } = await marking.saver.add("POST", "/api/agreement/undo", { key: newKey(), fact: factName });
+  if (!fact) return complain("You have settled nothing on this fact.");
+  return marking.leave(() => location.reload());
 }
 document.getElementById("undo").addEventListener("click", () => inTurn(undo));
 

@@ -2,7 +2,7 @@
 
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
-import { Marking, factAddress, factName, isThisFact } from "./marking.js";
+import { Marking, complain, factAddress, factName, isThisFact } from "./marking.js";
 import { newKey, send } from "./net.js";
 
 const fact = document.getElementById("fact");
@@ -55,8 +55,8 @@ function stay() {
 
 async function undo() {
   clearTimeout(placeTimer);
-  const { fact, is_more, marks } = await saver.add("POST", "/api/annotate/undo", { key: newKey() });
-  if (!fact) return;
+  const { fact, is_more, marks } = await saver.add("POST", "/api/annotate/undo", { key: newKey(), fact: factName });
+  if (!fact) return complain("There is nothing to undo.");
   if (!isThisFact(fact)) return leaveFor(factAddress(PAGE, fact));
   if (is_more) return stay();
   for (const { sentence, label } of marks) marking.setLabel(marking.items[marking.itemAt(sentence)], label);
