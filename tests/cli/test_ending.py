@@ -1,11 +1,15 @@
 """How a command ends that does not come to its end: interrupted, without a reader, with a full disk."""
 
+import fcntl
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
+import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -55,16 +59,21 @@ def test_a_full_disk_under_the_output_is_one_line(corpus: Path, form: tuple[str,
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_is_said_and_has_its_exit_code(corpus: Path, tmp_path: Path, number: int, code: int) -> None:
+def test_a_signal_is_said_and_has_its_exit_code(corpus: Path, number: int, code: int) -> None:
     # It reads a pipe that nothing is written to, so it is at work until it is interrupted.
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    process = begin("check", pipe, stdout=subprocess.DEVNULL)
-    with pipe.open("wb") as writing:  # returns when the command has begun to read
-        writing.write(corpus.read_bytes())
+    process = begin("check", "-", stdout=subprocess.DEVNULL)
+    assert process.stdin
+    with process.stdin as writing:
+        num_waiting, waiting = 1, array("i", [1])
+        writing.write(corpus.read_text())
         writing.flush()
+        while num_waiting:  # until the command has begun to read
+            time.sleep(0.01)
+            fcntl.ioctl(writing, termios.FIONREAD, waiting)
+            num_waiting = waiting[0]
         process.send_signal(number)
     # The pipe's end wakes it if the signal came just before it began to wait, which Python hears of only afterwards.
+    process.stdin = None
     _, err = process.communicate()
     assert (process.returncode, err) == (code, "sayso: interrupted\n")
 
@@ -99,3 +108,49 @@ def test_what_a_terminal_cannot_show_is_escaped_and_json_stays_json(monkeypatch,
 
 def test_help_has_an_example_of_the_first_steps() -> None:
     assert "sayso invent demo/corpus && sayso check demo/corpus/train.jsonl" in sayso("--help").stdout
+
+
+AS_SOMEBODY_ELSE = """
+import os, sys
+from sayso.cli import main
+
+def run(*words):
+    sys.argv = ["sayso", *words]
+    try:
+        main()
+    except SystemExit as end:
+        return end.code
+
+sys.stdout, printed = open(os.devnull, "w"), sys.stdout
+good, locked = sys.argv[1:]
+store = f"{os.path.dirname(good)}/store"
+assert not run("check", good) and not run("prepare", "--train", good, "--out", store)  # all is loaded
+if not os.geteuid():
+    os.seteuid(65534)
+codes = [
+    run("check", locked),
+    run("check", good, "--types", locked),
+    run("prepare", "--train", locked, "--out", store + "2"),
+    run("prepare", "--train", good, "--test", locked, "--out", store + "2"),
+]
+print(codes, file=printed)
+"""
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_is_one_line(corpus: Path, tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    program = [sys.executable, "-c", AS_SOMEBODY_ELSE, str(corpus), str(locked / "file")]
+    result = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert result.stdout == "[2, 2, 2, 2]\n", result.stderr
+    lines = result.stderr.splitlines()[-4:]
+    assert [line for line in lines if not line.startswith(f"sayso: {locked / 'file'}: permission denied")] == []
+
+
+def test_a_loop_of_links_is_one_line(corpus: Path, tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    result = sayso("prepare", "--train", corpus, "--out", loop)
+    assert (result.returncode, result.stderr) == (2, f"sayso: {loop}: too many levels of symbolic links\n")

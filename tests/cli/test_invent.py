@@ -25,7 +25,15 @@ def test_json_holds_the_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--na", 1.5), ("--size", "huge"), ("--train-sentences", 2), ("--unseen-wording", 0.95), ("--na", "nan")]
+    "words",
+    [
+        ("--na", 1.5),
+        ("--size", "huge"),
+        ("--train-sentences", 2),
+        ("--unseen-wording", 0.95),
+        ("--na", "nan"),
+        ("--raw", "--documents", 0),
+    ],
 )
 def test_a_bad_value_exits_2_and_writes_nothing(tmp_path: Path, words: tuple[object, ...]) -> None:
     result = sayso("invent", tmp_path / "x", *words)

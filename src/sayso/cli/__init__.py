@@ -35,6 +35,10 @@ from sayso.cli.vectors import app as vectors
 from sayso.errors import UserError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_BARRED = frozenset(
+    {errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.EIO}
+)
+"""Errors of the operating system that say something about the user's files, whatever the command was doing."""
 
 
 class _Commands(TyperGroup):
@@ -53,12 +57,28 @@ class _Commands(TyperGroup):
             _forget_output()
             raise typer.Exit from None
         except OSError as error:
-            if error.errno not in _FULL:
+            if not (told := _about_files(error)):
                 raise
-            _forget_output()
-            where = error.filename or "the output"
-            raise UserError(f"{where}: {os.strerror(error.errno).lower()}; make room and try again") from error
+            raise told from error
+        except RuntimeError as error:
+            if not str(error).startswith("Symlink loop"):  # how pathlib tells it before Python 3.13
+                raise
+            raise UserError(
+                f"{str(error).partition(' from ')[2].strip(chr(39))}: too many levels of symbolic links"
+            ) from error
         return result
+
+
+def _about_files(error: OSError) -> UserError | None:
+    """Return what to say of an error that the user can repair; nothing where it is none."""
+    if error.errno in _FULL:
+        _forget_output()
+        return UserError(
+            f"{error.filename or 'the output'}: {os.strerror(error.errno).lower()}; make room and try again"
+        )
+    if error.errno in _BARRED and error.filename:
+        return UserError(f"{error.filename}: {os.strerror(error.errno).lower()}; mend that, or name another place")
+    return None
 
 
 def _forget_output() -> None:

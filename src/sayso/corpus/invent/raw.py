@@ -23,6 +23,7 @@ from sayso.corpus.invent.plan import Plan, make_plan
 from sayso.corpus.invent.sample import Sampler
 from sayso.corpus.invent.settings import InventSettings
 from sayso.corpus.invent.wording import Wordings, all_wordings, training_wordings
+from sayso.errors import BadConfigError
 from sayso.seeding import sub_seed
 
 RAW_FILES = {
@@ -83,6 +84,8 @@ def raw_settings(size: str, **changes: Any) -> InventSettings:
 
 def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) -> RawSummary:
     """Make up documents and a knowledge base and write them into the folder; the same settings give the same bytes."""
+    if not settings.documents:
+        raise BadConfigError("documents is 0; a raw corpus needs at least 1")
     if overwrite:
         refuse_foreign(out, RAW_FILES.__contains__, "invented documents")
     with atomic_folder(out, overwrite=overwrite) as folder:
