@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "sayso"
 # Each layer may import itself and the layers above it in this list; `free` layers never load torch.
 LAYERS: list[tuple[str, bool]] = [
     ("errors", True),
+    ("input_file", True),
     ("naming", True),
     ("records", True),
     ("seeding", True),

@@ -18,7 +18,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from sayso.errors import BadConfigError
+from sayso.errors import BadConfigError, BadInputError
+from sayso.input_file import read_bytes
 
 Config = TypeVar("Config")
 Kinds = Mapping[type, Mapping[str, type]]
@@ -66,9 +67,9 @@ def check_ranges(config: Any) -> None:
 def read_table(path: Path) -> dict[str, Any]:
     """Return what a TOML file holds."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        return tomllib.loads(read_bytes(path).decode("utf-8"))
+    except BadInputError as error:
+        raise BadConfigError(str(error)) from error
     except UnicodeDecodeError as error:
         raise BadConfigError(f"{path}: not UTF-8 text") from error
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits, lists nested as often

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -273,3 +274,17 @@ def test_a_killed_prepare_leaves_no_store(files: Inputs, tmp_path: Path) -> None
     assert not out.exists()
     make(files, out)
     assert not list(tmp_path.glob(".store*")), "what the killed run left is cleared away"
+
+
+def test_a_byte_order_mark_does_not_hide_a_test_pair_from_the_leakage_guard(files: Inputs, tmp_path: Path) -> None:
+    test = tmp_path / "marked.txt"
+    test.write_text(line("ann", "rome", "/lived", "ann left rome ."), encoding="utf-8-sig")
+    with pytest.raises(LeakageError, match="1 test pairs stand in the training data"):
+        make(replace(files, test=test, rationales=()), tmp_path / "store")
+
+
+def test_a_knowledge_base_in_place_of_types_is_refused(files: Inputs, tmp_path: Path) -> None:
+    kb = tmp_path / "kb.tsv"
+    kb.write_text("id.ann\t/lived\tid.rome\n")
+    with pytest.raises(BadInputError, match="a file of facts, not of types: '/lived' is a relation"):
+        make(replace(files, types=kb), tmp_path / "store")

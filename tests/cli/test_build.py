@@ -1,5 +1,6 @@
 """`sayso build` as users call it: in a process of its own, killed, interrupted, on files that are odd."""
 
+import gzip
 import json
 import os
 import signal
@@ -127,3 +128,30 @@ def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
     result = sayso(*words, "--out", stopped, "--append", stdin=articles)
     assert result.returncode == 0, result.stderr
     assert contents(stopped) == contents(tmp_path / "straight")
+
+
+def test_odd_things_among_the_documents_are_left_out_and_said(tmp_path: Path, tables: list[object]) -> None:
+    docs = articles(tmp_path / "docs")
+    os.mkfifo(docs / "pipe.txt")
+    (docs / "zero.txt").symlink_to("/dev/zero")
+    (docs / "loop.txt").symlink_to(docs / "loop.txt")
+    (docs / "garbage.txt.gz").write_bytes(b"\x1f\x8b garbage")
+    (docs / "trailing.txt.gz").write_bytes(gzip.compress(b"Ana met Bo.") + b"xyz")
+    result = sayso("build", "--documents", docs, *tables, "--out", tmp_path / "out", "--na", 1, "--max-bad", 0.9)
+    assert result.returncode == 0, result.stderr
+    for reason in (
+        "1: this is a named pipe",
+        "1: this is a device",
+        "1: too many levels of symbolic links",
+        "2: the gzip file is cut short or damaged",
+    ):
+        assert f"documents left out: {reason}" in result.stderr
+
+
+def test_a_damaged_gzip_file_as_documents_is_one_line(tmp_path: Path, tables: list[object]) -> None:
+    path = tmp_path / "docs.gz"
+    path.write_bytes(gzip.compress(b'{"id": "a", "text": "Ana met Bo."}\n' * 99)[:40])
+    result = sayso("build", "--documents", path, *tables, "--out", tmp_path / "out")
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+    assert result.stderr.startswith(f"sayso: {path}")
+    assert "the gzip file is cut short or damaged" in result.stderr

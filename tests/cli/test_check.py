@@ -1,6 +1,9 @@
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +54,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "x.txt: the file is empty"),
+        (b"", "x.txt: holds no sentences"),
         (GOOD.encode() + b"m.1\tm.2\tann\n", "x.txt:2: 3 columns where 6"),
         (GOOD.encode() + GOOD.replace("ann lived", "bob lived").encode(), "x.txt:2: head mention 'ann' is not in"),
         (GOOD.encode() + GOOD.encode()[:30] + b"\xff\n", "x.txt:2: byte 31 of the line is not UTF-8"),
@@ -131,3 +134,10 @@ def test_in_every_command_a_share_of_bad_lines_lies_between_0_and_1(tmp_path: Pa
             assert (result.exit_code, "Invalid value for '--max-bad'" in result.stderr) == (2, True)
     page = (ROOT / "docs" / "cli.md").read_text()
     assert page.count("--max-bad ") == len(words), "a command that is not tried here"
+
+
+def test_a_closed_standard_input_is_one_line() -> None:
+    program = [sys.executable, "-c", "from sayso.cli import main; main()", "check", "-"]
+    result = subprocess.run(program, capture_output=True, text=True, preexec_fn=lambda: os.close(0), check=False)
+    expected = "sayso: -: standard input is closed; pipe a file into it, or name one\n"
+    assert (result.returncode, result.stderr) == (2, expected)

@@ -77,3 +77,17 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path: Path) -> Non
     assert result.returncode == 2, result.stderr
     assert "nothing was written, make room and try again" in result.stderr
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_marks_that_come_through_a_pipe_are_all_read(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "x.txt")
+    test = tmp_path / "test.txt"
+    test.write_text("".join(f"t.{i}\tm.x\tq{i}\trome\t/lived\tq{i} in rome .\t###END###\n" for i in range(40)))
+    marks = [
+        {"head": f"t.{i}", "tail": "m.x", "relation": "/lived", "sentence": f"q{i} in rome .", "label": "rationale"}
+        for i in range(40)
+    ]
+    lines = "".join(json.dumps(mark) + "\n" for mark in marks).encode()
+    words = ("--train", path, "--test", test, "--rationales", "-", "--out", tmp_path / "s", "--json")
+    result = sayso("prepare", *words, stdin=lines)
+    assert json.loads(result.stdout)["judgements"]["num_matched"] == 40

@@ -145,3 +145,12 @@ def test_relations_share_a_document_only_where_the_same_sentences_were_judged(tm
     annotations = [json.loads(line) for line in (tmp_path / "rationales.jsonl").read_text().splitlines()]
     assert [annotation["docids"] for annotation in annotations] == [["1|2"], ["1|2"], ["1|2|2"]]
     assert annotations[1]["evidences"][0][0]["start_sentence"] == 1
+
+
+@pytest.mark.parametrize("name", ["é" * 200, "a\0b", "x/" * 3000])
+def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str) -> None:
+    path = folder_with(tmp_path, {**ANNOTATION, "evidences": [], "docids": [f"{name}|m.2"]})
+    (tmp_path / "docs.jsonl").unlink()
+    (tmp_path / "docs").mkdir()
+    (reason,) = labels_of(path)
+    assert reason.endswith("is not in the folder docs")

@@ -119,7 +119,7 @@ def test_words_with_spaces_of_large_glove_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"", "the file is empty"),
+        (b"", "holds no vectors"),
         (b"hello\n", ":1: not a file of vectors"),
         (b"0 3\n", "promises 0 words of 3 numbers"),
         (b"1 99999999\na 1\n", "promises 1 words of 99,999,999 numbers"),

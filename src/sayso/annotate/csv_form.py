@@ -27,7 +27,7 @@ def write_csv(path: Path, judgements: Iterable[Judgement]) -> int:
 
 def read_csv(path: Path) -> Iterator[JudgementItem]:
     """Yield the judgement of each row with the line it ends on, or why it cannot be read."""
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    rows = csv.reader(io.StringIO(read_text(path, "marks"), newline=""), strict=True)
     try:
         header = next(rows, [])
         if tuple(header) != COLUMNS:

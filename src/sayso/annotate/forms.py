@@ -1,7 +1,6 @@
 """The forms of files that judgements are exported to and imported from."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,9 +11,10 @@ from sayso.atomic import atomic_file
 from sayso.corpus.base import BadLine
 from sayso.corpus.eraser import read_eraser, write_eraser
 from sayso.corpus.json_line import has_keys
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import first_of, read_lines
 from sayso.corpus.rationale import JudgementItem, read_rationales, write_rationale
 from sayso.errors import BadInputError
+from sayso.input_file import holding, refuse_pipe
 from sayso.records import Judgement
 
 ERASER_FILE = "rationales.jsonl"
@@ -49,8 +49,9 @@ def read_any(path: Path) -> list[Judgement]:
     """Return the judgements of a file of any form, told by its name and its first line; a bad line is an error."""
     if path.is_dir():
         path = path / ERASER_FILE
+    refuse_pipe(path, "annotations are")
     judgements, bad = [], []
-    for number, item in _form_of(path).read(path):
+    for number, item in holding(path, "marks", _form_of(path).read(path)):
         if isinstance(item, BadLine):
             bad.append(f"{path}:{number}: {item.reason}")
         elif item.label not in LABELS:
@@ -65,9 +66,9 @@ def read_any(path: Path) -> list[Judgement]:
 def _form_of(path: Path) -> Form:
     if path.suffix == ".csv":
         return FORMS["csv"]
-    first = next((text for _, text in islice(read_lines(path), 1)), "")
-    if isinstance(first, str) and has_keys(first, "annotation_id"):
+    first, _ = first_of(read_lines(path))
+    if has_keys(first, "annotation_id"):
         return FORMS["eraser"]
-    if isinstance(first, str) and has_keys(first, "rationale", "irrelevant"):
+    if has_keys(first, "rationale", "irrelevant"):
         return FORMS["tuples"]
     return FORMS["jsonl"]

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from sayso.annotate.store import Connection
 from sayso.annotate.work import COMMENT, WRONG, YES, fact_number
 from sayso.corpus.base import BadLine, BadLineError
 from sayso.corpus.json_line import has_keys, json_object, string
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import first_of, holds_something, read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import holding, refuse_pipe
 from sayso.records import Triple
 
 
@@ -65,18 +66,19 @@ def remark_lines(given: Iterable[Remark]) -> Iterator[str]:
 
 def holds_remarks(path: Path) -> bool:
     """Say whether a file holds remarks rather than marks, by its first line."""
-    first = "" if path.is_dir() else next((text for _, text in islice(read_lines(path), 1)), "")
-    return isinstance(first, str) and has_keys(first, "is_wrong", "comment")
+    if path.is_dir():
+        return False
+    refuse_pipe(path, "annotations are")
+    return has_keys(first_of(read_lines(path))[0], "is_wrong", "comment")
 
 
 def read_remarks(path: Path) -> Iterator[Remark]:
     """Yield the remarks of a file that `remark_lines` was written to; a bad line is an error."""
-    for number, text in read_lines(path):
+    for number, text in holding(path, "remarks", filter(holds_something, read_lines(path))):
         try:
             if isinstance(text, BadLine):
                 raise BadLineError(text.reason)
-            if text and not text.isspace():
-                yield _parse(text)
+            yield _parse(text)
         except BadLineError as error:
             raise BadInputError(f"{path}:{number}: {error}") from None
 

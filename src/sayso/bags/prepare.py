@@ -152,7 +152,7 @@ class _Preparation:
         return [in_form(sentence, form) for sentence in self.files.read("direct", None)]
 
     def _types(self, train: BagTable, direct: Sequence[Sentence]) -> EntityTypes:
-        types = read_entity_types(self.inputs.types) if self.inputs.types else {}
+        types = read_entity_types(self.inputs.types, self.vocabulary.relations) if self.inputs.types else {}
         if direct:
             names = dict(zip(self.vocabulary.entities, self._names(), strict=True))
             types = {**direct_types(direct, types, names, self.settings.seed), **types}

@@ -120,7 +120,8 @@ def build(
         print_json(manifest)
     else:
         _print(manifest)
-    tables = ("--relations", out / "relations.jsonl", "--types", out / "types.json")
+    typed = ("--types", out / "types.json") if manifest["types"]["given"] else ()
+    tables = ("--relations", out / "relations.jsonl", *typed)
     check = as_command("sayso", "check", out / "train", *tables)
     prepare = as_command("sayso", "prepare", "--train", out / "train", *tables, "--out", "STORE")
     say_next(str(out), f"{check}, then {prepare}")

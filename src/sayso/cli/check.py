@@ -62,7 +62,7 @@ def check(
 
     refuse_unknown_form(form)
     known = {relation.name for relation in read_inventory(relations)} if relations else None
-    typed = {entity for entity, kinds in read_entity_types(types).items() if kinds} if types else None
+    typed = {entity for entity, kinds in read_entity_types(types, known or ()).items() if kinds} if types else None
     read = [_read(path, form, known) for path in files]
     reports = [_report(summarise([surveyor], typed), [tally]) for surveyor, tally in read]
     whole = _report(summarise([surveyor for surveyor, _ in read], typed), [tally for _, tally in read])

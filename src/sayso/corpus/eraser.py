@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.corpus.base import BadLineError
+from sayso.corpus.base import BadLineError, Line
 from sayso.corpus.eraser_document import Documents, annotation_id, annotator_of, document_id, pair_of
 from sayso.corpus.json_line import integer_pair, json_object, string, strings
 from sayso.corpus.lines import read_lines
@@ -22,10 +22,13 @@ from sayso.workfolder import claimed
 _RATIONALE, _IRRELEVANT = "rationale", "irrelevant"
 
 
-def read_eraser(path: Path) -> Iterator[JudgementItem]:
-    """Yield the judgements of each line; the documents lie beside the file, in `docs.jsonl` or in a folder `docs`."""
+def read_eraser(path: Path, lines: Iterable[Line] | None = None) -> Iterator[JudgementItem]:
+    """Yield the judgements of each line, of `lines` where the file is open already.
+
+    The documents lie beside the file, in `docs.jsonl` or in a folder `docs`.
+    """
     documents = Documents(path.parent)
-    return judgements_of(read_lines(path), lambda text: _parse(text, documents))
+    return judgements_of(read_lines(path) if lines is None else lines, lambda text: _parse(text, documents))
 
 
 def _parse(text: str, documents: Documents) -> Iterator[Judgement]:

@@ -7,6 +7,7 @@ from sayso.corpus.json_line import json_object, string
 from sayso.corpus.lines import read_lines
 from sayso.corpus.whole import read_text
 from sayso.errors import BadInputError
+from sayso.input_file import holding
 
 
 def document_id(head_id: str, tail_id: str, copy: int = 1) -> str:
@@ -57,15 +58,22 @@ class Documents:
                 raise BadLineError(f"document {docid[:60]!r} is not in docs.jsonl")
             return self._loaded[docid]
         path = self._files / docid
-        if "\0" in docid or self._files not in path.resolve().parents or not path.is_file():
+        if not self._is_inside(path):
             raise BadLineError(f"document {docid[:60]!r} is not in the folder docs")
         # ERASER counts only the lines that hold something where documents are files of their own.
-        return [sentence for sentence in _sentences(read_text(path)) if sentence]
+        return [sentence for sentence in _sentences(read_text(path, "sentences")) if sentence]
+
+    def _is_inside(self, path: Path) -> bool:
+        """Say whether this is a file of the folder; ids are other people's, and may be no name of a file at all."""
+        try:
+            return self._files in path.resolve().parents and path.is_file()
+        except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a NUL in it
+            return False
 
 
 def _load(path: Path) -> dict[str, list[str]]:
     documents: dict[str, list[str]] = {}
-    for number, text in read_lines(path):
+    for number, text in holding(path, "documents", read_lines(path)):
         try:
             if isinstance(text, BadLine):
                 raise BadLineError(text.reason)

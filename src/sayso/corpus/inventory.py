@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from sayso.corpus.base import BadLineError, refuse_control
 from sayso.corpus.json_line import has_keys, json_object, string
-from sayso.corpus.whole import read_json, read_text
+from sayso.corpus.whole import lines_with_text, read_json, read_text
 from sayso.errors import BadInputError
+from sayso.input_file import holds_no
 from sayso.records import NA_NAMES, Relation
 
 _COLUMNS = ("name", "definition", "example", "functional")
@@ -27,7 +28,7 @@ class Entry(NamedTuple):
 
 def read_inventory(path: Path) -> list[Relation]:
     """Return the relations in the order of the file, NA left out."""
-    text = read_text(path)
+    text = read_text(path, "relations")
     try:
         entries = list(_form_of(text)(path, text))
     except _BadEntryError as error:
@@ -36,7 +37,7 @@ def read_inventory(path: Path) -> list[Relation]:
     _refuse_gaps(path, entries)
     relations = [entry.relation for entry in entries if entry.relation.name not in NA_NAMES]
     if not relations:
-        raise BadInputError(f"{path}: there is no relation in it")
+        raise holds_no(path, "relations")
     return relations
 
 
@@ -55,13 +56,9 @@ def _form_of(text: str) -> Callable[[Path, str], Iterator[Entry]]:
     return _json_ids if first.startswith("{") else _table
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
-
-
 def _numbered(_: Path, text: str) -> Iterator[Entry]:
     """Yield NRE's `name id` lines, whose number stands on the first line."""
-    (first, promised), *lines = _lines(text)
+    (first, promised), *lines = lines_with_text(text)
     for number, line in lines:
         columns = line.split()
         if len(columns) != 2 or not columns[1].isdecimal():
@@ -88,7 +85,7 @@ def _json_ids(path: Path, text: str) -> Iterator[Entry]:
 
 def _table(_: Path, text: str) -> Iterator[Entry]:
     """Yield the rows of a table with tabs; the header says which columns there are."""
-    (first, header), *rows = _lines(text)
+    (first, header), *rows = lines_with_text(text)
     columns = [column.strip().lower() for column in header.split("\t")]
     if columns[0] != "name" or not set(columns) <= set(_COLUMNS) or len(set(columns)) < len(columns):
         raise _BadEntryError(first, f"the header is not of the columns {', '.join(_COLUMNS)} with tabs between")
@@ -101,7 +98,7 @@ def _table(_: Path, text: str) -> Iterator[Entry]:
 
 def _json_lines(_: Path, text: str) -> Iterator[Entry]:
     """Yield the relation of each line."""
-    for number, line in _lines(text):
+    for number, line in lines_with_text(text):
         try:
             record = json_object(line)
             functional = record.get("functional", False)

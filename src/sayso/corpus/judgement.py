@@ -1,17 +1,17 @@
 """Marks on sentences from a file in either form: rationale JSON lines or ERASER's."""
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 from sayso.corpus.eraser import read_eraser
 from sayso.corpus.json_line import has_keys
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import first_of, read_lines
 from sayso.corpus.rationale import JudgementItem, read_rationales
+from sayso.input_file import holding
 
 
 def read_judgements(path: Path) -> Iterator[JudgementItem]:
     """Yield the judgements of a file, in order, in the form that its first line shows."""
-    first = next((text for _, text in islice(read_lines(path), 1)), "")
-    is_eraser = isinstance(first, str) and has_keys(first, "annotation_id")
-    return read_eraser(path) if is_eraser else read_rationales(path)
+    first, lines = first_of(read_lines(path))
+    read = read_eraser if has_keys(first, "annotation_id") else read_rationales
+    return holding(path, "marks", read(path, lines))

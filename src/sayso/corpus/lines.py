@@ -4,41 +4,65 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from sayso.corpus.base import BadLine, Line
-from sayso.errors import BadInputError
+from sayso.input_file import damaged_gzip, open_bytes, open_raw, without_mark
 
 MAX_LINE_BYTES = 16 * 2**20
-_GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**20
 
+OnBytes = Callable[[int], None]
+"""Hears how many bytes of the file are read, now and then."""
 
-def read_lines(path: Path, on_bytes: Callable[[int], None] | None = None) -> Iterator[Line]:
+
+def read_lines(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Line]:
     """Yield the lines of a file, `-` being standard input, with their numbers.
 
-    Windows line ends are taken off. A line that is not UTF-8, or longer than 16 MiB, comes as a `BadLine`.
-    `on_bytes` hears how many bytes of the file are behind, now and then. The file must hold at least one line.
+    Windows line ends and byte order marks are taken off. A line that is not UTF-8, or longer than 16 MiB, comes as a
+    `BadLine`.
     """
-    number = 0
     with open_bytes(path) as (raw, stream):
-        try:
-            while line := stream.readline(MAX_LINE_BYTES):
-                number += 1
-                yield number, _decoded(line, stream)
-                if on_bytes and number % 2048 == 0:
-                    on_bytes(_position(raw))
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BadInputError(f"{path}:{number + 1}: the gzip file is cut short or damaged ({error})") from error
-    if not number:
-        raise BadInputError(f"{path}: the file is empty")
+        yield from lines_of(path, raw, stream, on_bytes)
+
+
+def lines_of(path: Path, raw: io.RawIOBase, stream: BinaryIO, on_bytes: OnBytes | None = None) -> Iterator[Line]:
+    """Yield the lines of a file that is open already; see `read_lines`."""
+    number = 0
+    try:
+        while line := stream.readline(MAX_LINE_BYTES):
+            number += 1
+            yield number, _decoded(line, stream)
+            if on_bytes and number % 2048 == 0:
+                on_bytes(_position(raw))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise damaged_gzip(f"{path}:{number + 1}", error) from error
+
+
+def first_of(lines: Iterator[Line]) -> tuple[str, Iterator[Line]]:
+    """Return the first line that holds something, empty where there is none, and all lines: to tell a form by it.
+
+    The file is not opened again, since a pipe can be read only once.
+    """
+    looked_at: list[Line] = []
+    for line in lines:
+        looked_at.append(line)
+        if holds_something(line):
+            break
+    first = looked_at[-1][1] if looked_at else ""
+    return ("" if isinstance(first, BadLine) else first), chain(looked_at, lines)
+
+
+def holds_something(line: Line) -> bool:
+    """Say whether a line is anything but white space."""
+    return isinstance(line[1], BadLine) or bool(line[1] and not line[1].isspace())
 
 
 def read_lines_between(path: Path, start: int, stop: int) -> Iterator[Line]:
     """Yield the lines of a plain file that begin from byte `start` up to `stop`, numbered from 1."""
-    raw = _open_raw(path)
+    raw = open_raw(path)
     try:
         raw.seek(start)
         stream, number = io.BufferedReader(raw, _BUFFER_BYTES), 0
@@ -49,30 +73,6 @@ def read_lines_between(path: Path, start: int, stop: int) -> Iterator[Line]:
         raw.close()
 
 
-@contextmanager
-def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, BinaryIO]]:
-    """Give (the file itself, what to read from: the same, or unpacked where it is gzip)."""
-    raw = _open_raw(path)
-    try:
-        packed = io.BufferedReader(raw, _BUFFER_BYTES)
-        is_gzip = packed.peek(2)[:2] == _GZIP_MAGIC
-        # A second buffer: reading lines from a GzipFile itself is several times slower.
-        yield raw, io.BufferedReader(gzip.GzipFile(fileobj=packed), _BUFFER_BYTES) if is_gzip else packed
-    finally:
-        raw.close()
-
-
-def _open_raw(path: Path) -> io.RawIOBase:
-    if str(path) == "-":
-        return io.FileIO(0, closefd=False)
-    try:
-        if path.is_dir():
-            raise BadInputError(f"{path}: this is a folder; a file is needed")
-        return path.open("rb", buffering=0)
-    except OSError as error:
-        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
-
-
 def _decoded(line: bytes, stream: BinaryIO) -> str | BadLine:
     if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
         while rest := stream.readline(MAX_LINE_BYTES):
@@ -80,7 +80,8 @@ def _decoded(line: bytes, stream: BinaryIO) -> str | BadLine:
                 break
         return BadLine(f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB")
     try:
-        return line.decode("utf-8").rstrip("\r\n")
+        # The mark may stand on any line: files are joined with `cat`.
+        return without_mark(line).decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         return BadLine(f"byte {error.start + 1} of the line is not UTF-8")
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from sayso.corpus.base import Line
 from sayso.corpus.files import files_of, parts_of
-from sayso.corpus.lines import read_lines, read_lines_between
+from sayso.corpus.lines import holds_something, read_lines, read_lines_between
 from sayso.corpus.read import Tally, read_sentences
 from sayso.errors import BadInputError, UserError
+from sayso.input_file import holds_no, refuse_pipe
 
 _GZIP = b"\x1f\x8b"
 _BY_BLOCKS = frozenset({"tagged"})
@@ -51,13 +52,13 @@ class PieceRecord(NamedTuple):
 
 def corpus_files(corpus: Path) -> list[Path]:
     """Return the files of a corpus: one file, a folder's, or the sentences that `sayso build` made, all of them."""
-    if str(corpus) == "-":
-        raise UserError("extract reads a corpus more than once: name a file or a folder, not standard input")
-    if not corpus.exists():
+    if str(corpus) != "-" and not corpus.exists():
         raise BadInputError(f"{corpus}: no such file or directory")
-    files = [file.resolve() for part in parts_of(corpus) for file in files_of(part) if file.stat().st_size]
+    refuse_pipe(corpus, "a corpus to extract from is")
+    held = [file for part in parts_of(corpus) for file in files_of(part)]
+    files = [file.resolve() for file in held if any(map(holds_something, read_lines(file)))]
     if not files:
-        raise BadInputError(f"{corpus}: there is nothing in it")
+        raise holds_no(corpus, "sentences")
     return files
 
 

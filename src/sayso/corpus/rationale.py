@@ -13,9 +13,9 @@ JudgementItem = tuple[int, Judgement | BadLine]
 """A line's number and what the line holds."""
 
 
-def read_rationales(path: Path) -> Iterator[JudgementItem]:
-    """Yield the judgement of each line, in order, or why it cannot be read."""
-    return judgements_of(read_lines(path), lambda text: (parse(text),))
+def read_rationales(path: Path, lines: Iterable[Line] | None = None) -> Iterator[JudgementItem]:
+    """Yield the judgement of each line, in order, or why it cannot be read; of `lines` where the file is open."""
+    return judgements_of(read_lines(path) if lines is None else lines, lambda text: (parse(text),))
 
 
 def judgements_of(lines: Iterable[Line], parse: Callable[[str], Iterable[Judgement]]) -> Iterator[JudgementItem]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Item, Line
 from sayso.corpus.files import files_of
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import holds_something, read_lines
 from sayso.errors import BadInputError, as_command
+from sayso.input_file import holds_no
 from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
@@ -77,6 +78,8 @@ def read_sentences(
                 tally.num_good += 1
                 yield item
         num_before += file.stat().st_size if file.is_file() else 0
+    if not tally.num_good and not tally.num_bad:
+        raise holds_no(path, "sentences")
 
 
 def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
@@ -94,20 +97,21 @@ def _add(on_bytes: Callable[[int], None], num_before: int, num: int) -> None:
 def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Item]:
     looked_at: list[Line] = []
     if tally.form == "auto":
-        looked_at = list(islice(lines, _NUM_LINES_LOOKED_AT))
+        looked_at = list(islice(filter(holds_something, lines), _NUM_LINES_LOOKED_AT))
+        if not looked_at:
+            return iter(())
         tally.form = _detect(looked_at, file)
     return READERS[tally.form].read(chain(looked_at, lines))
 
 
 def _detect(lines: Sequence[Line], path: Path) -> str:
     """Return the form that a first line shows; a bad first line is no reason to give the file up."""
-    texts = [(number, text) for number, text in lines if isinstance(text, str) and text.strip()]
-    for _, text in texts:
+    for _, text in lines:
         for form, reader in READERS.items():
-            if reader.recognises(text):
+            if isinstance(text, str) and reader.recognises(text):
                 return form
     forms = "; ".join(f"{form}: {reader.about}" for form, reader in READERS.items())
-    raise BadInputError(f"{path}:{texts[0][0] if texts else 1}: of no form that is known ({forms})")
+    raise BadInputError(f"{path}:{lines[0][0]}: of no form that is known ({forms})")
 
 
 def refuse_unknown_form(form: str) -> None:

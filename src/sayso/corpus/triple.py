@@ -6,11 +6,16 @@ from pathlib import Path
 from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import holding
 from sayso.records import Triple
 
 
 def read_triples(path: Path) -> Iterator[Triple]:
     """Yield the facts of the file in order, repeated ones too; blank lines are passed over."""
+    return holding(path, "facts", _triples(path))
+
+
+def _triples(path: Path) -> Iterator[Triple]:
     for number, text in read_lines(path):
         if isinstance(text, BadLine):
             raise BadInputError(f"{path}:{number}: {text.reason}")

@@ -8,6 +8,7 @@ from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.json_line import json_object, string
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import holding
 from sayso.records import Triple
 
 VerdictName = Literal["accepted", "rejected"]
@@ -25,6 +26,10 @@ class FactVerdict(NamedTuple):
 
 def read_verdicts(path: Path) -> Iterator[FactVerdict]:
     """Yield the verdicts of a file as `sayso decisions export --form judgements` writes it; a bad line is an error."""
+    return holding(path, "verdicts", _verdicts(path))
+
+
+def _verdicts(path: Path) -> Iterator[FactVerdict]:
     for number, text in read_lines(path):
         if isinstance(text, str) and (not text or text.isspace()):
             continue

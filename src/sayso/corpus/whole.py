@@ -1,31 +1,39 @@
 """Whole text of a small file (an inventory, a table of types), plain or gzip, for forms that are not lines."""
 
-import gzip
 import json
-import zlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sayso.corpus.lines import open_bytes
 from sayso.errors import BadInputError
+from sayso.input_file import holds_no, read_bytes
 
 
-def read_text(path: Path) -> str:
-    """Return the text of the file, with `\\n` line ends and without a byte order mark; it must hold something."""
-    with open_bytes(path) as (_, stream):
-        try:
-            data = stream.read()
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BadInputError(f"{path}: the gzip file is cut short or damaged ({error})") from error
+def read_text(path: Path, what: str) -> str:
+    """Return the text of the file, with `\\n` line ends and without a byte order mark; `what` it holds it must hold."""
+    data = read_bytes(path)
     try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
         raise BadInputError(f"{path}:{number}: not UTF-8") from error
-    if not text.strip():
-        raise BadInputError(f"{path}: the file is empty")
+    if not text or text.isspace():
+        raise holds_no(path, what)
     return text
+
+
+def lines_with_text(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that hold something with their numbers; a text of nothing but line ends takes no memory."""
+    number, start = 0, 0
+    while start < len(text):
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        number += 1
+        line = text[start:stop]
+        if line and not line.isspace():
+            yield number, line
+        start = stop + 1
 
 
 def read_json(path: Path, text: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any, Literal, get_args
 
 from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.json_line import finite, json_object, nested, objects, share, string, strings, whole
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import holds_something, read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import holding
 from sayso.provenance.record import DecidedFact, Decision, Quote, quote_words, source_of
 from sayso.records import Support, support_kind
 
@@ -126,7 +127,7 @@ class FoundFact:
 
 def read_found(path: Path) -> Iterator[FoundFact]:
     """Yield the facts of a file of JSON lines that `sayso extract` wrote."""
-    for number, text in read_lines(path):
+    for number, text in holding(path, "facts", filter(holds_something, read_lines(path))):
         yield found_at(path, number, text)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import holds_no
 from sayso.naming import control_character
 from sayso.provenance.found import FoundFact
 from sayso.provenance.record import DecidedFact, Quote
@@ -67,6 +68,8 @@ def read_ids(path: Path) -> dict[str, str]:
         if len(columns) != 2 or not _ID.fullmatch(columns[1]):
             raise BadInputError(f"{path}:{number}: an id and Wikidata's (Q… or P…) are expected, with a tab between")
         ids[columns[0]] = columns[1]
+    if not ids:
+        raise holds_no(path, "ids")
     return ids
 
 

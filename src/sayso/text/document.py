@@ -1,17 +1,17 @@
 """Documents: a folder of texts, JSON lines, or one text, each plain or gzip; one at a time, in a fixed order."""
 
-import gzip
 import hashlib
+import io
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from sayso.corpus.base import BadLine, BadLineError
+from sayso.corpus.base import BadLine, BadLineError, Line
 from sayso.corpus.json_line import json_object, string
-from sayso.corpus.lines import open_bytes, read_lines
+from sayso.corpus.lines import lines_of
 from sayso.errors import BadInputError
+from sayso.input_file import open_bytes, without_mark
 from sayso.text.decode import UnreadableError, decode, without_nul
 from sayso.text.name_table import checked_id
 from sayso.text.settings import BuildSettings
@@ -63,11 +63,13 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
     """
     if path.is_dir():
         yield from _of_folder(path, settings, on_bytes)
-    elif str(path) == "-" or _is_json_lines(path):
-        yield from _of_lines(path, settings, on_bytes)
-    else:
-        yield _of_file(path, path.name, settings)
-        on_bytes(size_of(path))
+        return
+    with open_bytes(path) as (raw, stream):
+        if _is_json_lines(path, stream):
+            yield from _of_lines(path, lines_of(path, raw, stream, on_bytes), settings)
+        else:
+            yield _of_stream(path, path.name, stream, settings)
+            on_bytes(size_of(path))
 
 
 def size_of(path: Path) -> int:
@@ -107,41 +109,41 @@ def _written(path: Path) -> str:
 
 
 def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
+    """Return the document that a file of a folder is; one that cannot be read, or is gone, must not end it all."""
+    try:
+        with open_bytes(path) as (_, stream):
+            return _of_stream(path, document_id, stream, settings)
+    except BadInputError as error:
+        # Without the bytes that a message about gzip may have: reasons are counted by their text.
+        return LeftOut(_written(path), str(error).removeprefix(f"{path}: ").partition(" (")[0])
+
+
+def _of_stream(path: Path, document_id: str, stream: BinaryIO, settings: BuildSettings) -> Document | LeftOut:
+    most_mb = settings.max_document_mb
+    data = stream.read(most_mb * _MB + 1)
+    if len(data) > most_mb * _MB:
+        return LeftOut(_written(path), f"larger than {most_mb} MB")
     try:
         checked_id(document_id)
-        text, is_not_utf8, has_nul = decode(_bytes_of(path, settings.max_document_mb), settings.only_utf8)
+        text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
     except (BadLineError, UnreadableError) as error:
         return LeftOut(_written(path), str(error))
     return _if_any(_written(path), Document(document_id, text, None, is_not_utf8, has_nul))
-
-
-def _bytes_of(path: Path, most_mb: int) -> bytes:
-    try:
-        with open_bytes(path) as (_, stream):
-            data = stream.read(most_mb * _MB + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UnreadableError("the gzip file is cut short or damaged") from error
-    except BadInputError as error:  # one file that may not be read, or is gone, must not end it all
-        raise UnreadableError(str(error).removeprefix(f"{path}: ")) from error
-    if len(data) > most_mb * _MB:
-        raise UnreadableError(f"larger than {most_mb} MB")
-    return data
 
 
 def _if_any(where: str, document: Document) -> Document | LeftOut:
     return document if document.text.strip() else LeftOut(where, "empty", is_fault=False)
 
 
-def _is_json_lines(path: Path) -> bool:
+def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
     """Say whether the file holds JSON lines, or claims to: then what is not is told line by line."""
-    if path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS):
+    if str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS):
         return True
-    with open_bytes(path) as (_, stream):
-        return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+    return without_mark(stream.peek(64)[:64]).lstrip()[:1] == b"{"
 
 
-def _of_lines(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
-    for number, line in read_lines(path, on_bytes):
+def _of_lines(path: Path, lines: Iterator[Line], settings: BuildSettings) -> Iterator[Document | LeftOut]:
+    for number, line in lines:
         where = f"{path}:{number}"
         if isinstance(line, BadLine):
             yield LeftOut(where, line.reason)
@@ -149,7 +151,7 @@ def _of_lines(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterato
             yield LeftOut(where, f"larger than {settings.max_document_mb} MB")
         elif line.strip():
             try:
-                yield _if_any(where, _document(line.removeprefix("\ufeff")))
+                yield _if_any(where, _document(line))
             except (BadLineError, UnreadableError) as error:
                 yield LeftOut(where, str(error))
 

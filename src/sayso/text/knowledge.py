@@ -68,7 +68,7 @@ def _facts(
 ) -> dict[Triple, None]:
     facts: dict[Triple, None] = {}
     for triple in triples:
-        fact = Triple(*(column.removeprefix("\ufeff").strip() for column in triple))
+        fact = Triple(*(column.strip() for column in triple))
         if reason := _left_out(fact, known):
             oddities.count(reason, fact)
         elif fact in facts:

@@ -7,6 +7,7 @@ from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.json_line import json_object, string, strings
 from sayso.corpus.lines import read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import holds_no
 
 Names = dict[str, tuple[str, ...]]
 """For each entity id its names, the first being the one to show."""
@@ -25,7 +26,7 @@ def read_names(path: Path) -> Names:
             )
         names.setdefault(entity_id, {}).update(dict.fromkeys(found))
     if not names:
-        raise BadInputError(f"{path}: there is no name in it")
+        raise holds_no(path, "names")
     return {entity_id: tuple(found) for entity_id, found in names.items()}
 
 
@@ -33,7 +34,6 @@ def _rows(path: Path) -> Iterator[tuple[int, tuple[str, list[str]]]]:
     for number, text in read_lines(path):
         if isinstance(text, BadLine):
             raise BadInputError(f"{path}:{number}: {text.reason}")
-        text = text.removeprefix("\ufeff")
         if text.strip():
             try:
                 yield number, _from_json(text) if text.lstrip().startswith("{") else _from_columns(text)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from sayso.corpus.whole import read_text
+from sayso.corpus.whole import lines_with_text, read_text
 
 _COMMON_WORDS_LIST = """
 a about above after again all also although always am an and another any anything are around as at away back be
@@ -28,7 +28,7 @@ COMMON_WORDS = frozenset(_COMMON_WORDS_LIST.split())
 
 def read_stop_names(path: Path) -> frozenset[str]:
     """Return further names to pass over, one a line, in lower case."""
-    return frozenset(" ".join(line.lower().split()) for line in read_text(path).split("\n") if line.strip())
+    return frozenset(" ".join(line.lower().split()) for _, line in lines_with_text(read_text(path, "names")))
 
 
 def stop_reason(name: str, further: Collection[str] = ()) -> str:

@@ -89,11 +89,13 @@ def read_tables(inputs: BuildInputs, settings: BuildSettings) -> Tables:
             raise BadInputError(f"{path}: no such file or directory")
     names = read_names(inputs.names)
     stop_names = read_stop_names(inputs.stop_names) if inputs.stop_names else frozenset[str]()
+    knowledge = read_knowledge(inputs.kb, names, inputs.relations)
+    relations = [relation.name for relation in knowledge.relations]
     return Tables(
         settings=settings,
         names=names,
-        knowledge=read_knowledge(inputs.kb, names, inputs.relations),
-        types=read_entity_types(inputs.types) if inputs.types else {},
+        knowledge=knowledge,
+        types=read_entity_types(inputs.types, relations) if inputs.types else {},
         gazetteer=Gazetteer(names, settings.case, stop_names),
     )
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sayso.corpus.base import BadLine
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import first_of, read_lines
 from sayso.errors import BadInputError
+from sayso.input_file import refuse_pipe
 from sayso.vectors.row import MAX_WIDTH, Place
 from sayso.vectors.text_rows import is_number, numbers_of
 from sayso.vectors.word2vec import read_word_vectors
@@ -22,8 +23,7 @@ def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tu
     A file whose lines are tab-separated numbers alone is OpenKE's `entity2vec.vec`; its ids stand in `entity2id.txt`
     in the same folder. Anything else is read as word vectors, plain or gzip, text or binary.
     """
-    if str(path) == "-":
-        raise BadInputError("-: entity vectors are read from a file, not from standard input")
+    refuse_pipe(path, "entity vectors are")
     if not _is_numbers_only(path):
         vectors = read_word_vectors(path, wanted)
         return vectors.words, vectors.matrix
@@ -35,8 +35,8 @@ def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tu
 
 
 def _is_numbers_only(path: Path) -> bool:
-    first = next(read_lines(path))[1]
-    if isinstance(first, BadLine) or "\t" not in first.strip():
+    first, _ = first_of(read_lines(path))
+    if "\t" not in first.strip():
         return False
     columns = first.encode().split()
     # Two whole numbers are the header of a word2vec file.

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Line
-from sayso.corpus.lines import read_lines
+from sayso.corpus.lines import first_of, read_lines
 from sayso.corpus.read import Tally, read_sentences
 from sayso.errors import BadInputError, LeakageError
+from sayso.input_file import refuse_pipe
 from sayso.records import Triple
 
 Pair = tuple[str, str]
@@ -61,8 +62,7 @@ class Exclusion:
 
 
 def _pairs_of(path: Path, max_bad: float) -> Iterator[Pair]:
-    if str(path) == "-":
-        raise BadInputError("-: pairs to exclude are read from a file, not from standard input")
+    refuse_pipe(path, "pairs to exclude are")
     if _is_pair_file(path):
         yield from _listed_pairs(read_lines(path), path)
         return
@@ -73,12 +73,9 @@ def _pairs_of(path: Path, max_bad: float) -> Iterator[Pair]:
 
 
 def _is_pair_file(path: Path) -> bool:
-    for _, text in read_lines(path):
-        if isinstance(text, str) and text.strip():
-            # A block of tagged sentences also begins with two columns, so the forms of sentences are asked first.
-            is_corpus = any(reader.recognises(text) for reader in READERS.values())
-            return not is_corpus and text.count("\t") == 1
-    return False
+    text, _ = first_of(read_lines(path))
+    # A block of tagged sentences also begins with two columns, so the forms of sentences are asked first.
+    return text.count("\t") == 1 and not any(reader.recognises(text) for reader in READERS.values())
 
 
 def _listed_pairs(lines: Iterable[Line], path: Path) -> Iterator[Pair]:

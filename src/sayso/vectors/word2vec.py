@@ -2,7 +2,6 @@
 
 import io
 import logging
-import zlib
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sayso.atomic import atomic_file
-from sayso.corpus.lines import MAX_LINE_BYTES, open_bytes
+from sayso.corpus.lines import MAX_LINE_BYTES
 from sayso.errors import BadInputError
+from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.vectors import binary_rows, text_rows
 from sayso.vectors.row import MAX_WIDTH, Place, Row
 
@@ -52,10 +52,7 @@ def read_word_vectors(path: Path, wanted: Collection[str] | None = None) -> Word
     can be taken for text; no other can.
     """
     with open_bytes(path) as (_, stream):
-        try:
-            vectors = _read(stream, path, wanted)
-        except (EOFError, zlib.error, OSError) as error:
-            raise BadInputError(f"{path}: the file is cut short or damaged ({error})") from error
+        vectors = _read(stream, path, wanted)
     if vectors.num_repeats:
         _LOG.warning("%s: %d words stand there again; their first vector counts", path, vectors.num_repeats)
     return vectors
@@ -85,9 +82,9 @@ def refuse_unwritable(words: Iterable[str]) -> None:
 
 
 def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordVectors:
-    first = stream.readline(MAX_LINE_BYTES)
-    if not first:
-        raise BadInputError(f"{path}: the file is empty")
+    first = without_mark(stream.readline(MAX_LINE_BYTES))
+    if not first.strip() and not any(map(bytes.strip, stream)):
+        raise holds_no(path, "vectors")
     header = _header(first)
     if header is None:
         width = _first_width(first, path)

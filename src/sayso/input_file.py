@@ -1,0 +1,140 @@
+"""A user's file to read: plain or gzip, standard input (`-`) or a pipe; what is wrong with it is told in one line.
+
+A pipe can be read once. It is what `-` names, or what the shell hands over as /dev/stdin or /dev/fd/N (`<(command)`).
+Other pipes, devices and sockets are refused: opening or reading them may never come to an end.
+"""
+
+import codecs
+import gzip
+import io
+import stat
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sayso.errors import BadInputError
+
+MAX_UNPACKED_BYTES = 512 * 2**20
+"""What a gzip file or a pipe may hold that is read whole; a plain file shows its size, and its owner means it."""
+
+Item = TypeVar("Item")
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BUFFER_BYTES = 2**20
+_NUM_FIRST_BYTES = 64
+_HANDED_OVER = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, "io.BufferedReader[Any]"]]:
+    """Give (the file itself, what to read from: the same, or unpacked where it is gzip).
+
+    What fails while the block reads is a `BadInputError`.
+    """
+    raw = open_raw(path)
+    try:
+        packed = io.BufferedReader(raw, _BUFFER_BYTES)
+        is_gzip = packed.peek(2)[:2] == _GZIP_MAGIC
+        # A second buffer: reading lines from a GzipFile itself is several times slower.
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=packed), _BUFFER_BYTES) if is_gzip else packed
+        yield raw, stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise damaged_gzip(path, error) from error
+    except OSError as error:
+        raise told(path, error) from error
+    finally:
+        raw.close()
+
+
+def damaged_gzip(where: object, error: Exception) -> BadInputError:
+    """Return the error for a gzip file that cannot be unpacked to its end."""
+    return BadInputError(f"{where}: the gzip file is cut short or damaged ({error})")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of the file, unpacked where it is gzip, without a byte order mark."""
+    with open_bytes(path) as (raw, stream):
+        if stream.raw is raw and raw.seekable():
+            return without_mark(stream.read())
+        data = stream.read(MAX_UNPACKED_BYTES + 1)
+    if len(data) > MAX_UNPACKED_BYTES:
+        raise BadInputError(
+            f"{path}: more than {MAX_UNPACKED_BYTES // 2**20} MiB come out of this gzip file or pipe, and it is read"
+            " whole: if that is meant, unpack it and name the plain file"
+        )
+    return without_mark(data)
+
+
+def without_mark(data: bytes) -> bytes:
+    """Return the bytes without the byte order mark of UTF-8 at their beginning: it is no part of the text."""
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def open_raw(path: Path) -> io.RawIOBase:
+    """Return the file's own bytes, unbuffered."""
+    if str(path) == "-":
+        # Where it is closed, the next file to be opened gets its number.
+        if sys.stdin is None:
+            raise BadInputError("-: standard input is closed; pipe a file into it, or name one")
+        return _FirstBytes(0, closefd=False)
+    try:
+        refuse_special(path)
+        return _FirstBytes(path)
+    except OSError as error:
+        raise told(path, error) from error
+
+
+def holds_no(path: Path, what: str) -> BadInputError:
+    """Return the error for an input without a single record: an empty file, or one of blank lines."""
+    return BadInputError(f"{path}: holds no {what}")
+
+
+def holding(path: Path, what: str, items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the records of a file; raise `BadInputError` where there is none."""
+    is_empty = True
+    for item in items:
+        is_empty = False
+        yield item
+    if is_empty:
+        raise holds_no(path, what)
+
+
+def told(path: Path, error: OSError) -> BadInputError:
+    """Return what went wrong as one line about the file."""
+    return BadInputError(f"{path}: {(error.strerror or str(error)).lower()}")
+
+
+def refuse_special(path: Path) -> None:
+    """Raise `BadInputError` for what is neither a plain file nor a pipe that the shell hands over."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and path.parent in _HANDED_OVER):
+        return
+    if stat.S_ISDIR(mode):
+        raise BadInputError(f"{path}: this is a folder; a file is needed")
+    if stat.S_ISFIFO(mode):
+        raise BadInputError(f"{path}: this is a named pipe; name a file, or pipe into `-` where the command takes it")
+    raise BadInputError(f"{path}: this is a device or a socket, not a file")
+
+
+def refuse_pipe(path: Path, what: str) -> None:
+    """Raise `BadInputError` for standard input and pipes where `what` is read more than once."""
+    if str(path) == "-" or (path.exists() and stat.S_ISFIFO(path.stat().st_mode)):
+        raise BadInputError(f"{path}: {what} read more than once: name a file, not standard input or a pipe")
+
+
+class _FirstBytes(io.FileIO):
+    """A file whose first read gives enough to tell its form by, also from a pipe that gives a byte at a time."""
+
+    _is_begun = False
+
+    def readinto(self, buffer: Any) -> int | None:
+        num = super().readinto(buffer)
+        if not self._is_begun:
+            self._is_begun = True
+            view = memoryview(buffer)
+            while num and num < min(_NUM_FIRST_BYTES, len(view)) and (more := super().readinto(view[num:])):
+                num += more
+        return num
