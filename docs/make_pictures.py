@@ -1,4 +1,4 @@
-"""Takes the pictures of the workbench for the pages, of what `make demo` leaves.
+"""Takes the pictures of the workbench, of the report and of an explained fact, of what `make demo` leaves.
 
     make demo
     python docs/make_pictures.py demo
@@ -53,12 +53,12 @@ def workbench(demo: Path, database: Path, facts: Path) -> Iterator[str]:
         process.terminate()
 
 
-def take(page: Page, name: str, height: int = 860) -> None:
+def take(page: Page, name: str, height: int = 860, width: int = 1280) -> None:
     """Take one picture."""
-    page.set_viewport_size({"width": 1280, "height": height})
+    page.set_viewport_size({"width": width, "height": height})
     page.wait_for_load_state("networkidle")
     page.evaluate("scrollTo(0, 0)")
-    page.screenshot(path=DOCS / f"workbench-{name}.png")
+    page.screenshot(path=DOCS / f"{name}.png")
 
 
 def take_annotating(page: Page) -> None:
@@ -74,9 +74,9 @@ def take_annotating(page: Page) -> None:
     page.keyboard.press("i")
     page.keyboard.press("r")
     page.wait_for_selector("text=· saved")
-    take(page, "annotate")
+    take(page, "workbench-annotate")
     page.goto("/agree")
-    take(page, "agree")
+    take(page, "workbench-agree")
 
 
 def take_facts(page: Page) -> None:
@@ -89,17 +89,29 @@ def take_facts(page: Page) -> None:
         page.keyboard.press(key)
         page.wait_for_selector(".decide .badge")
     page.goto(table)
-    take(page, "facts")
+    take(page, "workbench-facts")
     page.goto(f"/facts/{RUNS[0]}?sort=sentences&relation=/location/location/contains")
     page.locator("a.open").nth(2).click()
     page.wait_for_url("**/fact?**")
-    take(page, "fact", 1040)
+    take(page, "workbench-fact", 1040)
 
 
 def take_found(page: Page) -> None:
     """Take the table of what an extraction has found."""
     page.goto("/found?status=new")
-    take(page, "found", 620)
+    take(page, "workbench-found", 620)
+
+
+def take_files(page: Page, demo: Path, folder: Path) -> None:
+    """Take the report, and the fact that the README explains."""
+    page.goto((demo / "report" / "report.html").resolve().as_uri())
+    take(page, "report", 1380, 1045)
+    explained = folder / "explained.html"
+    pair = ("--head", "w.00230", "--tail", "w.01430", "--relation", "/location/location/contains")
+    command = (*SAYSO, "explain", str(demo / RUNS[0]), "--data", str(demo / "store"), *pair, "--html", str(explained))
+    subprocess.run(command, check=True)
+    page.goto(explained.as_uri())
+    take(page, "explained-fact", 860, 1000)
 
 
 def main(demo: Path) -> None:
@@ -121,6 +133,7 @@ def main(demo: Path) -> None:
             take_annotating(page)
             take_facts(page)
             take_found(page)
+        take_files(browser.new_page(), demo, Path(name))
         browser.close()
 
 
