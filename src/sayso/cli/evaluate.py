@@ -26,7 +26,7 @@ def evaluate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs made on the same store.")],
     data: Annotated[Path, typer.Option(help="The store that the runs were made from.")],
     rationales: Annotated[
-        list[Path] | None, typer.Option(help="Files of people's marks, instead of those in the store.")
+        list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")
     ] = None,
     part: Annotated[
         str, typer.Option(autocompletion=parts, help="Part of the store: test, validation or train.")
@@ -43,7 +43,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Measure runs: facts found, explanations against people and against the model; write a report to browse.
+    """Measure runs: facts against the KB, explanations against marks and against the model; write a report to browse.
 
     Each run also gets a folder `predictions` with every fact, its sentences and every mechanism's scores.
 
@@ -127,7 +127,7 @@ def _print(figures: dict[str, Any]) -> None:
         ]
         for run in figures["runs"]
     ]
-    title = f"relations: {figures['num_facts']:,} facts, {figures['num_bags']:,} bags ({figures['part']})"
+    title = f"relations: {figures['num_facts']:,} facts of the KB, {figures['num_bags']:,} bags ({figures['part']})"
     columns = ["run", "variant", "AUC@0.4", "average precision", "best F1", "P@100", "P@200", "P@300"]
     print_table(title, columns, rows, num_text=2)
     _print_taus(figures["runs"])
@@ -145,7 +145,7 @@ def _print_taus(runs: list[dict[str, Any]]) -> None:
             taus = [run["explanations"][name]["tau"][band] for name in mechanisms]
             size = [taus[0]["num_tuples"], taus[0]["num_bags"]] if taus[0]["num_tuples"] else ["no tuples", 0]
             rows.append([run["run"], band, *size, *(tau["pooled"] for tau in taus)])
-    print_table("explanations: Kendall τ against people's marks", ["run", "on", "tuples", "bags", *mechanisms], rows, 2)
+    print_table("explanations: Kendall τ against the marks", ["run", "on", "tuples", "bags", *mechanisms], rows, 2)
 
 
 def _with_interval(found: dict[str, Any]) -> str:

@@ -177,7 +177,8 @@ def _threshold(
     from sayso.extract.threshold import choose_on_validation
 
     chosen = choose_on_validation(run, data, precision)
-    remark(f"{chosen.text}; {chosen.limits}")
+    remark(chosen.text)
+    remark(chosen.limits)
     return chosen.threshold, chosen
 
 

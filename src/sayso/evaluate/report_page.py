@@ -93,7 +93,7 @@ def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
 
 def _controls(report: Report) -> str:
     mechanisms = list(dict.fromkeys(name for run in report.runs for name in run.mechanisms))
-    choices = {"": "all", "marked": "with people's marks", **SUPPORT_LABELS}
+    choices = {"": "all", "marked": "with marks", **SUPPORT_LABELS}
     runs = {run.subject.name: run.subject.name for run in report.runs}
     leading = report.runs[0].ranked_by
     return (

@@ -24,7 +24,11 @@ def relation_table(figures: dict[str, Any]) -> str:
         cells = [_figure(found[name]) for name in _EXTRACTION]
         rows.append([f"{escape(run['run'])}<small>{escape(run['variant'])}</small>", *cells, number(error, 4)])
     shown = _table(["run", *_EXTRACTION.values(), "calibration error"], rows)
-    note = '<p class="note">AUC@0.4 is the area up to recall 0.4 and not divided by it: 0.4 is the most it can be.</p>'
+    note = (
+        '<p class="note">A prediction counts as right where the knowledge base has the fact, and as wrong where it does'
+        " not, be it true or not. AUC@0.4 is the area up to recall 0.4 and not divided by it: 0.4 is the most it can"
+        " be.</p>"
+    )
     return shown + note + _few_sentences(figures["runs"]) + _comparisons(figures["comparisons"])
 
 
@@ -97,7 +101,7 @@ def explanation_table(figures: dict[str, Any]) -> str:
 
 
 def _marks(report: dict[str, Any]) -> str:
-    text = f"{report['num_matched']:,} marks of people fit a sentence of this part."
+    text = f"{report['num_matched']:,} marks fit a sentence of this part."
     if report["num_unmatched"]:
         reasons = "; ".join(f"{escape(reason)} ({num:,})" for reason, num in report["reasons"].items())
         text += f" {report['num_unmatched']:,} do not: {reasons}."

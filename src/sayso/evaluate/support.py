@@ -40,7 +40,7 @@ def _kept(support: Support, num_sentences: int) -> str:
     num, alone = support.num_smallest, support.probability_with
     if num == num_sentences:
         return f"only all {num:,} keep the prediction ({alone:.2f})"
-    keep = "keeps" if num == 1 else "together keep"
+    keep = "keeps" if num == 1 else "together keep" if support.kind == SEVERAL_SENTENCES else "keep"
     return f"{num:,} of {num_sentences:,} {keep} the prediction ({alone:.2f} without the others)"
 
 

@@ -35,7 +35,7 @@ def model_card(variant: str, relations: Sequence[str], training: Mapping[str, An
     }
     table = [f"| {name} | {'not known' if value is None else value} |" for name, value in rows.items()]
     parts = ["---", "library_name: sayso", "tags:", "- relation-extraction", "- distant-supervision", "---"]
-    parts += [f"# {variant}", "", "Finds which relations hold between two entities, from the sentences that name both."]
+    parts += [f"# {variant}", "", "Predicts relations between two entities from the sentences that name both."]
     parts += ["", "| | |", "|---|---|", *table, ""]
     parts += ["AUC@0.4 is the area under the precision-recall curve up to recall 0.4, not divided by 0.4.", ""]
     parts += ["## Use", "", "```python", _USE, "```", "", "## Limits", "", _LIMITS, ""]
