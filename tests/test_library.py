@@ -191,6 +191,20 @@ def test_a_sentence_whose_mentions_are_too_far_apart_is_left_out_and_counted(
         model.explain(bags[1])
 
 
+def test_a_model_whose_probabilities_are_not_numbers_is_refused(run: Path) -> None:
+    model = sayso.load(run)
+    for parameter in model.parts.extractor.parameters():
+        parameter.data *= 1e30
+    bag = Bag.from_sentences(["far_town is the capital of far_land ."], "far_land", "far_town")
+    message = r"probabilities are not numbers \(NaN\): .* train it again with a smaller train.learning_rate"
+    for ask in (model.predict_proba, model.predict):
+        with pytest.raises(UserError, match=message):
+            ask([bag])
+    for ask in (model.explain, lambda bag: model.predict_corpus(bag.sentences)):
+        with pytest.raises(UserError, match=message):
+            ask(bag)
+
+
 def test_a_bag_that_cannot_be_read_counts_as_nothing_found(model: Model) -> None:
     known = {"relations": frozenset(model.relations[:1])}
     bags = [

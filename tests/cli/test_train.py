@@ -27,9 +27,9 @@ def store(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory) -> Path:
-    """A store without vectors, types and direct sentences."""
+    """A store without vectors and direct sentences."""
     sentences = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 2 else ()) for i in range(30)]
-    return store_of(tmp_path_factory.mktemp("bare"), sentences)
+    return store_of(tmp_path_factory.mktemp("bare"), sentences, types={"h1": ["/person"]})
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_only_the_first_of_several_processes_speaks(sayso, config, store, tmp_pa
         (("--set", "model.use_entities=true"), "no entity vectors, which +E needs: prepare it with --entity-vectors"),
         (
             ("--set", "train.learning_rate=1e30"),
-            "no epoch was finished and no state is kept: start anew with a smaller",
+            "no epoch was finished and no state is kept: start again with a smaller",
         ),
     ],
 )

@@ -38,7 +38,11 @@ def test_a_users_change_has_the_last_word_over_quick(store: Path) -> None:
 @pytest.mark.parametrize(
     ("left_out", "is_gone", "reason"),
     [
-        (("types",), lambda name: "+F" in name, "the store has no entity types (prepare it with --types)"),
+        (
+            ("types",),
+            lambda name: "+F" in name or "+LD" in name,
+            "the store has no entity types (prepare it with --types)",
+        ),
         (("direct",), lambda name: "DirectSup" in name, "the store has no directly supervised sentences"),
         (("vectors", "entity_vectors"), lambda name: name.endswith("+E"), "the store has no entity vectors"),
     ],

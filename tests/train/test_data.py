@@ -21,10 +21,23 @@ def bare(tmp_path: Path) -> Path:
 
 def test_a_store_without_direct_sentences_is_refused_where_they_are_needed(bare: Path) -> None:
     with pytest.raises(BadInputError, match="no directly supervised sentences, which DirectSup needs: prepare it with"):
-        run_data(bare, toy_config("direct")).refuse_what_cannot_train()
-    config = toy_config("direct")
+        run_data(bare, toy_config("direct", "words", 0.0)).refuse_what_cannot_train()
+    config = toy_config("direct", "words", 0.0)
     without = replace(config, loss=replace(config.loss, direct_sentences=0))
     run_data(bare, without).refuse_what_cannot_train()
+
+
+@pytest.mark.parametrize(
+    ("mentions", "distractor", "variant"),
+    [("type", 0.0, "CNNs+ATT+F"), ("type_and_words", 0.0, "CNNs+ATT+FE"), ("words", 1.0, "CNNs+ATT+LD")],
+)
+def test_a_store_without_types_is_refused_where_they_are_needed(
+    bare: Path, mentions: str, distractor: float, variant: str
+) -> None:
+    with pytest.raises(BadInputError) as refusal:
+        run_data(bare, toy_config("attention", mentions, distractor)).refuse_what_cannot_train()
+    assert f"no entity types, which {variant} needs: prepare it with --types, or set" in str(refusal.value)
+    run_data(bare, toy_config("attention", "words", 0.0)).refuse_what_cannot_train()
 
 
 def test_a_store_without_entity_vectors_is_refused_where_they_are_needed(bare: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from sayso.train.epoch import Shard
-from sayso.train.losses import LossTally, TrainingError
+from sayso.train.losses import LossTally, TrainingError, refuse_growth
 
 
 def tally_of(*rows: tuple[float, float, float, int], epoch: int = 3) -> LossTally:
@@ -29,3 +29,14 @@ def test_the_first_batch_that_is_not_a_number_is_named(number: int) -> None:
 def test_a_gradient_that_is_not_finite_is_named_though_the_loss_is() -> None:
     with pytest.raises(TrainingError, match="batch 2: the size of the gradient is inf; no epoch was finished"):
         tally_of((1.0, 1.0, 1.0, 1), (1.0, 1.0, float("inf"), 1), epoch=1).means()
+
+
+def test_a_loss_a_thousand_times_the_first_has_diverged() -> None:
+    refuse_growth(1, 3_000.0, at_first=3.0)
+    refuse_growth(1, 1_000.0, at_first=0.001)
+    with pytest.raises(TrainingError, match=r"epoch 3, loss 1e\+16: training has diverged, the loss was 3 at first"):
+        refuse_growth(3, 1e16, at_first=3.0)
+
+
+def test_the_first_loss_is_that_of_the_first_batch_all_terms_together() -> None:
+    assert tally_of((1.0, 2.0, 9.0, 30), (5.0, 6.0, 9.0, 10)).first == 3.0

@@ -1,3 +1,6 @@
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +13,8 @@ from sayso.errors import BadInputError, UserError
 from sayso.model import predict
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
+from sayso.train import losses
+from sayso.train import run as run_module
 from sayso.train.config import RunConfig, load_config
 from sayso.train.folder import read_metrics
 from sayso.train.losses import TrainingError
@@ -102,7 +107,7 @@ def test_resuming_where_nothing_was_kept_begins_anew(store: Path, tmp_path: Path
 
 def test_a_run_is_not_resumed_on_another_store_and_its_records_stay(store: Path, tmp_path: Path) -> None:
     sentences = [make_sentence(f"h{i} t{i}", f"h{i}", f"t{i}", ("r",)) for i in range(20)]
-    other = store_of(tmp_path, sentences)
+    other = store_of(tmp_path, sentences, types={"h1": ["/person"]})
     train(toy_config(), store, tmp_path / "run", "cpu")
     before = {path: path.read_bytes() for path in sorted((tmp_path / "run").glob("*.*"))}
     with pytest.raises(BadInputError, match="made with another data"):
@@ -169,15 +174,57 @@ def test_numbers_that_overflow_stop_the_run_and_keep_the_last_good_epoch(
     assert path.read_bytes() == kept
 
 
+@pytest.mark.parametrize("aggregator", ["attention", "direct"])
+def test_a_loss_that_grows_but_stays_finite_stops_the_run(store: Path, tmp_path: Path, aggregator: str) -> None:
+    message = r"epoch 1, loss [\d.]+e\+\d+: training has diverged, the loss was \d\S* at first; .* train.learning_rate"
+    with pytest.raises(TrainingError, match=message):
+        train(toy_config(aggregator, learning_rate=100.0), store, tmp_path, "cpu")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_loss_that_grows_after_good_epochs_keeps_the_last_of_them_and_is_compared_with_the_first(
+    store: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(StopError):
+        train(toy_config(max_epochs=3), store, tmp_path, "cpu", watchers=stop_after(1))
+    rows = read_metrics(tmp_path)
+    kept = (tmp_path / "state.safetensors").read_bytes()
+    # As if the first epoch's loss had been far lower; what is below 1 counts as 1.
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(rows[0] | {"loss": 1e-9}) + "\n")
+    with monkeypatched_growth(2.0), pytest.raises(TrainingError, match=r"epoch 2, .*; the state after epoch 1 is kept"):
+        train(toy_config(max_epochs=3), store, tmp_path, "cpu", resume=True)
+    assert (tmp_path / "state.safetensors").read_bytes() == kept
+
+
+@contextmanager
+def monkeypatched_growth(most: float) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(losses, "_MOST_GROWTH", most)
+        yield
+
+
+def test_a_weight_that_is_not_finite_stops_the_run(store: Path, tmp_path: Path) -> None:
+    def spoil(progress) -> None:
+        # After the last step, so that no batch shows it.
+        if progress.step == progress.num_steps:
+            spoiled[0].embedding.type_KW.data[-1] = float("nan")
+
+    spoiled: list[Extractor] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_module, "Extractor", lambda *given: spoiled.append(Extractor(*given)) or spoiled[-1])
+        with pytest.raises(TrainingError, match=r"epoch 1, loss \d\S*: a weight is not finite"):
+            train(toy_config(), store, tmp_path, "cpu", watchers=Watchers(on_step=spoil))
+
+
 def test_an_absurd_learning_rate_is_noticed_in_the_first_epoch(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match=r"epoch 1, .*; no epoch was finished and no state is kept: start anew"):
+    with pytest.raises(TrainingError, match=r"epoch 1, .*; no epoch was finished and no state is kept: start again"):
         train(toy_config(learning_rate=1e30), store, tmp_path, "cpu")
     assert not (tmp_path / "state.safetensors").exists()
 
 
 def test_a_relation_without_training_example_and_bags_of_one_sentence_train(tmp_path: Path) -> None:
     sentences = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 3 else ()) for i in range(40)]
-    store = store_of(tmp_path, sentences, relations=("r", "never"))
+    store = store_of(tmp_path, sentences, relations=("r", "never"), types={"h1": ["/person"]})
     described: list[dict] = []
     standing = train(
         toy_config(mentions="words"), store, tmp_path / "run", "cpu", watchers=Watchers(on_begin=described.append)
@@ -193,7 +240,7 @@ def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_
     filler = " ".join(["and so on and on"] * 4)
     large = [make_sentence(f"a met b {filler} w{i % 97} v{i}", "a", "b", ("r",)) for i in range(5000)]
     small = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 2 else ()) for i in range(40)]
-    store = store_of(tmp_path, [*large, *small])
+    store = store_of(tmp_path, [*large, *small], types={"a": ["/person"]})
     config = toy_config(mentions="words", max_epochs=1)
     assert train(config, store, tmp_path / "run", "cpu").epoch == 1
     data = run_data(store, config)

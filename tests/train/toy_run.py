@@ -1,7 +1,8 @@
 """Small stores and settings to train with, built in seconds."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,14 +62,22 @@ def invented_store(folder: Path) -> Path:
 
 
 def store_of(
-    folder: Path, sentences: list[Sentence], validation_share: float = 0.3, relations: Sequence[str] = ("r",)
+    folder: Path,
+    sentences: list[Sentence],
+    validation_share: float = 0.3,
+    relations: Sequence[str] = ("r",),
+    types: Mapping[str, Sequence[str]] | None = None,
 ) -> Path:
-    """Return a store of these sentences and relations, without vectors, types or direct sentences."""
+    """Return a store of these sentences, relations and types, without vectors or direct sentences."""
     train, inventory = folder / "train.jsonl", folder / "relations.json"
     train.write_text("".join(write(sentence) + "\n" for sentence in sentences))
     inventory.write_text(json.dumps({name: number for number, name in enumerate(relations)}))
     settings = PrepareSettings(validation_share=validation_share)
-    prepare(Inputs(train=train, relations=inventory), settings, folder / "store", lambda *_: None)
+    inputs = Inputs(train=train, relations=inventory)
+    if types is not None:
+        (folder / "types.json").write_text(json.dumps(types))
+        inputs = replace(inputs, types=folder / "types.json")
+    prepare(inputs, settings, folder / "store", lambda *_: None)
     return folder / "store"
 
 

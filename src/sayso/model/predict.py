@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sayso.bags.limit import is_finite
+from sayso.errors import BadInputError
 from sayso.features.batch import BagBatch, SentenceBatch
 from sayso.features.collate import Part, collate, sentence_batch
 from sayso.features.present import Presented
@@ -19,10 +21,20 @@ TOKENS_AT_A_TIME = 131_072
 _SENTENCES_AT_A_TIME = 8_192
 
 
+class NotFiniteError(BadInputError):
+    """A model whose predictions are infinite or not a number."""
+
+
 def predict_logits(extractor: Extractor, part: Part) -> np.ndarray:
-    """Return logit_BR of all bags of a part."""
+    """Return logit_BR of all bags of a part; those that are not finite are a `NotFiniteError`."""
     logits = [logit_BR.cpu() for _, _, logit_BR in slices_of_logits(extractor, part)]
-    return torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32)
+    logit_BR = torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32)
+    if not is_finite(logit_BR):
+        raise NotFiniteError(
+            "the model's probabilities are not numbers (NaN): its training diverged, or its weights are damaged:"
+            " train it again with a smaller train.learning_rate"
+        )
+    return logit_BR
 
 
 @torch.no_grad()

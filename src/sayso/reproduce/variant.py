@@ -78,7 +78,7 @@ def variants_named(names: Iterable[str]) -> tuple[str, ...]:
 def lack_of(store: Store, config: RunConfig) -> str:
     """Return all that the store lacks for these settings and how to repair it, nothing where it lacks nothing."""
     lacks, vectors = [], store.manifest.get("entity_vectors", {})
-    if config.data.mentions != "words" and len(store.types) < 2:
+    if config.needs_types and len(store.types) < 2:
         lacks.append("no entity types (prepare it with --types)")
     if config.model.use_entities and not (vectors.get("name_width") or vectors.get("graph_width")):
         lacks.append("no entity vectors (prepare it with --entity-vectors or --vectors)")

@@ -119,7 +119,7 @@ class CapturedEpochs:
             terms = losses.means()
             self.adam.note_steps(len(padded.num_bags_U))
         seconds = time.monotonic() - began
-        return Epoch(terms, seconds, padded.num_sentences / seconds)
+        return Epoch(terms, losses.first, seconds, padded.num_sentences / seconds)
 
     def _lay_out(self, epoch: int) -> tuple[PaddedEpoch, Packed]:
         """Return the epoch's steps, laid out beside what the GPU is doing."""

@@ -101,6 +101,11 @@ class RunConfig:
         return name + ("+LD" if self.loss.distractor else "") + ("+E" if self.model.use_entities else "")
 
     @property
+    def needs_types(self) -> bool:
+        """Whether entity types are part of training: in mentions, or to choose distractors."""
+        return self.data.mentions != "words" or self.loss.distractor > 0
+
+    @property
     def needs_direct(self) -> bool:
         """Whether directly supervised sentences are part of training."""
         is_judged = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0

@@ -93,6 +93,11 @@ class RunData:
         for name in ("train", "validation"):
             if not parts.get(name, {}).get("positive_bags"):
                 raise BadInputError(f"{folder}: the {name} part has no bag with a relation: prepare it with more pairs")
+        if self.config.needs_types and len(self.store.types) < 2:
+            raise BadInputError(
+                f"{folder}: the store has no entity types, which {self.config.variant} needs: prepare it with --types,"
+                ' or set data.mentions="words" and loss.distractor=0'
+            )
         if self.config.needs_direct and not ("direct" in parts and len(self.direct_rows)):
             raise BadInputError(
                 f"{folder}: the store has no directly supervised sentences, which DirectSup needs:"

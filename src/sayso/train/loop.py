@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sayso.metrics.precision_recall import area_up_to_recall, average_precision, precision_recall_curve
 from sayso.model.extractor import Extractor
-from sayso.model.predict import predict_logits
+from sayso.model.predict import NotFiniteError, predict_logits
 from sayso.seeding import sub_seed
 from sayso.train.data import RunData
 from sayso.train.device import sum_over_shards
@@ -39,10 +39,12 @@ class Progress(NamedTuple):
 class Epoch(NamedTuple):
     """What an epoch of training gave: the mean of each loss term over the batches, and how fast it went.
 
-    Sentences are all that were encoded, distractors and directly supervised ones included, in all processes.
+    `first_loss` is the loss of the first batch. Sentences are all that were encoded, distractors and directly
+    supervised ones included, in all processes.
     """
 
     terms: dict[str, float]
+    first_loss: float
     seconds: float
     sentences_per_second: float
 
@@ -79,14 +81,15 @@ def train_epoch(
     terms_of_epoch = losses.means()
     seconds = time.monotonic() - began
     num_everywhere = int(sum_over_shards(torch.tensor(num_sentences, device=device), shard))
-    return Epoch(terms_of_epoch, seconds, num_everywhere / seconds)
+    return Epoch(terms_of_epoch, losses.first, seconds, num_everywhere / seconds)
 
 
 def validate(extractor: Extractor, data: RunData) -> Validation:
-    """Return the figures that decide which epoch is the best; not a number where the logits are none."""
+    """Return the figures that decide which epoch is the best; not a number where the logits are not finite."""
     part = data.validation
-    logit_BR = predict_logits(extractor, part)
-    if not np.isfinite(logit_BR).all():
+    try:
+        logit_BR = predict_logits(extractor, part)
+    except NotFiniteError:
         return Validation(np.nan, np.nan)
     label_BR = part.label_rows(np.arange(part.table.num_bags)).numpy()
     curve = precision_recall_curve(logit_BR, label_BR)

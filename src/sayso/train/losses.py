@@ -1,4 +1,4 @@
-"""The loss terms of an epoch, summed over processes, and the alarm when one of them is not a number."""
+"""The loss terms of an epoch, summed over processes, and the alarm when one is not a number or far too large."""
 
 import math
 from collections.abc import Sequence
@@ -13,6 +13,8 @@ from sayso.train.epoch import Shard
 
 _STEPS_BETWEEN_LOOKS = 50
 _GRADIENT = "gradient"
+_MOST_GROWTH = 1_000
+"""A loss so many times that of the fresh model has diverged: what is learned afterwards comes from dead units."""
 
 
 class TrainingError(UserError):
@@ -20,9 +22,15 @@ class TrainingError(UserError):
 
 
 def diverged(epoch: int, what: str) -> TrainingError:
-    """Return the error of an epoch whose numbers are no longer finite."""
+    """Return the error of an epoch whose numbers are no longer finite, or have grown beyond use."""
     kept = f"the state after epoch {epoch - 1} is kept" if epoch > 1 else "no epoch was finished and no state is kept"
-    return TrainingError(f"epoch {epoch}, {what}; {kept}: start anew with a smaller train.learning_rate")
+    return TrainingError(f"epoch {epoch}, {what}; {kept}: start again with a smaller train.learning_rate")
+
+
+def refuse_growth(epoch: int, loss: float, at_first: float) -> None:
+    """Raise `TrainingError` where the loss of an epoch is far above what it was at first."""
+    if loss > _MOST_GROWTH * max(at_first, 1.0):
+        raise diverged(epoch, f"loss {loss:.3g}: training has diverged, the loss was {at_first:.3g} at first")
 
 
 class LossTally:
@@ -48,6 +56,12 @@ class LossTally:
         self._names = [*names, _GRADIENT]
         self._num_bags += num_bags
         self._take(row_UX)
+
+    @property
+    def first(self) -> float:
+        """The loss of the first batch, all terms together."""
+        self._look()
+        return sum(self._rows[0][:-1])
 
     def means(self) -> dict[str, float]:
         """Return each term's mean over the batches, of all shards together, each batch weighed by its bags."""

@@ -7,7 +7,13 @@ from sayso.train.data import RunData
 
 def remarks_on(data: RunData, device_type: str) -> list[str]:
     """Return one line for each thing that does not stop the run but may surprise."""
-    return [*_about_relations(data), *_about_words(data), *_about_entities(data), *_about_precision(data, device_type)]
+    return [
+        *_about_relations(data),
+        *_about_words(data),
+        *_about_types(data),
+        *_about_entities(data),
+        *_about_precision(data, device_type),
+    ]
 
 
 def _about_relations(data: RunData) -> list[str]:
@@ -23,6 +29,16 @@ def _about_words(data: RunData) -> list[str]:
     if data.store.vector_VD.shape[1]:
         return []
     return [f"the store has no word vectors: random ones of width {data.word_VW.shape[1]} stand in for them"]
+
+
+def _about_types(data: RunData) -> list[str]:
+    table = data.train.table
+    type_E = data.type_E[np.unique(np.concatenate([table.head_B, table.tail_B]))]
+    num = int((type_E == 0).sum())
+    if not data.config.needs_types or 2 * num <= len(type_E):
+        return []
+    other = data.store.types[0]
+    return [f"{num:,} of {len(type_E):,} training entities have no type: {other} stands in for it"]
 
 
 def _about_entities(data: RunData) -> list[str]:

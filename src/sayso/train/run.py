@@ -30,9 +30,9 @@ from sayso.train.device import (
     use_precision,
 )
 from sayso.train.epoch import Shard
-from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of
+from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, read_metrics
 from sayso.train.loop import Epoch, OnStep, Validation, train_epoch, validate
-from sayso.train.losses import diverged
+from sayso.train.losses import diverged, refuse_growth
 from sayso.train.objective import Objective
 from sayso.train.remarks import remarks_on
 from sayso.train.result import model_of
@@ -113,12 +113,14 @@ class _Run:
         self.optimizer = torch.optim.Adam(self.extractor.parameters(), lr=config.train.learning_rate)
         self.standing = Standing()
         self.best: dict[str, Tensor] = {}
+        self.first_loss: float | None = None
         self.identity = identity_of(config, data.store)
 
     def go(self) -> Standing:
         """Begin or go on, train until no epoch is better, keep the best."""
         if self.folder.state.exists():
             self.standing, self.best = load_state(self.folder.state, self.extractor, self.optimizer, self.identity)
+            self.first_loss = next((row["loss"] for row in read_metrics(self.folder.path)), None)
         self._begin()
         train_one = self._how_to_train()
         while not self._is_done():
@@ -170,6 +172,7 @@ class _Run:
     def _one_epoch(self, train_one: TrainOne) -> None:
         number, began = self.standing.epoch + 1, time.monotonic()
         epoch = train_one(number, self.watchers.on_step)
+        self._refuse_divergence(number, epoch)
         validation = self._validate()
         if not all(map(math.isfinite, validation)):
             raise diverged(number, "validation: the logits are not finite")
@@ -181,6 +184,16 @@ class _Run:
         self.folder.note(row)
         self._save()
         self.watchers.on_epoch(row)
+
+    def _refuse_divergence(self, number: int, epoch: Epoch) -> None:
+        """Raise `TrainingError` where the epoch's loss or a weight shows that nothing is learned any longer."""
+        loss = sum(epoch.terms.values())
+        # The first epoch's own figure is kept with the run, so that a resumed run stops where it would have stopped.
+        refuse_growth(number, loss, epoch.first_loss if self.first_loss is None else self.first_loss)
+        if self.first_loss is None:
+            self.first_loss = loss
+        if not all(bool(parameter.isfinite().all()) for parameter in self.extractor.parameters()):
+            raise diverged(number, f"loss {loss:.3g}: a weight is not finite")
 
     def _validate(self) -> Validation:
         """Return the validation figures, found by the first process."""
