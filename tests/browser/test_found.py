@@ -1,6 +1,7 @@
 """Found in a real browser, by keyboard: from the list of an extraction to the file of accepted facts."""
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,19 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.visit import serving, signed_in
 from sayso.serve.settings import ServeSettings
-from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, ids, write_found
+from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, NEW, ids, write_found
 from toy_workbench import make_settings
 
 pytestmark = pytest.mark.slow
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 BADGE = ".decide .badge"
+LEFT = {
+    "method": "POST",
+    "path": "/api/found/news/decisions",
+    "body": {**ids(NEW[0]), "decision": "rejected", "key": "left over"},
+}
+"""What a page has left to be sent."""
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +98,46 @@ def decide_by_keyboard(page: Page) -> None:
     press(page, "z")
     expect(number).to_have_text(f"2 of {len(FACTS)}")
     expect(page.locator(BADGE)).to_have_count(0)
+
+
+def test_no_key_is_lost_and_each_decides_on_the_fact_on_the_screen(browser: Browser, address: str) -> None:
+    with signed_in(browser, address) as page:
+        open_by_keyboard(page)
+        # As fast as the browser takes them, and every answer held up.
+        page.route("**/api/found/**", lambda route: (time.sleep(0.1), route.continue_()))
+        for key in "anxnenaz":
+            page.keyboard.press(key)
+        expect(page.locator(".crumbs .number")).to_have_text(f"4 of {len(FACTS)}")
+        expect(page.locator(BADGE)).to_have_count(0)
+        page.goto("/curate")
+        expect(page.locator("ul.decisions .badge")).to_have_text(["needs evidence", "rejected", "accepted"])
+        names = page.locator("ul.decisions .pair").all_inner_texts()
+        assert [name.split("land")[1][0] for name in names] == ["2", "1", "0"]
+
+
+def test_decisions_made_while_the_server_is_away_are_kept_and_sent(
+    browser: Browser, opened: ServeSettings, tmp_path: Path
+) -> None:
+    settings = replace(opened, database=tmp_path / "marks.db")
+    with serving(settings) as url:
+        context = browser.new_context(base_url=url)
+        page = context.new_page()
+        page.goto("/sign-in")
+        page.locator("input[name=name]").fill("Ada")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/annotate**")
+        open_by_keyboard(page)
+    page.keyboard.press("a")
+    expect(page.locator(".state")).to_contain_text("does not answer")
+    expect(page.locator(BADGE)).to_have_text("accepted")
+    with serving(settings, port=int(url.rpartition(":")[2])):
+        expect(page.locator(".state")).to_be_hidden()
+        expect(page.locator(".decide [role=status]")).to_contain_text("accepted by Ada")
+        page.evaluate("localStorage['sayso-decisions/Ada/000-k'] = JSON.stringify(" + json.dumps(LEFT) + ")")
+        page.reload()
+        expect(page.locator(BADGE)).to_have_text("rejected")
+        assert page.evaluate("Object.keys(localStorage).length") == 0
+    context.close()
 
 
 def shown(page: Page) -> Iterator[str]:

@@ -40,9 +40,9 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def serving(settings: ServeSettings) -> Iterator[str]:
-    """Give the address of a workbench that serves on a free port while the block runs."""
-    opened = open_socket("127.0.0.1", 0)
+def serving(settings: ServeSettings, port: int = 0) -> Iterator[str]:
+    """Give the address of a workbench that serves on a port, a free one if none is named, while the block runs."""
+    opened = open_socket("127.0.0.1", port)
     settings = replace(settings, port=opened.getsockname()[1])
     server = uvicorn.Server(uvicorn.Config(make_app(settings), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]})

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sayso.annotate.curation import DecisionFilter, decisions, readable, undo_decision
@@ -13,6 +13,7 @@ from sayso.provenance.record import DecidedFact, FactDecision
 from sayso.serve.api.forms import Step
 from sayso.serve.curate.decide import DecisionStep, save_decision
 from sayso.serve.curate.files import decided_file
+from sayso.serve.curate.pages import undone_link
 from sayso.serve.deps import Bench, Who
 from sayso.serve.explore.answers import QuoteAnswer, quote_answer
 
@@ -28,12 +29,20 @@ class DecisionAnswer(FactDecision):
     quotes: list[QuoteAnswer]
 
 
+class UndoStep(Step):
+    """The wish to take back a decision; its fact is then shown among `facts` and `within` a list, if they have it."""
+
+    facts: Annotated[str, Field(max_length=300)] = ""
+    within: Annotated[str, Field(max_length=2_000)] = ""
+
+
 class UndoneDecision(BaseModel):
-    """The fact whose decision was taken back; empty where there was none."""
+    """The fact whose decision was taken back, empty where there was none; `link` is the page to go to."""
 
     head_id: str = ""
     relation: str = ""
     tail_id: str = ""
+    link: str
 
 
 @router.get("")
@@ -59,11 +68,12 @@ def post_decision(bench: Bench, who: Who, given: DecisionStep) -> None:
 
 
 @router.post("/undo")
-def post_undo(bench: Bench, who: Who, given: Step) -> UndoneDecision:
+def post_undo(bench: Bench, who: Who, given: UndoStep) -> UndoneDecision:
     """Take back one's last decision."""
     with bench.database.writing() as connection:
         fact = undo_decision(connection, who, given.key)
-    return UndoneDecision(**fact._asdict()) if fact else UndoneDecision()
+    link = undone_link(bench, fact, given.facts, given.within)
+    return UndoneDecision(**(fact._asdict() if fact else {}), link=link)
 
 
 @router.get("/files/{form}", response_class=Response)

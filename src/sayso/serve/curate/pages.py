@@ -110,15 +110,19 @@ def undo_form(
     """
     with bench.database.writing() as connection:
         fact = undo_decision(connection, who, secrets.token_hex(8))
-    link = fact and (found_link(bench, fact, facts, within) or fact_link(bench, "", fact))
-    away = "/curate?undone=elsewhere" if fact else "/curate?undone=nothing"
-    return RedirectResponse(link or away, HTTPStatus.SEE_OTHER)
+    return RedirectResponse(undone_link(bench, fact, facts, within), HTTPStatus.SEE_OTHER)
 
 
 @router.get("/curate/files/{form}")
 def file(bench: Bench, form: FormName) -> Response:
     """Give the decided facts as a file."""
     return decided_file(bench, form)
+
+
+def undone_link(bench: Workbench, fact: Triple | None, facts: str, within: str) -> str:
+    """Return where the fact is shown whose decision was taken back, or where it is said that it cannot be."""
+    link = fact and (found_link(bench, fact, facts, within) or fact_link(bench, "", fact))
+    return link or ("/curate?undone=elsewhere" if fact else "/curate?undone=nothing")
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:

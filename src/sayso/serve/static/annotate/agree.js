@@ -3,7 +3,7 @@
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
 import { Marking, complain, factName } from "./marking.js";
-import { newKey } from "./net.js";
+import { newKey } from "../net.js";
 
 const marking = new Marking({
   onMark: (place, label) => {

@@ -3,7 +3,7 @@
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
 import { Marking, complain, factAddress, factName, isThisFact } from "./marking.js";
-import { newKey, send } from "./net.js";
+import { newKey, send } from "../net.js";
 
 const fact = document.getElementById("fact");
 const comment = document.getElementById("comment");

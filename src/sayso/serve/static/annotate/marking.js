@@ -1,7 +1,7 @@
 // A list of sentences with a cursor and labels: what annotating and settling have in common.
 
 import { inTurn, leave } from "../turn.js";
-import { Saver } from "./net.js";
+import { Saver } from "../net.js";
 
 const fact = document.getElementById("fact");
 const alertBox = document.getElementById("alert");

@@ -2,9 +2,10 @@
 
 const token = document.querySelector('meta[name="form-token"]').content;
 const LONGEST_WAIT = 8000;
+const SIGNED_OUT = new Set([401, 403]);
 // Longer than the server waits for other writers.
 const LONGEST_ANSWER = 60_000;
-const AWAY = "The workbench does not answer. What you mark is kept here and sent again.";
+export const AWAY = "The workbench does not answer. What you mark or decide is kept here and sent again.";
 
 export class Refused extends Error {
   constructor(status, message) {
@@ -55,42 +56,74 @@ export class Saver {
   #waiting = [];
   #running = false;
   #idle = [];
+  #store;
+  #halted = false;
 
-  // `onState` hears "saved", "saving" or "waiting" (with the reason), and "refused" with what was not taken.
-  constructor(onState) {
+  // `onState` hears "saved", "saving" or "waiting" (with the reason), and "refused" with what was not taken. Under the
+  // name of a `store` the browser keeps what waits over a reload; `resume` sends what an earlier page has left.
+  constructor(onState, store = "") {
     this.onState = onState;
+    this.#store = store && `${store}/`;
     addEventListener("beforeunload", (event) => {
-      if (this.#waiting.length) event.preventDefault();
+      if (this.#waiting.length && !this.#store) event.preventDefault();
     });
+  }
+
+  get isIdle() {
+    return !this.#waiting.length;
+  }
+
+  // Returns whether there was anything.
+  resume() {
+    const left = Object.keys(localStorage).filter((place) => place.startsWith(this.#store));
+    for (const place of left.sort()) this.#waiting.push({ ...JSON.parse(localStorage[place]), place, onDone() {} });
+    if (left.length) this.#run();
+    return left.length > 0;
   }
 
   // Returns a promise of the answer; what is refused is never answered, since the page then starts anew.
   add(method, path, body) {
     return new Promise((onDone) => {
-      this.#waiting.push({ method, path, body, onDone });
+      // Places sort by time; the keys of two pages differ.
+      const place = this.#store && `${this.#store}${String(Date.now()).padStart(15, "0")}-${body.key}`;
+      if (place) localStorage[place] = JSON.stringify({ method, path, body });
+      this.#waiting.push({ method, path, body, place, onDone });
       this.#run();
     });
   }
 
   idle() {
-    return this.#waiting.length ? new Promise((done) => this.#idle.push(done)) : Promise.resolve();
+    return this.#waiting.length && !this.#halted ? new Promise((done) => this.#idle.push(done)) : Promise.resolve();
   }
 
   async #run() {
     if (this.#running) return;
     this.#running = true;
+    this.#halted = false;
     let wait = 500;
     while (this.#waiting.length) {
       const { method, path, body, onDone } = this.#waiting[0];
       this.onState("saving");
       try {
         const value = await send(method, path, body);
-        this.#waiting.shift();
+        this.#drop();
         wait = 500;
         onDone(value);
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
-        if (error.mayPass) {
+        if (this.#store && SIGNED_OUT.has(error.status)) {
+          // Kept, and sent when the same person is back on a page.
+          this.#running = false;
+          this.#halted = true;
+          for (const done of this.#idle.splice(0)) done();
+          this.onState("waiting", `${error.message} What you decided is kept here.`);
+          return;
+        }
+        if (this.#store && !error.mayPass) {
+          this.#drop();
+          this.onState("refused", error.message);
+          onDone(undefined);
+        } else if (error.mayPass) {
           this.onState("waiting", error.message);
           await new Promise((done) => setTimeout(done, wait));
           wait = Math.min(2 * wait, LONGEST_WAIT);
@@ -107,5 +140,10 @@ export class Saver {
     this.#running = false;
     this.onState("saved");
     for (const done of this.#idle.splice(0)) done();
+  }
+
+  #drop() {
+    const { place } = this.#waiting.shift();
+    if (place) localStorage.removeItem(place);
   }
 }

@@ -1,0 +1,78 @@
+// Pages that take each other's place without a load in between: no key that is pressed meanwhile is lost.
+
+import { AWAY } from "../net.js";
+import { inTurn, leave } from "../turn.js";
+
+const SCRIPT = 'script[src="/static/explore/browse.js"]';
+const LONGEST_ANSWER = 60_000;
+const FRESH = 30_000;
+const LONGEST_WAIT = 8000;
+let ahead = {};
+let ready = () => {};
+
+const box = document.createElement("p");
+box.className = "notice bad state";
+box.setAttribute("role", "alert");
+box.hidden = true;
+document.body.append(box);
+
+// A page is asked for once this is done, so that it shows what was decided before.
+export function waitFor(isReady) {
+  ready = isReady;
+}
+
+// Show the page at the address in place of this one. Keys wait for it; until it is there nothing is on the screen that
+// they could be meant for.
+export async function visit(address, isNew = true) {
+  document.querySelector("main").setAttribute("aria-busy", "true");
+  const found = await untilAnswered(address);
+  if (!found.page) return leave(() => location.assign(address));
+  if (isNew) history.pushState(null, "", found.address);
+  document.title = found.page.title;
+  for (const part of ["header.top", "main"]) {
+    document.querySelector(part).replaceWith(found.page.querySelector(part));
+  }
+  for (const sheet of found.page.querySelectorAll("link[rel=stylesheet]")) {
+    if (!document.querySelector(`link[href="${sheet.getAttribute("href")}"]`)) document.head.append(sheet);
+  }
+  scrollTo(0, 0);
+  document.querySelector("main").focus({ preventScroll: true });
+  lookAhead();
+}
+
+// Fetch the next page already.
+export function lookAhead() {
+  const address = document.querySelector(".evidence-list") && document.querySelector("a[rel=next]")?.href;
+  ahead = address ? { address, since: Date.now(), answer: fetched(address) } : {};
+}
+
+// The page at the address as it is now; nothing where it cannot be had.
+export async function fetched(address) {
+  try {
+    const answer = await fetch(address, { signal: AbortSignal.timeout(LONGEST_ANSWER) });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return { address: answer.url, page: answer.ok && page.querySelector(SCRIPT) ? page : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+async function untilAnswered(address) {
+  const isAhead = ahead.address === address && Date.now() - ahead.since < FRESH;
+  let found = isAhead ? await ahead.answer : undefined;
+  if (!found) await ready();
+  for (let wait = 500; !found; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+    found = await fetched(address);
+    showState(found ? "" : AWAY);
+    if (!found) await new Promise((done) => setTimeout(done, wait));
+  }
+  return found;
+}
+
+// What the person has to know about saving and loading; nothing where all is well.
+export function showState(text) {
+  box.textContent = text;
+  box.hidden = !text;
+}
+
+addEventListener("popstate", () => inTurn(() => visit(location.href, false)));
