@@ -64,6 +64,7 @@ def test_a_corpus_without_anything_to_learn_from_is_said_to_be_one(tmp_path: Pat
 def test_json_is_the_manifest(tmp_path: Path, tables: list[object]) -> None:
     result = sayso("build", "--documents", articles(tmp_path / "docs"), *tables, "--out", tmp_path / "out", "--json")
     written = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert written.pop("checksum").startswith("crc32:")
     assert {"made_by": "sayso build", **json.loads(result.stdout)} == written
     assert written["counts"]["documents not in UTF-8"] == written["counts"]["documents with HTML"] == 1
 

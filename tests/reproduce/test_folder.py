@@ -56,5 +56,5 @@ def test_a_broken_note_of_earlier_calls_is_one_line(folder: Folder) -> None:
     folder.note_call(num_runs=3, num_workers=1, seconds=2.0)
     assert [call["num_runs"] for call in folder.calls()] == [3]
     (folder.path / "calls.jsonl").write_text("{")
-    with pytest.raises(UserError, match=r"calls\.jsonl: not what this command wrote: remove it"):
+    with pytest.raises(UserError, match=r"calls\.jsonl: not what this command wrote \(not JSON: .*\): remove it"):
         folder.calls()

@@ -16,5 +16,5 @@ def test_an_outcome_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"orders": {}}', '{"orders": {"x": {"y": 1}}}'])
 def test_what_is_no_outcome_is_said_with_its_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(BadInputError, match=r"run.json: not the outcome of a run .*: remove it"):
+    with pytest.raises(BadInputError, match=r"run.json: not the outcome of a run, or damaged \(.*\): remove it"):
         read_outcome(tmp_path / "run.json")

@@ -43,7 +43,7 @@ _ADVICE = "train it again (for a finished run `sayso train --resume` writes its 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class ModelDescription:
     """What `config.json` says: how sentences and mentions are read, the model's settings, and where it comes from."""
 
     format: int
@@ -149,7 +149,7 @@ def load_model(folder: Path) -> ModelParts:
     )
 
 
-def read_settings(folder: Path) -> tuple[ModelSettings, CheckedFiles]:
+def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
     """Return what the settings of a model's folder say, and its other files."""
     path = folder / CONFIG
     found = read_object(path, "the settings of a model", _ADVICE)
@@ -159,7 +159,7 @@ def read_settings(folder: Path) -> tuple[ModelSettings, CheckedFiles]:
             " train it again, or use the version that wrote it"
         )
     try:
-        settings = record_of(ModelSettings, found, is_open=True)
+        settings = record_of(ModelDescription, found, is_open=True)
     except JsonError as error:
         raise BadInputError(f"{path}: not the settings of a model, or damaged ({error}): {_ADVICE}") from None
     if settings.max_tokens < 1 or not settings.relations:
@@ -167,7 +167,7 @@ def read_settings(folder: Path) -> tuple[ModelSettings, CheckedFiles]:
     return settings, checked_files(path, found, _ADVICE)
 
 
-def _read_lexicon(files: CheckedFiles, settings: ModelSettings) -> Lexicon:
+def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
     entities = read_columns(files, ENTITIES, "id", "name", "type")
     lexicon = Lexicon(
         words=read_columns(files, WORDS, "word")["word"].to_pylist(),
