@@ -3,10 +3,18 @@ from pathlib import Path
 import pytest
 
 from sayso.annotate import work
-from sayso.annotate.claim import claim
+from sayso.annotate.claim import claim, is_practice
 from sayso.annotate.judgement import each_judgement
 from sayso.annotate.people import annotator_named
-from sayso.annotate.pilot import answers_of_store, choose_pilot, facts_in_work, pilot_facts, pilot_result, set_pilot
+from sayso.annotate.pilot import (
+    answers_of_store,
+    choose_pilot,
+    facts_in_work,
+    pilot_change,
+    pilot_facts,
+    pilot_result,
+    set_pilot,
+)
 from sayso.annotate.store import Connection
 from sayso.annotate.turn import hold, next_turn
 from sayso.records import Triple
@@ -107,6 +115,22 @@ def test_work_begun_in_a_round_that_ends_counts_once_it_is_finished(connection: 
     set_pilot(connection, ada, [], ANSWERS, "key 3")
     do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
     assert len(list(each_judgement(connection))) == 2
+
+
+def test_work_begun_in_a_round_counts_also_where_others_have_submitted_the_fact_in_it(connection: Connection) -> None:
+    ada, ben = annotator_named(connection, "Ada"), annotator_named(connection, "Ben")
+    set_pilot(connection, ada, FACTS[:1], ANSWERS, "key 1")
+    do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
+    hold(connection, ben, FACTS[0])
+    work.mark(connection, ben, FACTS[0], {"yes": "rationale"}, "key 2")
+    change = pilot_change(connection, [], 0)
+    assert (change.num_back_in_queue, change.num_practised) == (1, 0)
+    set_pilot(connection, ada, [], ANSWERS, "key 3")
+    assert [is_practice(connection, person, FACTS[0]) for person in (ada, ben)] == [True, False]
+    given = [next_turn(connection, annotator_named(connection, name), FACTS, None) for name in ("Cleo", "Ada")]
+    assert given == [FACTS[0], FACTS[1]], "others complete what Ben has begun, but not who knows the answers"
+    do(connection, "Ben", FACTS[0], yes="rationale", no="irrelevant")
+    assert {each.annotator for each in each_judgement(connection)} == {"Ben"}
 
 
 def test_a_fact_opened_before_it_joined_the_round_is_practice(connection: Connection) -> None:

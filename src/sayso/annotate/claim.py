@@ -19,8 +19,8 @@ _HELD_SECONDS = 3600.0
 """How long a fact is kept for somebody who has opened it and marked nothing."""
 
 _HELD = (
-    "(time > ? OR EXISTS (SELECT 1 FROM entry WHERE entry.owner = claim.annotator AND entry.fact = claim.fact"
-    " AND entry.kind = 'mark'))"
+    "(NOT is_pilot AND (time > ? OR EXISTS (SELECT 1 FROM entry WHERE entry.owner = claim.annotator"
+    " AND entry.fact = claim.fact AND entry.kind = 'mark')))"
 )
 
 
@@ -61,6 +61,13 @@ def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
     """Say whether the person was given the fact before."""
     query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ?"
     return connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone() is not None
+
+
+def is_practice(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
+    """Say whether the person was given the fact as practice, in a pilot round."""
+    query = "SELECT is_pilot FROM claim WHERE annotator = ? AND fact = ?"
+    row = connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone()
+    return row is not None and bool(row[0])
 
 
 def claim_next(

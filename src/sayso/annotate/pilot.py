@@ -50,7 +50,8 @@ class PilotChange:
     """What another size of the pilot round changes; all are counts of facts, but for `num_people`.
 
     `num_people` have marked facts already and get the added ones before they go on. Of the removed facts, those that
-    people have marked as practice stay out of the queue, and the others go back to it. Finished work counts as before.
+    people have submitted as practice stay out of the queue, and the others, and those that somebody has only begun, go
+    back to it. Finished work counts as before.
     """
 
     num_before: int
@@ -113,23 +114,15 @@ def choose_pilot(answers: Answers, num: int) -> list[Triple]:
 
 def facts_in_work(connection: Connection) -> set[Triple]:
     """Return the facts that somebody has begun to mark as real work: they do not become practice any more."""
-    rows = connection.execute(
-        "SELECT DISTINCT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE NOT is_pilot"
-        " AND EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact AND kind = ?)",
-        (MARK,),
-    )
-    return {Triple(*row) for row in rows}
+    return _facts_where(connection, f"NOT is_pilot AND {_IS_BEGUN}")
 
 
 def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: int) -> PilotChange:
     """Return what changes if these facts become the pilot round, of as many as were asked for."""
     before, after = set(pilot_facts(connection)), set(facts)
-    practised = {
-        Triple(*row)
-        for row in connection.execute(
-            "SELECT DISTINCT head_id, relation, tail_id FROM practised JOIN fact ON fact.id = practised.fact"
-        )
-    }
+    is_practised = "is_pilot AND (annotator, claim.fact) IN (SELECT annotator, fact FROM practised)"
+    is_unfinished = "is_pilot AND (annotator, claim.fact) NOT IN (SELECT annotator, fact FROM practised)"
+    kept_out = _facts_where(connection, is_practised) - _facts_where(connection, f"{is_unfinished} AND {_IS_BEGUN}")
     owners = {row[0] for row in connection.execute("SELECT DISTINCT owner FROM entry WHERE kind = ?", (MARK,))}
     people = [person for person in annotators(connection) if person.id in owners]
     added, removed = after - before, before - after
@@ -141,8 +134,8 @@ def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: 
         num_people=sum(
             any(not work_of(connection, person.id, fact).is_submitted for fact in added) for person in people
         ),
-        num_back_in_queue=len(removed - practised),
-        num_practised=len(removed & practised),
+        num_back_in_queue=len(removed - kept_out),
+        num_practised=len(removed & kept_out),
         num_finished=connection.execute("SELECT count(DISTINCT fact) FROM finished").fetchone()[0],
     )
 
@@ -159,11 +152,22 @@ def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], ans
             Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
         ]
     record(connection, actor, SCOPE, key, changes, owner=KNOWN)
-    # Begun as practice, and now back in the queue: nobody has seen the answers, so the work is real.
+    # Who has not submitted a fact that leaves the round does not know its answers: what they have begun is real work.
     connection.execute(
-        "UPDATE claim SET is_pilot = 0, quota = ? WHERE is_pilot AND fact NOT IN (SELECT fact FROM pilot)",
+        "UPDATE claim SET is_pilot = 0, quota = ? WHERE is_pilot"
+        " AND fact NOT IN (SELECT fact FROM pilot WHERE NOT is_over)"
+        " AND (annotator, fact) NOT IN (SELECT annotator, fact FROM practised)",
         (read_settings(connection).annotators_per_fact,),
     )
+
+
+_IS_BEGUN = "EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact AND kind = 'mark')"
+
+
+def _facts_where(connection: Connection, condition: str) -> set[Triple]:
+    """Return the facts of claims for which the condition, in which nothing comes from outside, holds."""
+    query = "SELECT DISTINCT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE"
+    return {Triple(*row) for row in connection.execute(f"{query} {condition}")}
 
 
 def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]:

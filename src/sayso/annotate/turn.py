@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sayso.annotate.claim import claim, claim_next, has_room, neighbour, open_facts
 from sayso.annotate.log import HasFact, has_any
 from sayso.annotate.people import Annotator, annotators
-from sayso.annotate.pilot import pilot_facts, pilot_result
+from sayso.annotate.pilot import facts_in_work, pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.annotate.work import MARK, SUBMITTED
@@ -38,7 +38,9 @@ def next_turn(
     if following:
         return following
     per_fact = read_settings(connection).annotators_per_fact
-    apart = set(pilot_facts(connection, with_past=True))
+    pilot = set(pilot_facts(connection))
+    # A fact of a past round is kept out, unless somebody has begun to mark it as real work: that is to be completed.
+    apart = pilot | (set(pilot_facts(connection, with_past=True)) - facts_in_work(connection))
     if not pilot_result(connection, annotator, has_fact).is_done:
         found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None, is_pilot=True)
     else:

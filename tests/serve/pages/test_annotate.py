@@ -77,6 +77,16 @@ def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
     assert "order: random, 1 relations" in home
 
 
+def test_practice_in_a_round_that_is_over_is_shown_as_such(ada: Person) -> None:
+    ada.ask("PUT", "/queue", num_pilot=1)
+    bag = ada.ask("POST", "/annotate/next")["fact"]["bag"]
+    ada.mark(bag, "capital", "rationale", "irrelevant", "unsure")
+    ada.submit(bag, "capital")
+    assert "do not count" not in ada.page("/annotate/fact", bag=bag, relation="capital")
+    ada.ask("PUT", "/queue", num_pilot=0)
+    assert "practice and do not count" in ada.page("/annotate/fact", bag=bag, relation="capital")
+
+
 def test_only_leads_see_what_changes_the_work(ada: Person, ben: Person) -> None:
     for address, control in (
         ("/annotate", "Change the queue"),
