@@ -42,16 +42,17 @@ class Workfolder:
         except OSError:
             return {}
         except JsonError as error:
-            if self._is_ours(path):
+            if has_checksum(path) or self._is_named():
                 raise BadInputError(
                     f"{path}: not what `{self.made_by}` wrote, or damaged ({error}): remove the folder, or name another"
                 ) from None
             return {}
         return manifest if manifest.get("made_by") == self.made_by else {}
 
-    def _is_ours(self, path: Path) -> bool:
-        """Say whether sayso wrote a manifest that cannot be read: the command's name, or a checksum, is in it."""
-        return has_checksum(path) or f'"{self.made_by}"'.encode() in path.read_bytes()
+    def _is_named(self) -> bool:
+        """Say whether a manifest names the command, however damaged it is otherwise."""
+        path = self.path / MANIFEST
+        return path.is_file() and f'"made_by": "{self.made_by}"'.encode() in path.read_bytes()
 
     def write(self, manifest: dict[str, Any]) -> None:
         """Write the manifest, whole or not at all."""
@@ -77,7 +78,9 @@ class Workfolder:
         """Raise `UserError` where the folder holds what the command has not made."""
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
-        if self.path.is_dir() and any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
+        if not self.path.is_dir() or self._is_named():
+            return
+        if any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
             raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
 
     @contextlib.contextmanager

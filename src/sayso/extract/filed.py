@@ -1,6 +1,6 @@
 """A sentence as a line of a shard: its pair first, so that sorting the lines brings the sentences of a pair together.
 
-The lines are ours alone and are read back by us, so nothing in them is checked again.
+The lines are ours alone and are read back by us with their checksum, so not much in them is checked again.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from sayso.errors import BadInputError
 from sayso.records import Mention, Sentence, Source, Span
 
 _PAIR = re.compile(r'\["(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*"')
@@ -29,13 +30,16 @@ def line_of(sentence: Sentence) -> str:
 
 def sentence_of(line: str) -> Sentence:
     """Return the sentence of a line."""
-    head_id, tail_id, place, text, head_name, head_spans, tail_name, tail_spans = json.loads(line)
-    return Sentence(
-        tuple(text.split(" ")),
-        Mention(head_id, head_name, _spans(head_spans)),
-        Mention(tail_id, tail_name, _spans(tail_spans)),
-        source=Source(*place[:3], *map(tuple, place[3:])) if place else None,
-    )
+    try:
+        head_id, tail_id, place, text, head_name, head_spans, tail_name, tail_spans = json.loads(line)
+        return Sentence(
+            tuple(text.split(" ")),
+            Mention(head_id, head_name, _spans(head_spans)),
+            Mention(tail_id, tail_name, _spans(tail_spans)),
+            source=Source(*place[:3], *map(tuple, place[3:])) if place else None,
+        )
+    except (ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise _damaged(line) from error
 
 
 def by_pair(lines: Iterable[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
@@ -53,8 +57,13 @@ def pairs_of(lines: Iterable[str]) -> set[tuple[str, str]]:
 def _pair_text(line: str) -> str:
     """Return the beginning of the line, with which all lines of the pair begin and no others."""
     found = _PAIR.match(line)
-    assert found, "not a line of a shard"
+    if not found:
+        raise _damaged(line)
     return found[0]
+
+
+def _damaged(line: str) -> BadInputError:
+    return BadInputError(f"a gathered sentence is damaged, {line[:40]!r}: start over with --overwrite")
 
 
 def shard_of(head_id: str, tail_id: str, num_shards: int) -> int:

@@ -1,18 +1,18 @@
 """The folder of an extraction: what must fit when it goes on, the types it used, and what killed runs left in it."""
 
-import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sayso.atomic import atomic_file
 from sayso.corpus.entity_type import EntityTypes
-from sayso.errors import UserError
+from sayso.errors import BadInputError, UserError
 from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
-from sayso.extract.shard import SHARDS, TYPES, read_types, types_file
+from sayso.extract.shard import SHARDS, TYPES, KeptTypes, read_types, types_file
 from sayso.folder_kind import wrong_folder
+from sayso.jsonfile import JsonError, record_of, to_json
 from sayso.workfolder import MANIFEST, Workfolder
 
 Mode = Literal["new", "resume", "overwrite"]
@@ -37,7 +37,7 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
         place.refuse_occupied()
     if mode != "resume":
         clear(place.path)
-    before = place.read()
+    before = _read(place)
     if before:
         _refuse_other(place.path, before, identity, "use the same, or start over with --overwrite")
         if num_shards not in (0, before["num_shards"]):
@@ -54,7 +54,7 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
 
 def refuse_other_since(earlier: Workfolder, identity: dict[str, Any]) -> None:
     """Raise `UserError` where there is no earlier extraction to go on from, or one that was done in another way."""
-    manifest = earlier.read()
+    manifest = _read(earlier)
     if not manifest:
         raise wrong_folder(earlier.path, "extraction")
     _refuse_other(earlier.path, manifest, identity, "use the same, or leave --since out")
@@ -85,7 +85,7 @@ def keep_types(folder: Path, types: EntityTypes | None) -> int:
     if last and read_types(folder, last) == types:
         return last
     with atomic_file(types_file(folder, last + 1)) as file:
-        file.write(json.dumps(types, ensure_ascii=False))
+        file.write(to_json(KeptTypes({key: list(names) for key, names in types.items()})._asdict()))
     return last + 1
 
 
@@ -95,6 +95,28 @@ def remove_results(folder: Path) -> list[str]:
     for name in there:
         (folder / FORMS[name].file_name).unlink()
     return there
+
+
+class _Manifest(NamedTuple):
+    """What a folder must say to be gone on with."""
+
+    num_shards: int
+    model: str
+    is_finished: bool
+
+
+def _read(place: Workfolder) -> dict[str, Any]:
+    """Return the manifest, once it is known to say what must be known; empty where there is none."""
+    manifest = place.read()
+    try:
+        if manifest and not 1 <= record_of(_Manifest, manifest, is_open=True).num_shards <= 10**6:
+            raise JsonError(f"num_shards is {manifest['num_shards']}")
+    except JsonError as error:
+        raise BadInputError(
+            f"{place.path / MANIFEST}: not the manifest of an extraction, or damaged ({error}):"
+            " start over with --overwrite"
+        ) from None
+    return manifest
 
 
 def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any], advice: str) -> None:

@@ -1,10 +1,11 @@
 """Sentences of a piece to the shards of their pairs: one file a piece, shard after shard, with an index.
 
 A shard is then a stretch of every such file. There are as many files as pieces, not pieces times shards, and memory
-holds one block of lines, however large the piece. Shapes: L blocks, K shards.
+holds one block of lines, however large the piece. The index also has the checksum of every stretch, and one of
+itself. Shapes: L blocks, K shards.
 """
 
-import json
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +14,18 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from sayso.atomic import atomic_file
+from sayso.checksum import is_verifying
 from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Line
 from sayso.corpus.piece import Piece, PieceRecord, piece_digest
+from sayso.errors import BadInputError
 from sayso.extract.filed import line_of, shard_of
+from sayso.jsonfile import JsonError, read_object, record_of, to_json
 
 GATHERED = "gathered"
 BLOCK_BYTES = 64 * 2**20
 _NUM_BAD_SHOWN = 3
+_ADVICE = "start over with --overwrite"
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,16 @@ class Gatherer:
         tally = _Tally()
         lines, index, record = _files(self.folder, piece.number)
         with atomic_file(lines, "wb") as file:
-            start_LK1 = [*self._blocks(piece, tally, file)]
+            blocks = [*self._blocks(piece, tally, file)]
         with atomic_file(index, "wb") as file:
-            np.save(file, np.array(start_LK1, np.int64).reshape(-1, self.num_shards + 1))
+            np.save(file, _sealed_index(blocks, self.num_shards))
         done = PieceRecord(piece, piece_digest(piece), tally.num_lines, tally.num_good, tally.num_bad, tally.first_bad)
         with atomic_file(record) as text:
-            text.write(json.dumps(done._asdict()))
+            text.write(to_json(done._asdict() | {"piece": piece._asdict()}))
         return done
 
-    def _blocks(self, piece: Piece, tally: "_Tally", file: BinaryIO) -> Iterator[list[int]]:
-        """Write block after block and yield where in the file each shard's lines begin, and where the last ends."""
+    def _blocks(self, piece: Piece, tally: "_Tally", file: BinaryIO) -> Iterator["_Block"]:
+        """Write block after block and yield where in the file the lines of its shards are."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
         for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
@@ -56,18 +61,36 @@ class Gatherer:
             shards.setdefault(shard_of(*item.pair, self.num_shards), []).append(line)
             num_bytes += len(line)
             if num_bytes >= BLOCK_BYTES:
-                yield (starts := self._write(shards, file, position))
-                shards, num_bytes, position = {}, 0, starts[-1]
+                yield (block := self._write(shards, file, position))
+                shards, num_bytes, position = {}, 0, block.starts[-1]
         if shards:
             yield self._write(shards, file, position)
 
-    def _write(self, shards: dict[int, list[bytes]], file: BinaryIO, position: int) -> list[int]:
-        starts = [position]
+    def _write(self, shards: dict[int, list[bytes]], file: BinaryIO, position: int) -> "_Block":
+        starts, sums = [position], list[int]()
         for shard in range(self.num_shards):
-            block = b"".join(shards.get(shard, ()))
-            file.write(block)
-            starts.append(starts[-1] + len(block))
-        return starts
+            lines = b"".join(shards.get(shard, ()))
+            file.write(lines)
+            starts.append(starts[-1] + len(lines))
+            sums.append(zlib.crc32(lines))
+        return _Block(starts, sums)
+
+
+class _Block(NamedTuple):
+    """Where the lines of each shard begin, and where the last ends; and the checksum of each shard's lines."""
+
+    starts: list[int]
+    sums: list[int]
+
+
+def _sealed_index(blocks: list[_Block], num_shards: int) -> np.ndarray:
+    """Return starts and sums, shape (2, L + 1, K + 1); the last row has nothing but their own checksum."""
+    index = np.zeros((2, len(blocks) + 1, num_shards + 1), np.int64)
+    for number, block in enumerate(blocks):
+        index[0, number] = block.starts
+        index[1, number, :-1] = block.sums
+    index[1, -1, -1] = zlib.crc32(index.tobytes())
+    return index
 
 
 @dataclass
@@ -89,38 +112,86 @@ class _Tally:
 
 
 class Stretch(NamedTuple):
-    """Lines of one shard that stand together in a piece's file, from byte `start` up to `stop`."""
+    """Lines of one shard that stand together in a piece's file, from byte `start` up to `stop`, and their checksum."""
 
     file: Path
     start: int
     stop: int
+    crc32: int | None = None
 
 
 def stretches_of(folder: Path, pieces: Iterable[int], shard: int) -> list[Stretch]:
     """Return where the lines of one shard stand that came from these pieces."""
     found: list[Stretch] = []
     for number in pieces:
-        lines, index, _ = _files(folder, number)
-        places = np.load(index, mmap_mode="r")[:, shard : shard + 2].tolist()
-        found += [Stretch(lines, start, stop) for start, stop in places if start < stop]
+        lines, path, _ = _files(folder, number)
+        start_LK1, sum_LK = _read_index(path)
+        if not 0 <= shard < start_LK1.shape[1] - 1:
+            raise BadInputError(f"{path}: divided into {start_LK1.shape[1] - 1:,} shards, has none {shard}: {_ADVICE}")
+        places = start_LK1[:, shard : shard + 2].tolist()
+        sums = [None] * len(places) if sum_LK is None else sum_LK[:, shard].tolist()
+        found += [
+            Stretch(lines, start, stop, crc) for (start, stop), crc in zip(places, sums, strict=True) if start < stop
+        ]
     return found
+
+
+def refuse_other_division(folder: Path, num_pieces: int, num_shards: int) -> None:
+    """Raise `BadInputError` where pieces were divided into another number of shards than the manifest says."""
+    for number in range(num_pieces):
+        path = _files(folder, number)[1]
+        found = _read_index(path)[0].shape[1] - 1
+        if found != num_shards:
+            raise BadInputError(
+                f"{path}: divided into {found:,} shards, but the manifest says {num_shards:,}: {_ADVICE}"
+            )
+
+
+def _read_index(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return where the lines of the shards are and their sums; None for an index from before there were any."""
+    try:
+        index = np.load(path)
+    except (OSError, ValueError, EOFError, SyntaxError, MemoryError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInputError(f"{path}: not an index of gathered lines, or damaged ({reason}): {_ADVICE}") from None
+    if index.dtype != np.dtype("<i8") or index.ndim not in (2, 3) or (index.ndim == 3 and len(index) != 2):
+        raise BadInputError(f"{path}: not an index of gathered lines, or damaged: {_ADVICE}")
+    if index.ndim == 2:
+        return index, None
+    stored, index[1, -1, -1] = int(index[1, -1, -1]), 0
+    if is_verifying() and stored != zlib.crc32(index.tobytes()):
+        raise BadInputError(f"{path}: damaged or changed since it was written (the checksum differs): {_ADVICE}")
+    return index[0, :-1], index[1, :-1]
 
 
 def gathered_lines(stretches: Iterable[Stretch]) -> Iterator[str]:
     """Yield the lines, as they were read; memory holds those of one stretch, which is of one block."""
-    for path, start, stop in stretches:
-        with path.open("rb") as file:
-            file.seek(start)
-            yield from file.read(stop - start).decode().split("\n")[:-1]
+    for path, start, stop, crc32 in stretches:
+        try:
+            with path.open("rb") as file:
+                file.seek(start)
+                data = file.read(stop - start)
+            if len(data) < stop - start or (crc32 is not None and is_verifying() and crc32 != zlib.crc32(data)):
+                raise ValueError("the checksum differs")
+            lines = data.decode().split("\n")
+        except (OSError, ValueError) as error:
+            raise BadInputError(f"{path}: not gathered lines, or damaged ({error}): {_ADVICE}") from None
+        yield from lines[:-1]
 
 
 def read_records(folder: Path) -> list[PieceRecord]:
     """Return the records of the pieces that are done, in order, up to the first that is missing."""
     records: list[PieceRecord] = []
     while (path := _files(folder, len(records))[2]).is_file():
-        record = json.loads(path.read_text(encoding="utf-8"))
-        record["first_bad"] = [(number, reason) for number, reason in record["first_bad"]]
-        records.append(PieceRecord(**{**record, "piece": Piece(*record["piece"])}))
+        record = read_object(path, "the record of a piece", _ADVICE)
+        if isinstance(piece := record.get("piece"), list):  # as it was written before there were checksums
+            record["piece"] = dict(zip(Piece._fields, piece, strict=False))
+        try:
+            records.append(record_of(PieceRecord, record))
+        except JsonError as error:
+            raise BadInputError(f"{path}: not the record of a piece, or damaged ({error}): {_ADVICE}") from None
+        if records[-1].piece.number != len(records) - 1:
+            raise BadInputError(f"{path}: the record of piece {records[-1].piece.number}: {_ADVICE}")
     return records
 
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from sayso.checksum import FILES, sums_of
 from sayso.corpus.entity_type import EntityTypes, read_entity_types
 from sayso.corpus.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.corpus.read import refuse_unknown_form
@@ -30,7 +31,7 @@ from sayso.extract.folder import (
     work_folder,
 )
 from sayso.extract.forms import FORMS, Writing
-from sayso.extract.gather import Gatherer, read_records, remove_from
+from sayso.extract.gather import Gatherer, read_records, refuse_other_division, remove_from
 from sayso.extract.judge import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import SHARDS, ShardJudge, read_record, shard_file
@@ -123,6 +124,7 @@ def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
         "status": {name: number for name, number in status.items() if name},
         "num_written": total,
         "num_left_out": left_out,
+        FILES: sums_of(extraction.folder, (FORMS[name].file_name for name in output.forms)),
     }
 
 
@@ -140,6 +142,7 @@ class _Work:
     def gather(self, files: Sequence[Path]) -> list[PieceRecord]:
         """Bring the sentences of all files to the shards of their pairs; return the records of all pieces."""
         records = read_records(self.folder)
+        refuse_other_division(self.folder, len(records), self.num_shards)
         remove_from(self.folder, len(records))  # what a killed run left behind
         size = sum(file.stat().st_size for file in files)
         piece_bytes = max(self.settings.piece_bytes, size // _MOST_PIECES)

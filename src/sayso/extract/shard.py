@@ -1,28 +1,38 @@
 """The facts of one shard of pairs: predicted, or kept from an earlier run where nothing has changed."""
 
 import heapq
-import json
+import os
+import re
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from sayso.atomic import atomic_file
+from sayso.checksum import is_verifying
 from sayso.corpus.entity_type import EntityTypes, read_entity_types
+from sayso.errors import BadInputError
 from sayso.extract.filed import Slice, by_pair, pairs_of, sentence_of
 from sayso.extract.gather import Stretch, gathered_lines, stretches_of
 from sayso.extract.judge import Judge, Judged, Origin
 from sayso.extract.settings import ExtractSettings
+from sayso.jsonfile import JsonError, from_json, read_object, record_of, to_json
 from sayso.model.checkpoint import load_model
-from sayso.provenance.found import FoundFact
+from sayso.provenance.found import FoundFact, found_at
 from sayso.records import Bag
 from sayso.train.device import choose_device
 
 SHARDS, TYPES = "shards", "types"
 SENTENCES_AT_A_TIME = 20_000
+_ADVICE = "start over with --overwrite"
+_LAST_LINE = '{"checksum": "crc32:'
+_LAST_BYTES = len(_LAST_LINE) + len('01234567"}\n')
+_MOST_BYTES = 2**20
 _MOST_OPEN = 256
 """Files; operating systems allow a process some thousand."""
 
@@ -43,6 +53,12 @@ class ShardRecord(NamedTuple):
     num_judged: int
     num_repeated: int
     num_too_far_apart: int
+
+
+class KeptTypes(NamedTuple):
+    """The types that an extraction used, as the folder keeps them."""
+
+    types: dict[str, list[str]]
 
 
 class _Change(NamedTuple):
@@ -146,22 +162,55 @@ def read_record(path: Path) -> ShardRecord | None:
     """Return the first line of a shard's file, None where there is no file yet."""
     if not path.is_file():
         return None
-    with path.open(encoding="utf-8") as file:
-        return ShardRecord(**json.loads(file.readline()))
+    with path.open("rb") as file:
+        line = file.readline(_MOST_BYTES)
+    try:
+        record = record_of(ShardRecord, from_json(line))
+    except JsonError as error:
+        raise BadInputError(f"{path}: not the facts of a shard, or damaged ({error}): {_ADVICE}") from None
+    if min(record) < 0 or f"{record.number:06d}" != path.stem:
+        raise BadInputError(f"{path}: the facts of another shard, or damaged: {_ADVICE}")
+    return record
 
 
 def read_facts(path: Path) -> Iterator[FoundFact]:
     """Yield the facts of a shard's file, the most probable first."""
+    if is_verifying():
+        _refuse_damaged(path)
     with path.open(encoding="utf-8", newline="\n") as file:
         next(file)
-        yield from map(FoundFact.from_json, file)
+        for number, line in enumerate(file, 2):
+            if line.startswith(_LAST_LINE):
+                return
+            yield found_at(path, number, line.removesuffix("\n"))
 
 
 def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[FoundFact]) -> None:
-    """Write facts behind a first line, whole or not at all."""
-    with atomic_file(path) as file:
-        file.write(json.dumps(record and record._asdict()) + "\n")
-        file.writelines(f"{fact.to_json()}\n" for fact in facts)
+    """Write facts behind a first line and before the checksum of all lines, whole or not at all."""
+    crc = 0
+    with atomic_file(path, "wb") as file:
+        for line in chain([to_json(record._asdict()) if record else "null"], (fact.to_json() for fact in facts)):
+            data = f"{line}\n".encode()
+            crc = zlib.crc32(data, crc)
+            file.write(data)
+        file.write(f'{_LAST_LINE}{crc:08x}"}}\n'.encode())
+
+
+def _refuse_damaged(path: Path) -> None:
+    """Raise `BadInputError` where the lines are not those that the last line has the checksum of."""
+    with path.open("rb") as file:
+        is_sealed = _LAST_LINE.encode()[-7:] in file.readline(_MOST_BYTES)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _LAST_BYTES))
+        last = re.fullmatch(rb'\{"checksum": "crc32:([0-9a-f]{8})"\}\n', file.read())
+        if not last and not is_sealed:
+            return  # from before there were checksums
+        file.seek(0)
+        left, crc = size - _LAST_BYTES, 0
+        while left > 0 and (block := file.read(min(left, 2**20))):
+            crc, left = zlib.crc32(block, crc), left - len(block)
+    if not last or int(last[1], 16) != crc:
+        raise BadInputError(f"{path}: damaged or changed since it was written (the checksum differs): {_ADVICE}")
 
 
 def merged_facts(files: Sequence[Path]) -> Iterator[FoundFact]:
@@ -184,7 +233,15 @@ def types_file(folder: Path, version: int) -> Path:
 
 def read_types(folder: Path, version: int) -> EntityTypes:
     """Return the types of a version."""
-    return read_entity_types(types_file(folder, version)) if version else {}
+    if not version:
+        return {}
+    path = types_file(folder, version)
+    found = read_object(path, "the types of an extraction", _ADVICE)
+    try:
+        kept = record_of(KeptTypes, found).types
+    except JsonError:
+        return read_entity_types(path)  # as they were kept before there were checksums
+    return {entity_id: tuple(names) for entity_id, names in kept.items()}
 
 
 def _portions(touched: Sequence[Sequence[str]]) -> Iterator[list[Bag]]:

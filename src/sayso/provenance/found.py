@@ -6,13 +6,16 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from sayso.checksum import FILES
 from sayso.corpus.base import BadLine, BadLineError, refuse_control
 from sayso.corpus.json_line import finite, json_object, nested, objects, share, string, strings, whole
 from sayso.corpus.lines import holds_something, read_lines
 from sayso.errors import BadInputError
 from sayso.input_file import holding
+from sayso.jsonfile import checked_files
 from sayso.provenance.record import DecidedFact, Decision, Quote, quote_words, source_of
 from sayso.records import Support, support_kind
+from sayso.workfolder import MANIFEST, Workfolder
 
 FACTS_FILE = "facts.jsonl"
 """What the file of facts is called in the folder of an extraction."""
@@ -127,8 +130,17 @@ class FoundFact:
 
 def read_found(path: Path) -> Iterator[FoundFact]:
     """Yield the facts of a file of JSON lines that `sayso extract` wrote."""
+    refuse_damaged(path)
     for number, text in holding(path, "facts", filter(holds_something, read_lines(path))):
         yield found_at(path, number, text)
+
+
+def refuse_damaged(path: Path) -> None:
+    """Raise `BadInputError` where a file is not as the manifest of the extraction beside it says."""
+    manifest = Workfolder(path=path.parent, made_by="sayso extract", go_on="--resume").read()
+    advice = "`sayso extract --resume` writes it again; if the change is meant, copy the file into another folder"
+    if path.name in manifest.get(FILES, ()):
+        checked_files(path.parent / MANIFEST, manifest, advice).path(path.name)
 
 
 def found_at(path: Path, number: int, text: str | BadLine) -> FoundFact:

@@ -4,9 +4,10 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from sayso.errors import UserError
+from sayso.errors import BadInputError, UserError
+from sayso.jsonfile import JsonError, record_of
 from sayso.text.shard import CONTEXTS, RECORDS, REST, TRAIN
 from sayso.workfolder import MANIFEST, REFUSED, Workfolder
 
@@ -59,10 +60,24 @@ def _workfolder(path: Path) -> Workfolder:
     return Workfolder(path=path, made_by="sayso build", go_on="--append", done=f"{RECORDS}/*.json")
 
 
+class _Manifest(NamedTuple):
+    """What a corpus must say to be appended to."""
+
+    inputs: dict[str, str]
+    settings: dict[str, Any]
+    is_finished: bool
+
+
 def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> None:
     """Refuse to mix what was built from other tables or with other settings."""
     if not manifest:
         raise UserError(f"{path}: there is no built corpus to append to; build one without --append")
+    try:
+        record_of(_Manifest, manifest, is_open=True)
+    except JsonError as error:
+        raise BadInputError(
+            f"{path / MANIFEST}: not the manifest of a corpus, or damaged ({error}): start over with --overwrite"
+        ) from None
     for name, digest in identity["inputs"].items():
         if manifest["inputs"].get(name) != digest:
             raise UserError(f"{path}: --{name} has changed since this corpus was built; start over with --overwrite")

@@ -1,13 +1,13 @@
 """A shard: some documents, the lines they give, and the record that says they are done."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sayso.atomic import atomic_file
+from sayso.jsonfile import read_record, to_json
 from sayso.text.align import Aligner
 from sayso.text.context import context_lines
 from sayso.text.document import Document
@@ -100,7 +100,7 @@ class ShardBuilder:
         fingerprints = {document.id: document.fingerprint for document in shard.documents}
         ambiguous = dict(reader.ambiguous.most_common(_NUM_AMBIGUOUS_KEPT))
         record = ShardRecord(shard.number, dict(reader.counts), ambiguous, fingerprints)
-        write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [json.dumps(record._asdict())])
+        write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
 
 
@@ -124,8 +124,7 @@ def read_records(folder: Path) -> list[ShardRecord]:
     """Return the records of the finished shards, in order."""
     records = []
     for path in sorted((folder / RECORDS).glob("[0-9]*.json")):
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        records.append(ShardRecord(**record))
+        records.append(read_record(path, ShardRecord, "the record of a shard", "start over with --overwrite"))
     return records
 
 

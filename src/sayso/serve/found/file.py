@@ -7,7 +7,7 @@ from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines_between
 from sayso.errors import BadInputError
 from sayso.folder_kind import refuse_other_kind
-from sayso.provenance.found import FACTS_FILE, FoundFact, found_at
+from sayso.provenance.found import FACTS_FILE, FoundFact, found_at, refuse_damaged
 from sayso.serve.found.columns import read_columns
 from sayso.serve.found.index import FoundIndex
 
@@ -43,6 +43,7 @@ def open_found(name: str, path: Path) -> FoundFile:
     """Return a file of facts; only the first line is looked at now."""
     if path.suffix == ".gz":
         raise BadInputError(f"{path}: packed; unpack it, since facts are read from where they stand in the file")
+    refuse_damaged(path)
     _fact_between(path, 1, 0, 1)
     return FoundFile(name, path)
 
