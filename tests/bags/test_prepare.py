@@ -288,3 +288,19 @@ def test_a_knowledge_base_in_place_of_types_is_refused(files: Inputs, tmp_path: 
     kb.write_text("id.ann\t/lived\tid.rome\n")
     with pytest.raises(BadInputError, match="a file of facts, not of types: '/lived' is a relation"):
         make(replace(files, types=kb), tmp_path / "store")
+
+
+def test_directly_supervised_sentences_of_test_are_left_out_and_counted(files: Inputs, tmp_path: Path) -> None:
+    test = tmp_path / "tested.txt"
+    test.write_text(line("ann", "bonn", "/lived", "ann moved -lrb- again -rrb- to bonn 's suburbs , at last ."))
+    direct = tmp_path / "both.txt"
+    blocks = (
+        "<e1> Ann </e1> moved (again) to <e2> Bonn's </e2> suburbs at last .",
+        "<e1> Ann </e1> likes <e2> tea </e2>",
+    )
+    direct.write_text("".join(f'{number}\t"{text}"\nper:title(e1,e2)\n\n' for number, text in enumerate(blocks)))
+    inputs = replace(files, test=test, direct=(direct,), rationales=())
+    store = make(inputs, tmp_path / "store")
+    assert store.manifest["leakage"]["direct_sentences_in_test"] == 1
+    assert store.part("direct").num_sentences == 1
+    assert make(inputs, tmp_path / "allowed", leak="allow").part("direct").num_sentences == 2

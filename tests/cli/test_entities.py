@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sayso.bags.inputs import Inputs, PrepareSettings
+from sayso.bags.prepare import prepare
 from sayso.cli.entities import app
 from sayso.errors import BadInputError, LeakageError, UserError
 from sayso.vectors.entity_file import read_entity_vectors
@@ -46,7 +48,7 @@ def test_the_figures_may_be_had_as_json(tmp_path, triples):
 
 
 def test_facts_of_test_pairs_are_refused_in_either_direction(tmp_path, triples, sentences):
-    with pytest.raises(LeakageError, match="2 facts join a pair"):
+    with pytest.raises(LeakageError, match="2 facts join an excluded pair"):
         run(triples, "--out", tmp_path / "e", "--exclude", sentences)
     assert not (tmp_path / "e").exists()
 
@@ -74,3 +76,16 @@ def test_a_line_that_is_no_fact_is_named(tmp_path):
     path.write_text("a\tr\tb\na\tr\n")
     with pytest.raises(BadInputError, match=r"kg\.tsv:2: 2 columns"):
         run(path, "--out", tmp_path / "e")
+
+
+def test_facts_of_a_stores_validation_pairs_are_left_out_and_counted(tmp_path, triples, sentences):
+    train = tmp_path / "train.txt"
+    train.write_text("".join(f"p{i}\tc{i % 3}\ta{i}\tb\tNA\ta{i} saw b\t###END###\n" for i in range(10, 30)))
+    inputs = Inputs(train=train, test=sentences)
+    prepare(inputs, PrepareSettings(validation_share=0.25), tmp_path / "store", lambda *_: None)
+    words = ("--out", tmp_path / "e", "--exclude-store", tmp_path / "store")
+    with pytest.raises(LeakageError, match="2 facts join an excluded pair"):
+        run(triples, *words)
+    result = run(triples, *words, "--drop", "--json")
+    assert json.loads(result.stdout)["facts_left_out"] == {"test": 2, "validation": 10}
+    assert "10 facts left out: they join one of 5 validation pairs" in result.stderr

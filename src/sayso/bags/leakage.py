@@ -1,6 +1,8 @@
 """What training shares with test data: pairs, reversed pairs, sentences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from sayso.bags.group import Grouped
 from sayso.bags.split import unordered_pair
 from sayso.bags.table import BagTable
 from sayso.errors import LeakageError
+from sayso.records import Sentence
 
 LEAKING_FBNYT_SENTENCES = 570_088
 CLEAN_FBNYT_SENTENCES = 522_611
@@ -15,6 +18,9 @@ ABOUT_LEAKING_FBNYT = (
     f"this is the {LEAKING_FBNYT_SENTENCES:,}-sentence release of FB-NYT, which contains test pairs and inflates"
     f" results; the one without them has {CLEAN_FBNYT_SENTENCES:,} training sentences"
 )
+
+_BRACKETS = frozenset(f"-{side}{kind}b-" for side in "lr" for kind in "rsc")
+"""How tokenised corpora spell brackets: -lrb- and the like."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,23 @@ def without_pairs_of(train: Grouped, test: BagTable) -> Grouped:
     is_kept_B = ~np.isin(_pair(train.table), _pair(test))
     is_kept_N = is_kept_B[train.table.bag_N]
     return replace(train, table=train.table.keep_sentences(is_kept_N), key_N=train.key_N[is_kept_N])
+
+
+def not_in_test(sentences: Sequence[Sentence], test: BagTable, words: Sequence[str]) -> list[Sentence]:
+    """Return the directly supervised sentences that test does not have; `words` are the words of the table by number.
+
+    They are compared by their letters and digits alone: they come from corpora that cut words, spell brackets and
+    leave out commas otherwise than the one tested on.
+    """
+    bare = [_bare(word) for word in words]
+    rows = map(test.tokens.row, range(test.num_sentences))
+    tested = {"".join([bare[number] for number in row.tolist()]) for row in rows}
+    return [sentence for sentence in sentences if "".join(map(_bare, sentence.tokens)) not in tested]
+
+
+@cache
+def _bare(word: str) -> str:
+    return "" if word.lower() in _BRACKETS else "".join(filter(str.isalnum, word.lower()))
 
 
 def _pair(table: BagTable) -> np.ndarray:

@@ -12,7 +12,7 @@ from sayso.bags.entity_type import EntityTypes, count_mentions, finest_types
 from sayso.bags.group import BagBuilder, Grouped, group_lines
 from sayso.bags.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.bags.judge import Judged, match_judgements
-from sayso.bags.leakage import find_leakage, refuse_leakage, without_pairs_of
+from sayso.bags.leakage import find_leakage, not_in_test, refuse_leakage, without_pairs_of
 from sayso.bags.manifest import make_manifest
 from sayso.bags.overrule import read_overruled
 from sayso.bags.split import split_by_pair
@@ -67,7 +67,7 @@ class _Preparation:
         train = self._without_leakage(train, test)
         parts = self._split(train) | ({"test": test.table} if test else {})
         form = self._form(train)
-        direct = self._read_direct(form)
+        direct = self._without_tested(self._read_direct(form), test)
         if direct:
             parts["direct"] = self._group("direct", [s._replace(relations=()) for s in direct]).table
         types = self._types(parts["train"], direct)
@@ -150,6 +150,14 @@ class _Preparation:
         if not self.inputs.direct:
             return []
         return [in_form(sentence, form) for sentence in self.files.read("direct", None)]
+
+    def _without_tested(self, direct: list[Sentence], test: Grouped | None) -> list[Sentence]:
+        """Return the directly supervised sentences without those of test, which are counted in any case."""
+        if test is None or not direct:
+            return direct
+        kept = not_in_test(direct, test.table, list(self.vocabulary.words))
+        self.reports["leakage"]["direct_sentences_in_test"] = len(direct) - len(kept)
+        return direct if self.settings.leak == "allow" else kept
 
     def _types(self, train: BagTable, direct: Sequence[Sentence]) -> EntityTypes:
         types = read_entity_types(self.inputs.types, self.vocabulary.relations) if self.inputs.types else {}

@@ -11,6 +11,7 @@ from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
+    from sayso.vectors.exclusion import Exclusion
     from sayso.vectors.graph import Graph
     from sayso.vectors.transe import Epoch
 
@@ -31,6 +32,9 @@ def train(
     exclude: Annotated[
         list[Path] | None, typer.Option(help="Test sentences (or two columns of ids) whose pairs must not be used.")
     ] = None,
+    exclude_store: Annotated[
+        Path | None, typer.Option(help="Store whose validation and test pairs must not be used either.")
+    ] = None,
     drop: Annotated[
         bool, typer.Option("--drop", help="Leave facts of excluded pairs out instead of refusing.")
     ] = False,
@@ -46,7 +50,8 @@ def train(
     """Train TransE vectors from the facts of a knowledge graph.
 
     Facts that join a pair of the test set, in either direction, would give the answer away: name the test files with
-    `--exclude`, and such facts are refused.
+    `--exclude`, and such facts are refused. Those of validation pairs make validation look better than test: name
+    a store that was made of the same files with the same seed with `--exclude-store`.
 
     Example: `sayso entities train kg.tsv.gz --exclude test.txt.gz --out entities.bin`
     """
@@ -59,7 +64,7 @@ def train(
         remark(f"seed {seed}")
     settings = TransESettings(width=width, epochs=epochs, seed=seed, device=device)
     refuse_unwritable_path(out)
-    graph = _read(triples, exclude or [], drop, max_bad)
+    graph, left_out = _read(triples, _exclusions(exclude or [], exclude_store, max_bad), drop)
     refuse_unwritable(graph.entity_ids)
     started = time.monotonic()
     vectors = train_transe(graph, settings, on_epoch=_show)
@@ -68,7 +73,7 @@ def train(
     if as_json:
         found = {"entities": graph.num_entities, "facts": len(graph.fact_F3), "seed": seed, "seconds": seconds}
         held_out = {"held_out_mrr": vectors.held_out_mrr, "held_out_facts": vectors.num_held_out}
-        print_json({**found, **held_out, "best_epoch": vectors.best_epoch})
+        print_json({**found, **held_out, "best_epoch": vectors.best_epoch, "facts_left_out": left_out})
     else:
         say(
             f"{graph.num_entities:,} entities; filtered MRR {vectors.held_out_mrr:.3f} on {vectors.num_held_out:,}"
@@ -77,22 +82,39 @@ def train(
     say_next(str(out), as_command("sayso", "prepare", "--entity-vectors", out, "--train", "FILE", "--out", "STORE"))
 
 
-def _read(path: Path, exclude: list[Path], drop: bool, max_bad: float) -> "Graph":
-    """Return the graph without facts of excluded pairs; refuse them unless they are to be dropped."""
+def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[str, Exclusion]":
+    """Return the pairs that must not be used, by what they are; nothing that was not asked for."""
+    from sayso.bags.store import Store
+    from sayso.vectors.exclusion import Exclusion, read_pairs, unordered
+
+    exclusions = {"excluded": Exclusion(read_pairs(files, max_bad))} if files else {}
+    if store:
+        opened = Store(store)
+        ids = opened.entities["id"].to_pylist()
+        for part in (part for part in ("test", "validation") if part in opened.parts):
+            bags = opened.part(part)
+            pairs = zip(bags.head_B.tolist(), bags.tail_B.tolist(), strict=True)
+            exclusions[part] = Exclusion({unordered(ids[head], ids[tail]) for head, tail in pairs})
+    return exclusions
+
+
+def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[Graph, dict[str, int]]":
+    """Return the graph without facts of excluded pairs, and how many those are; refuse them unless to be dropped."""
     from sayso.corpus.triple import read_triples
-    from sayso.vectors.exclusion import Exclusion, read_pairs
     from sayso.vectors.graph import number_facts
 
-    exclusion = Exclusion(read_pairs(exclude, max_bad))
-    graph = number_facts(exclusion.keep(read_triples(path)))
-    if not drop:
-        exclusion.refuse_any(path)
-    if exclude:
-        remark(f"{exclusion.num_left_out:,} facts left out: they join one of {len(exclusion.pairs):,} excluded pairs")
-    else:
+    triples = read_triples(path)
+    for exclusion in exclusions.values():
+        triples = exclusion.keep(triples)
+    graph = number_facts(triples)
+    for name, exclusion in exclusions.items():
+        if not drop:
+            exclusion.refuse_any(path)
+        remark(f"{exclusion.num_left_out:,} facts left out: they join one of {len(exclusion.pairs):,} {name} pairs")
+    if not exclusions:
         remark("no --exclude: facts of test pairs, if there are any, are trained on")
     remark(f"{len(graph.fact_F3):,} facts, {graph.num_entities:,} entities, {graph.num_relations:,} relations")
-    return graph
+    return graph, {name: exclusion.num_left_out for name, exclusion in exclusions.items()}
 
 
 def _show(epoch: "Epoch") -> None:

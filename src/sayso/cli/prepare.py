@@ -168,6 +168,9 @@ def _about_leakage(manifest: dict[str, Any]) -> list[str]:
         f"leakage: {leakage['test_pairs_in_train']:,} test pairs, {leakage['reversed_test_pairs_in_train']:,} reversed"
         f" test pairs and {leakage['test_sentences_in_train']:,} test sentences stand in training"
     ]
+    if num := leakage.get("direct_sentences_in_test"):
+        fate = "kept, as --leak allow says" if manifest["settings"]["leak"] == "allow" else "left out"
+        lines.append(f"direct: {num:,} directly supervised sentences stand in test; {fate}")
     if manifest["read"]["train"]["num_sentences_read"] == LEAKING_FBNYT_SENTENCES:
         lines.append(f"train: {ABOUT_LEAKING_FBNYT}")
     return lines

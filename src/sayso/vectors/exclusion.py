@@ -56,7 +56,7 @@ class Exclusion:
         if self.num_left_out:
             named = "; ".join(" ".join(triple) for triple in self.named)
             raise LeakageError(
-                f"{path}: {self.num_left_out:,} facts join a pair of the excluded files (for instance {named});"
+                f"{path}: {self.num_left_out:,} facts join an excluded pair (for instance {named});"
                 " leave them out with --drop"
             )
 
