@@ -7,11 +7,12 @@ Where tests are started in the background Ctrl-C is ignored, and so it would be 
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# No deadline: test machines are busy.
-settings.register_profile("sayso", deadline=None, derandomize=True)
-settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=True)
+# Test machines are busy: neither a slow example nor a slow draw is a fault.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("sayso", derandomize=True, **_PATIENT)
+settings.register_profile("fuzz", max_examples=500, print_blob=True, **_PATIENT)
 settings.load_profile("sayso")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
