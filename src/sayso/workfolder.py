@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.errors import BadInputError, UserError, option
+from sayso.errors import BadInputError, UserError
 from sayso.jsonfile import JsonError, from_json, has_checksum, to_json
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
 REFUSED = "is_refused"
-OVERWRITE = option('mode="overwrite"', "--overwrite")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,7 @@ class Workfolder:
             state = "is finished" if manifest.get("is_finished") else "was interrupted"
             raise UserError(
                 f"{self.path}: what `{self.made_by}` made here {state}: go on with {self.go_on}, start over with"
-                f" {OVERWRITE}, or name another folder"
+                " --overwrite, or name another folder"
             )
         self.refuse_foreign()
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from corpus.strategies import ids, judgements, labels, sentence_texts
 from sayso.corpus.base import BadLine
 from sayso.corpus.eraser import read_eraser, write_eraser
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, UserError
 from sayso.records import Judgement
+from sayso.workfolder import claimed
 
 DOCUMENT = "ana was born in rome\nana likes rome\nrome awaits ana"
 ANNOTATION = {
@@ -154,3 +155,9 @@ def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str
     (tmp_path / "docs").mkdir()
     (reason,) = labels_of(path)
     assert reason.endswith("is not in the folder docs")
+
+
+def test_two_exports_never_mix_in_one_folder(tmp_path: Path) -> None:
+    with claimed(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is at work in this folder"):
+        write_eraser(tmp_path, [Judgement("h", "t", "r", "h met t", "rationale", "ann")])
+    assert list(tmp_path.iterdir()) == []

@@ -148,6 +148,10 @@ def changed(folder: Path, **changes: object) -> Path:
     [
         ({"format": 99}, "model of format 99, this version .* reads 1"),
         ({"model": {"encoder": {"kind": "cnm"}}}, "model.encoder.kind: 'cnm' is not one of .*did you mean cnn"),
+        (
+            {"model": {"encoder": {"kind": "cnn", "cnn": {"num_filters": 10**9}}}},
+            "model.encoder.cnn.num_filters is 1000000000; it must be from 1 to 10,000",
+        ),
         ({"relations": [{"name": "r"}]}, "tensor .* asks for"),
         ({"relations": [{"title": "r"}]}, "not the settings of a model, or damaged"),
         ({"form": {}}, r"not the settings of a model, or damaged \(form.is_lower: missing\)"),
