@@ -71,6 +71,9 @@ async def _whole_body(receive: Receive, limit: int) -> bytes:
     body, has_more = bytearray(), True
     while has_more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            # What has come is not what was sent: half a form may look like a whole one.
+            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive whole.")
         body += message.get("body", b"")
         has_more = message.get("more_body", False)
         if len(body) > limit:

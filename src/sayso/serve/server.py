@@ -1,6 +1,7 @@
 """The workbench as a running server: its socket, the links of those who may come from elsewhere, and the loop."""
 
 import errno
+import logging
 import socket
 from collections.abc import Sequence
 
@@ -10,8 +11,10 @@ from fastapi import FastAPI
 from sayso.annotate.people import annotator_named, end_links, has_link, make_link
 from sayso.annotate.store import Database
 from sayso.errors import UserError
+from sayso.serve.connection import Connection, Seldom
 from sayso.serve.settings import ServeSettings
 
+_BACKLOG = 64
 _ANY_HOST = ("0.0.0.0", "::")
 
 
@@ -58,5 +61,9 @@ def make_links(
 def run(app: FastAPI, opened: socket.socket) -> None:
     """Serve until somebody ends it."""
     # No access log: links carry tokens. One process: the writer's lock is in its memory.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app, http=Connection, ws="none", backlog=_BACKLOG, log_level="warning", access_log=False, server_header=False
+    )
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(Seldom())
     uvicorn.Server(config).run(sockets=[opened])
