@@ -18,7 +18,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from sayso.errors import BadConfigError, BadInputError
+from sayso.errors import BadConfigError, BadInputError, option
 from sayso.input_file import read_bytes
 
 Config = TypeVar("Config")
@@ -83,12 +83,12 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
         key, equals, text = change.partition("=")
         names = key.strip().split(".")
         if not equals or not all(names):
-            raise BadConfigError(f"--set {change}: write it as name.of.setting=value")
+            raise BadConfigError(f"{option('changes:', '--set')} {change}: write it as name.of.setting=value")
         inner = changed
         for name in names[:-1]:
             inner = inner.setdefault(name, {})
             if not isinstance(inner, dict):
-                raise BadConfigError(f"--set {change}: {name} is not a group of settings")
+                raise BadConfigError(f"{option('changes:', '--set')} {change}: {name} is not a group of settings")
         inner[names[-1]] = _value_of(text.strip())
     return changed
 

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError, UserError, option
 from sayso.jsonfile import JsonError, from_json, has_checksum, to_json
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
 REFUSED = "is_refused"
+OVERWRITE = option('mode="overwrite"', "--overwrite")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class Workfolder:
             state = "is finished" if manifest.get("is_finished") else "was interrupted"
             raise UserError(
                 f"{self.path}: what `{self.made_by}` made here {state}: go on with {self.go_on}, start over with"
-                " --overwrite, or name another folder"
+                f" {OVERWRITE}, or name another folder"
             )
         self.refuse_foreign()
 

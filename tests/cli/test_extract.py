@@ -120,7 +120,7 @@ def test_options_that_do_not_go_together_are_said(run: Path, corpus: Path, tmp_p
         (("--only", "new"), "--only needs a knowledge base"),
         (("--workers", 2), "are for --engine ray"),
         (("--method", "magic"), "no mechanism is called 'magic'"),
-        (("--form", "magic"), "--form magic: no such form"),
+        (("--form", "magic"), "form magic: no such form"),
         (("--since", tmp_path), "not an extraction: make one with `sayso extract`"),
     ):
         with pytest.raises(UserError, match=message):

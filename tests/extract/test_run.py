@@ -161,9 +161,7 @@ def test_going_on_from_another_kind_of_extraction_or_a_live_one_is_refused_and_l
 ) -> None:
     inputs = ExtractInputs(run=run, corpus=write(tmp_path / "c.jsonl", sentences(range(1))))
     extract(inputs, EVERYTHING, tmp_path / "out")
-    with pytest.raises(
-        UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave --since"
-    ):
+    with pytest.raises(UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave since"):
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "later", since=tmp_path / "out")
     with (
         work_folder(tmp_path / "out").claimed(),
@@ -206,7 +204,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path,
         extract(inputs, settings, tmp_path / "out", engine=interrupted(num_done))
     assert not (tmp_path / "out" / "facts.jsonl").exists()
     if num_done:  # nothing would be lost where nothing is done
-        with pytest.raises(UserError, match=r"out: .* was interrupted: go on with --resume"):
+        with pytest.raises(UserError, match=r'out: .* was interrupted: go on with mode="resume"'):
             extract(inputs, settings, tmp_path / "out")
     extract(inputs, settings, tmp_path / "out", mode="resume")
     assert (tmp_path / "out" / "facts.jsonl").read_bytes() == (tmp_path / "whole" / "facts.jsonl").read_bytes()
@@ -219,7 +217,7 @@ def test_going_on_from_an_earlier_one_may_be_interrupted_too(run: Path, tmp_path
     write(corpus / "1.jsonl", sentences(range(2, 3)))
     with pytest.raises(KeyboardInterrupt):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out", engine=interrupted(2))
-    with pytest.raises(UserError, match=r"later: .* was interrupted: go on with --resume"):
+    with pytest.raises(UserError, match=r'later: .* was interrupted: go on with mode="resume"'):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")
     found = extract(inputs, EVERYTHING, tmp_path / "later", mode="resume")
     assert not differing(list(found), facts_of(run, corpus, tmp_path / "at once"))
@@ -229,7 +227,7 @@ def test_what_is_there_is_neither_overwritten_nor_mixed(run: Path, tmp_path: Pat
     corpus = write(tmp_path / "c.jsonl", sentences(range(1)))
     inputs = ExtractInputs(run=run, corpus=corpus)
     extract(inputs, EVERYTHING, tmp_path / "out")
-    with pytest.raises(UserError, match="is finished: go on with --resume, start over with --overwrite"):
+    with pytest.raises(UserError, match='is finished: go on with mode="resume", start over with mode="overwrite"'):
         extract(inputs, EVERYTHING, tmp_path / "out")
     with pytest.raises(UserError, match=r"extracted with threshold 0\.0, not 0\.5"):
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "out", mode="resume")

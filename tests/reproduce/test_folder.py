@@ -27,7 +27,7 @@ def test_outcomes_of_these_runs_are_found(folder: Folder) -> None:
 
 
 def test_outcomes_of_other_data_or_settings_are_refused(folder: Folder) -> None:
-    with pytest.raises(UserError, match="made from the store feed, not beef: name another --out"):
+    with pytest.raises(UserError, match="made from the store feed, not beef: name another folder"):
         folder.done([JOB], "beef")
     changed = replace(JOB, config=variant_config("CNNs+ATT", ["train.max_epochs=2"]))
     with pytest.raises(UserError, match="made with other settings"):

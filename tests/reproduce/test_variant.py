@@ -23,7 +23,7 @@ def test_variants_come_in_the_papers_order_and_all_where_none_are_named() -> Non
 
 
 def test_an_unknown_variant_is_refused_with_the_nearest_known_one() -> None:
-    with pytest.raises(UserError, match=r"--variants CNN\+ATT: no such variant; did you mean CNNs\+ATT\?"):
+    with pytest.raises(UserError, match=r"variants CNN\+ATT: no such variant; did you mean CNNs\+ATT\?"):
         variants_named(["CNN+ATT"])
 
 

@@ -202,7 +202,7 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
     with pytest.raises(KeyboardInterrupt):
         world.build(TEXTS, engine=broken)
     assert not read_manifest(world.folder / "out")["is_finished"]
-    with pytest.raises(UserError, match="what `sayso build` made here was interrupted: go on with --append"):
+    with pytest.raises(UserError, match='what `sayso build` made here was interrupted: go on with mode="append"'):
         world.build(TEXTS)
     manifest = world.build(TEXTS, mode="append")
     world.build(TEXTS, "straight")
@@ -219,7 +219,7 @@ def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
     world.build({"one": TEXTS["one"]})
     with pytest.raises(KeyboardInterrupt):
         world.build(TEXTS, mode="append", engine=broken)
-    with pytest.raises(UserError, match="was interrupted: go on with --append"):
+    with pytest.raises(UserError, match='was interrupted: go on with mode="append"'):
         world.build(TEXTS)
     assert world.build(TEXTS, mode="append")["is_finished"]
 
@@ -227,7 +227,8 @@ def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
 def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World) -> None:
     world.build(TEXTS)
     with pytest.raises(
-        UserError, match="what `sayso build` made here is finished: go on with --append, start over with --overwrite"
+        UserError,
+        match='what `sayso build` made here is finished: go on with mode="append", start over with mode="overwrite"',
     ):
         world.build(TEXTS)
     world.build({"one": TEXTS["one"]}, mode="overwrite")
@@ -256,7 +257,7 @@ def test_other_settings_or_tables_cannot_be_appended(world: World) -> None:
     with pytest.raises(UserError, match=r"built with na_share 0.25, not 0.5"):
         world.build(TEXTS, mode="append", na_share=0.5)
     (world.folder / "kb.tsv").write_text("ana\t/born\trome\n")
-    with pytest.raises(UserError, match="--kb has changed since this corpus was built"):
+    with pytest.raises(UserError, match="kb has changed since this corpus was built"):
         world.build(TEXTS, mode="append")
 
 

@@ -41,5 +41,5 @@ def test_a_stretch_that_a_model_has_found_is_one_name_or_none(tmp_path: Path) ->
 
 
 def test_a_model_that_is_not_there_is_told() -> None:
-    with pytest.raises(UserError, match=r"--spacy-model xx_none: spaCy has no such model: install it"):
+    with pytest.raises(UserError, match=r"spacy_model xx_none: spaCy has no such model: install it"):
         SpacyFinder(Gazetteer(NAMES), NAMES, "xx_none")

@@ -36,12 +36,12 @@ def test_a_store_without_types_is_refused_where_they_are_needed(
 ) -> None:
     with pytest.raises(BadInputError) as refusal:
         run_data(bare, toy_config("attention", mentions, distractor)).refuse_what_cannot_train()
-    assert f"no entity types, which {variant} needs: prepare it with --types, or set" in str(refusal.value)
+    assert f"no entity types, which {variant} needs: prepare it with types, or set" in str(refusal.value)
     run_data(bare, toy_config("attention", "words", 0.0)).refuse_what_cannot_train()
 
 
 def test_a_store_without_entity_vectors_is_refused_where_they_are_needed(bare: Path) -> None:
-    with pytest.raises(BadInputError, match=r"no entity vectors, which \+E needs: prepare it with --entity-vectors"):
+    with pytest.raises(BadInputError, match=r"no entity vectors, which \+E needs: prepare it with entity_vectors"):
         run_data(bare, toy_config(entities=True)).tables()
 
 

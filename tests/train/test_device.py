@@ -10,7 +10,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_refused_and_auto_does_without() -> None:
-    with pytest.raises(UserError, match="--device cuda: there is no GPU that torch can use; try --device cpu"):
+    with pytest.raises(UserError, match="device cuda: there is no GPU that torch can use; try cpu"):
         choose_device("cuda")
     assert choose_device("auto") == CPU
 

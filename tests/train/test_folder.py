@@ -55,7 +55,7 @@ def test_a_folder_with_a_run_is_refused_unless_it_is_resumed(tmp_path: Path) -> 
     (tmp_path / "state.safetensors").touch()
     folder = RunFolder(tmp_path, is_writer=True)
     folder.refuse_other_run(resume=True)
-    with pytest.raises(UserError, match="there is a run here already: go on with --resume"):
+    with pytest.raises(UserError, match="there is a run here already: go on with resume=True"):
         folder.refuse_other_run(resume=False)
 
 

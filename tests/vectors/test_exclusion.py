@@ -44,7 +44,7 @@ def test_facts_of_a_pair_are_left_out_in_both_directions_and_counted(tmp_path):
     facts = [Triple("a", "r", "b"), Triple("b", "s", "a"), Triple("a", "r", "c")]
     assert list(exclusion.keep(facts)) == [Triple("a", "r", "c")]
     assert exclusion.num_left_out == 2
-    with pytest.raises(LeakageError, match=r"2 facts join an excluded pair .* a r b; b s a.*--drop"):
+    with pytest.raises(LeakageError, match=r"2 facts join an excluded pair .* a r b; b s a.*leave them out"):
         exclusion.refuse_any(tmp_path / "kg.tsv")
 
 

@@ -115,7 +115,7 @@ def test_bad_lines_stop_training_before_it_begins(tmp_path):
 
 
 def test_a_text_without_a_frequent_word_is_a_clear_error(tmp_path):
-    with pytest.raises(BadInputError, match="no word occurs 1000 times; lower --min-count"):
+    with pytest.raises(BadInputError, match="no word occurs 1000 times; lower min_count"):
         train_skip_gram([corpus(tmp_path)], tmp_path / "v", SkipGramSettings(min_count=1000), 0.0, ignore)
 
 

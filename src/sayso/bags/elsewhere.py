@@ -13,7 +13,7 @@ from sayso.corpus.files import files_of
 from sayso.corpus.piece import new_pieces
 from sayso.corpus.read import Tally
 from sayso.engine.base import Engine
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 
 PIECE_BYTES = 16 * 2**20
 
@@ -35,7 +35,9 @@ class ElsewhereReader:
         """
         named = [(name, path) for name, path in self.files.inputs.files() if name.split()[0] in roles]
         if any(str(path) == "-" for _, path in named):
-            raise UserError("standard input can be read by this process alone: leave --engine out, or name a file")
+            raise UserError(
+                f"standard input can be read by this process alone: leave {option('engine')} out, or name a file"
+            )
         name_of = {str(file.resolve()): name for name, path in named for file in files_of(path)}
         rest = frozenset(file for file, name in name_of.items() if name == "rest")
         reader = PortionReader(max_tokens=self.max_tokens, relations=relations, overruled=overruled, rest=rest)

@@ -9,7 +9,7 @@ import numpy as np
 from sayso.bags.group import Grouped
 from sayso.bags.split import unordered_pair
 from sayso.bags.table import BagTable
-from sayso.errors import LeakageError
+from sayso.errors import LeakageError, option
 from sayso.records import Sentence
 
 LEAKING_FBNYT_SENTENCES = 570_088
@@ -54,10 +54,11 @@ def refuse_leakage(leakage: Leakage, num_train_sentences: int) -> None:
     if not leakage.test_pairs_in_train:
         return
     known = f" Beware: {ABOUT_LEAKING_FBNYT}." if num_train_sentences == LEAKING_FBNYT_SENTENCES else ""
+    drop, allow = option('leak="drop"', "--leak drop"), option('leak="allow"', "--leak allow")
     raise LeakageError(
         f"{leakage.test_pairs_in_train:,} test pairs stand in the training data (in"
         f" {leakage.train_sentences_of_test_pairs:,} sentences; {leakage.test_facts_in_train:,} facts).{known}"
-        " Leave them out with --leak drop, or keep them with --leak allow."
+        f" Leave them out with {drop}, or keep them with {allow}."
     )
 
 

@@ -156,7 +156,7 @@ def main() -> None:
         with terminable():
             app()
     except UserError as error:
-        remark(f"sayso: {error}")
+        remark(f"sayso: {error.on_command_line()}")
         raise SystemExit(2) from None
     except SystemExit as end:
         # For typer, a reader of the help that has seen enough (`| head`) is a fault.

@@ -11,7 +11,7 @@ from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Item, Line
 from sayso.corpus.files import files_of
 from sayso.corpus.lines import holds_something, read_lines
-from sayso.errors import BadInputError, as_command
+from sayso.errors import BadInputError, as_command, option
 from sayso.input_file import holds_no
 from sayso.records import Sentence
 
@@ -52,7 +52,8 @@ class Tally:
         if self.has_too_many_bad(max_share):
             raise BadInputError(
                 f"{self.shown[0]} ({self.num_bad:,} of {self.num_good + self.num_bad:,} lines are bad, more than"
-                f" {max_share:.2%}: see `{as_command('sayso', 'check', self.path)}`, or allow more with --max-bad)"
+                f" {max_share:.2%}: see `{as_command('sayso', 'check', self.path)}`, or allow more with"
+                f" {option('max_bad_share', '--max-bad')})"
             )
 
 
@@ -117,4 +118,4 @@ def _detect(lines: Sequence[Line], path: Path) -> str:
 def refuse_unknown_form(form: str) -> None:
     """Raise `BadInputError` for a form that no reader has."""
     if form != "auto" and form not in READERS:
-        raise BadInputError(f"--form {form}: no such form; known are auto, {', '.join(READERS)}")
+        raise BadInputError(f"{option('form')} {form}: no such form; known are auto, {', '.join(READERS)}")

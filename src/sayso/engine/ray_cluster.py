@@ -38,7 +38,7 @@ def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
     try:
         import ray
     except ImportError:
-        raise MissingExtraError("--engine ray", "scale") from None
+        raise MissingExtraError("the engine ray", "scale") from None
     _connect(ray, settings)
     try:
         yield _Workers(ray, settings)
@@ -61,7 +61,7 @@ def _connect(ray: Any, settings: EngineSettings) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         where = settings.address or "this machine"
         raise UserError(
-            f"--engine ray: no cluster can be had at {where} ({_first_line(error)}); `ray start --head` starts one"
+            f"engine ray: no cluster can be had at {where} ({_first_line(error)}); `ray start --head` starts one"
         ) from error
 
 
@@ -93,7 +93,7 @@ class _Workers:
         name, share = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
         there = self._ray.cluster_resources().get(name, 0.0)
         if there < share:
-            raise UserError(f"--engine ray: a worker needs {share:g} {name}, but the cluster has {there:g}")
+            raise UserError(f"engine ray: a worker needs {share:g} {name}, but the cluster has {there:g}")
         return int(there // share)
 
 
@@ -122,7 +122,7 @@ class _Crew:
                     coming = next(shards, _NONE)
             done, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=_PATIENCE_S)
             if not done and not self._is_busy:
-                raise UserError(f"--engine ray: no room for a worker in {_PATIENCE_S:g} s; what is done stays done")
+                raise UserError(f"engine ray: no room for a worker in {_PATIENCE_S:g} s; what is done stays done")
             for reference in done:
                 yield from self._take(reference)
 
@@ -175,7 +175,7 @@ class _Crew:
         self._num_deaths += 1
         if self._num_deaths > MAX_DEATHS * self._size:
             raise UserError(
-                f"--engine ray: workers die again and again ({_first_line(error)}); what is done stays done: give them"
+                f"engine ray: workers die again and again ({_first_line(error)}); what is done stays done: give them"
                 " more memory, or fewer of them a machine, and go on"
             ) from error
         self._hire()

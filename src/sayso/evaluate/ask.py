@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sayso.bags.store import Store
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 from sayso.evaluate.explain_bag import AskedBag
 from sayso.evaluate.explanation import Entity
 from sayso.evaluate.marks import IRRELEVANT, RATIONALE, Marks
@@ -25,7 +25,7 @@ def find_bag(subject: Subject, head: str, tail: str) -> int:
     if not len(found):
         turned = np.isin(table.head_B, tails) & np.isin(table.tail_B, heads)
         hint = "; it has the pair the other way round" if turned.any() else ""
-        raise UserError(f"{where} has no bag of head {head!r} and tail {tail!r}{hint}: try another --part")
+        raise UserError(f"{where} has no bag of head {head!r} and tail {tail!r}{hint}: try another {option('part')}")
     if len(found) > 1:
         ids = subject.store.entities["id"]
         pairs = [f"{ids[int(table.head_B[bag])]} {ids[int(table.tail_B[bag])]}" for bag in found[:5].tolist()]

@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 from sayso.atomic import atomic_file
 from sayso.corpus.entity_type import EntityTypes
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError, UserError, option
 from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
 from sayso.extract.shard import SHARDS, TYPES, KeptTypes, read_types, types_file
 from sayso.folder_kind import wrong_folder
 from sayso.jsonfile import JsonError, record_of, to_json
-from sayso.workfolder import MANIFEST, Workfolder
+from sayso.workfolder import MANIFEST, OVERWRITE, Workfolder
 
 Mode = Literal["new", "resume", "overwrite"]
 
@@ -25,7 +25,9 @@ _FOLDERS = (TYPES, GATHERED, SHARDS)
 
 def work_folder(path: Path) -> Workfolder:
     """Return the folder of an extraction."""
-    return Workfolder(path=path, made_by="sayso extract", go_on="--resume", done=f"{GATHERED}/*.json")
+    return Workfolder(
+        path=path, made_by="sayso extract", go_on=option('mode="resume"', "--resume"), done=f"{GATHERED}/*.json"
+    )
 
 
 def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: int, num_bytes: int) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
         clear(place.path)
     before = _read(place)
     if before:
-        _refuse_other(place.path, before, identity, "use the same, or start over with --overwrite")
+        _refuse_other(place.path, before, identity, f"use the same, or start over with {OVERWRITE}")
         if num_shards not in (0, before["num_shards"]):
             raise UserError(f"{place.path}: divided into {before['num_shards']:,} shards, which stays so; start over")
     for name in _FOLDERS:
@@ -57,7 +59,7 @@ def refuse_other_since(earlier: Workfolder, identity: dict[str, Any]) -> None:
     manifest = _read(earlier)
     if not manifest:
         raise wrong_folder(earlier.path, "extraction")
-    _refuse_other(earlier.path, manifest, identity, "use the same, or leave --since out")
+    _refuse_other(earlier.path, manifest, identity, f"use the same, or leave {option('since')} out")
 
 
 def copy_extraction(earlier: Workfolder, place: Workfolder) -> None:
@@ -114,7 +116,7 @@ def _read(place: Workfolder) -> dict[str, Any]:
     except JsonError as error:
         raise BadInputError(
             f"{place.path / MANIFEST}: not the manifest of an extraction, or damaged ({error}):"
-            " start over with --overwrite"
+            " start over with {OVERWRITE}"
         ) from None
     return manifest
 

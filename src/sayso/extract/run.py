@@ -17,7 +17,7 @@ from sayso.corpus.read import refuse_unknown_form
 from sayso.corpus.triple import read_triples
 from sayso.engine.base import Engine
 from sayso.engine.local import map_locally
-from sayso.errors import BadInputError, as_command
+from sayso.errors import BadInputError, as_command, option
 from sayso.extract.compare import known_facts
 from sayso.extract.extraction import Extraction
 from sayso.extract.folder import (
@@ -210,6 +210,6 @@ def _refuse_too_many_bad(corpus: Path, records: Sequence[PieceRecord], max_share
     if num_bad > max_share * num:
         raise BadInputError(
             f"{next(first_bad_lines(records))} ({num_bad:,} of {num:,} lines are bad, more than {max_share:.2%}: repair"
-            " them, or allow more with --max-bad;"
+            f" them, or allow more with {option('max_bad_share', '--max-bad')};"
             f" see `{as_command('sayso', 'check', corpus)}`)"
         )

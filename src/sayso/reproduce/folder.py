@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.atomic import atomic_file
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError, UserError, option
 from sayso.jsonfile import JsonError, from_json, to_json
 from sayso.reproduce.outcome import Outcome, read_outcome
 from sayso.reproduce.plan import Job
@@ -57,10 +57,13 @@ class Folder:
         outcome = read_outcome(path)
         if outcome.data_fingerprint != fingerprint:
             raise UserError(
-                f"{path}: made from the store {outcome.data_fingerprint}, not {fingerprint}: name another --out"
+                f"{path}: made from the store {outcome.data_fingerprint}, not {fingerprint}: name"
+                f" another {option('folder', '--out')}"
             )
         if outcome.config != job.config.to_table():
-            raise UserError(f"{path}: made with other settings than are asked for now: name another --out")
+            raise UserError(
+                f"{path}: made with other settings than are asked for now: name another {option('folder', '--out')}"
+            )
         return outcome
 
     def _refuse_foreign(self) -> None:

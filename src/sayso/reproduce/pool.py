@@ -9,7 +9,7 @@ from multiprocessing import connection, get_context
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 from sayso.reproduce.plan import Job
 from sayso.reproduce.worker import Event, Task, work
 
@@ -112,7 +112,8 @@ class _Pool:
         self.killed[job.key] += 1
         if self.killed[job.key] == _MOST_TRIES:
             raise UserError(
-                f"{job.key}: its process was killed {_MOST_TRIES} times (too little memory?): try fewer --jobs"
+                f"{job.key}: its process was killed {_MOST_TRIES} times (too little memory?): try fewer"
+                f" {option('jobs')}"
             )
         self.waiting.appendleft(job)
         self.start()

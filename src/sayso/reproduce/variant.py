@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sayso.bags.store import Store
 from sayso.config import apply_changes
-from sayso.errors import BadConfigError, UserError
+from sayso.errors import BadConfigError, UserError, option
 from sayso.train.config import RunConfig, config_of
 
 NINE = (
@@ -25,6 +25,7 @@ NINE = (
 ENTITIES = "+E"
 VARIANTS = (*NINE, *(name + ENTITIES for name in NINE))
 
+_VARIANTS = option("variants", "--variants")
 _KINDS = {"CNNs+ATT": "attention", "DirectSup": "direct"}
 _MENTIONS = {"F": "type", "FE": "type_and_words"}
 
@@ -60,7 +61,9 @@ def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
     # Another encoder is a setting of every variant; all else that has a name in the tables is not.
     named = replace(changed, model=replace(changed.model, encoder=plain.model.encoder)).variant
     if named != variant:
-        raise BadConfigError(f"--set: this makes {variant} into {named}; choose variants with --variants")
+        raise BadConfigError(
+            f"{option('changes', '--set')}: this makes {variant} into {named}; choose variants with {_VARIANTS}"
+        )
     return changed
 
 
@@ -71,7 +74,7 @@ def variants_named(names: Iterable[str]) -> tuple[str, ...]:
         if name not in VARIANTS:
             near = difflib.get_close_matches(name, VARIANTS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(VARIANTS)}"
-            raise UserError(f"--variants {name}: no such variant; {hint}")
+            raise UserError(f"{_VARIANTS} {name}: no such variant; {hint}")
     return tuple(name for name in VARIANTS if not wanted or name in wanted)
 
 

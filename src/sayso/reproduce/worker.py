@@ -15,7 +15,7 @@ import torch
 
 from sayso import __version__
 from sayso.bags.store import Store
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
 from sayso.reproduce.assess import Assessor
@@ -66,9 +66,9 @@ def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
         try:
             bench.do(job)
         except UserError as error:
-            channel.send(Event("refused", job.key, text=str(error)))
+            channel.send(Event("refused", job.key, text=error.both))
         except torch.OutOfMemoryError as error:
-            text = f"{job.key}: the device has no memory left ({error}): try fewer --jobs"
+            text = f"{job.key}: the device has no memory left ({error}): try fewer {option('jobs')}"
             channel.send(Event("refused", job.key, text=text))
 
 

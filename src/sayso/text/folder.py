@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError, UserError, option
 from sayso.jsonfile import JsonError, record_of
 from sayso.text.shard import CONTEXTS, RECORDS, REST, TRAIN
-from sayso.workfolder import MANIFEST, REFUSED, Workfolder
+from sayso.workfolder import MANIFEST, OVERWRITE, REFUSED, Workfolder
 
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
 Mode = Literal["new", "append", "overwrite"]
+
+_APPEND = option('mode="append"', "--append")
 
 
 @contextlib.contextmanager
@@ -57,7 +59,7 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def _workfolder(path: Path) -> Workfolder:
-    return Workfolder(path=path, made_by="sayso build", go_on="--append", done=f"{RECORDS}/*.json")
+    return Workfolder(path=path, made_by="sayso build", go_on=_APPEND, done=f"{RECORDS}/*.json")
 
 
 class _Manifest(NamedTuple):
@@ -71,16 +73,19 @@ class _Manifest(NamedTuple):
 def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> None:
     """Refuse to mix what was built from other tables or with other settings."""
     if not manifest:
-        raise UserError(f"{path}: there is no built corpus to append to; build one without --append")
+        raise UserError(f"{path}: there is no built corpus to append to; build one without {_APPEND}")
     try:
         record_of(_Manifest, manifest, is_open=True)
     except JsonError as error:
         raise BadInputError(
-            f"{path / MANIFEST}: not the manifest of a corpus, or damaged ({error}): start over with --overwrite"
+            f"{path / MANIFEST}: not the manifest of a corpus, or damaged ({error}): start over with {OVERWRITE}"
         ) from None
     for name, digest in identity["inputs"].items():
         if manifest["inputs"].get(name) != digest:
-            raise UserError(f"{path}: --{name} has changed since this corpus was built; start over with --overwrite")
+            raise UserError(
+                f"{path}: {option(name, f'--{name}')} has changed since this corpus was built;"
+                f" start over with {OVERWRITE}"
+            )
     for name, value in identity["settings"].items():
         before = manifest["settings"].get(name)
         if before != value:

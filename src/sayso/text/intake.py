@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, option
 from sayso.input_file import holds_no
 from sayso.text.document import Document, LeftOut
 
@@ -61,7 +61,9 @@ class Intake:
         if not num_used:
             raise BadInputError(f"{path}: no document in it can be used{first}")
         if num_bad > max_share * (num_used + num_bad):
+            append = option('mode="append"', "--append")
             raise BadInputError(
                 f"{path}: {num_bad:,} of {num_used + num_bad:,} documents cannot be used, more than {max_share:.0%}"
-                f" (repair them, or allow more with --max-bad; --append goes on with what is done){first}"
+                f" (repair them, or allow more with {option('max_bad_share', '--max-bad')};"
+                f" {append} goes on with what is done){first}"
             )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sayso.errors import MissingExtraError, UserError
+from sayso.errors import MissingExtraError, UserError, option
 from sayso.text.gazetteer import Found, Gazetteer
 from sayso.text.name_table import Names
 
@@ -40,11 +40,11 @@ def _pipeline(model: str) -> Any:
     try:
         import spacy  # here, because it loads torch where there is one
     except ImportError as error:
-        raise MissingExtraError("--finder spacy", "spacy") from error
+        raise MissingExtraError("the finder spacy", "spacy") from error
     try:
         return spacy.load(model) if model else spacy.blank("en")
     except OSError as error:
         raise UserError(
-            f"--spacy-model {model}: spaCy has no such model: install it (python -m spacy download {model}), name a"
-            " folder that holds one, or leave the option out for the knowledge base's names alone"
+            f"{option('spacy_model')} {model}: spaCy has no such model: install it (python -m spacy download {model}),"
+            " name a folder that holds one, or leave it out for the knowledge base's names alone"
         ) from error

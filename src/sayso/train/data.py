@@ -10,7 +10,7 @@ from torch import Tensor
 from sayso.bags.columns import to_numpy
 from sayso.bags.store import Store
 from sayso.distract.choose import DistractorPool
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, option
 from sayso.features.collate import Part
 from sayso.features.present import present
 from sayso.memory import refuse_beyond_memory
@@ -78,7 +78,8 @@ class RunData:
         if use_entities and self.entity_EV.shape[1] == 0:
             raise BadInputError(
                 f"{self.store.folder}: the store has no entity vectors, which +E needs:"
-                " prepare it with --entity-vectors or --vectors, or set model.use_entities=false"
+                f" prepare it with {option('entity_vectors')} or {option('vectors')}, or set"
+                " model.use_entities=false"
             )
         return ModelTables(
             word_VW=_copied(self.word_VW),
@@ -95,13 +96,13 @@ class RunData:
                 raise BadInputError(f"{folder}: the {name} part has no bag with a relation: prepare it with more pairs")
         if self.config.needs_types and len(self.store.types) < 2:
             raise BadInputError(
-                f"{folder}: the store has no entity types, which {self.config.variant} needs: prepare it with --types,"
-                ' or set data.mentions="words" and loss.distractor=0'
+                f"{folder}: the store has no entity types, which {self.config.variant} needs: prepare it with"
+                f' {option("types")}, or set data.mentions="words" and loss.distractor=0'
             )
         if self.config.needs_direct and not ("direct" in parts and len(self.direct_rows)):
             raise BadInputError(
                 f"{folder}: the store has no directly supervised sentences, which DirectSup needs:"
-                " prepare it with --direct, or set loss.direct_sentences=0"
+                f" prepare it with {option('direct')}, or set loss.direct_sentences=0"
             )
 
     def part(self, name: str) -> Part:

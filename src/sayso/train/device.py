@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 from sayso.memory import available_bytes
 from sayso.train.epoch import Shard
 from sayso.workfolder import claimed
@@ -23,9 +23,11 @@ _CHOICES = ("auto", "cpu", "cuda")
 def choose_device(name: str) -> torch.device:
     """Return the device called `auto`, `cpu` or `cuda`; of several GPUs the one that torchrun gives this process."""
     if name not in _CHOICES:
-        raise UserError(f"--device {name}: choose {', '.join(_CHOICES)}")
+        raise UserError(f"{option('device')} {name}: choose {', '.join(_CHOICES)}")
     if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda: there is no GPU that torch can use; try --device cpu")
+        raise UserError(
+            f"{option('device')} cuda: there is no GPU that torch can use; try {option('cpu', '--device cpu')}"
+        )
     if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())

@@ -13,7 +13,7 @@ import torch
 from sayso import __version__
 from sayso.atomic import atomic_file
 from sayso.config import to_toml
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError, UserError, option
 from sayso.jsonfile import JsonError, from_json, to_json
 from sayso.train.config import RunConfig
 from sayso.workfolder import make_folder
@@ -40,7 +40,10 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
         if self.state.exists() and not resume:
-            raise UserError(f"{self.path}: there is a run here already: go on with --resume, or name another folder")
+            raise UserError(
+                f"{self.path}: there is a run here already: go on with {option('resume=True', '--resume')},"
+                " or name another folder"
+            )
         if not self.state.exists():
             self._refuse_foreign()
 

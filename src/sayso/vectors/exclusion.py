@@ -8,7 +8,7 @@ from sayso.corpus import READERS
 from sayso.corpus.base import BadLine, Line
 from sayso.corpus.lines import first_of, read_lines
 from sayso.corpus.read import Tally, read_sentences
-from sayso.errors import BadInputError, LeakageError
+from sayso.errors import BadInputError, LeakageError, option
 from sayso.input_file import refuse_pipe
 from sayso.records import Triple
 
@@ -57,7 +57,7 @@ class Exclusion:
             named = "; ".join(" ".join(triple) for triple in self.named)
             raise LeakageError(
                 f"{path}: {self.num_left_out:,} facts join an excluded pair (for instance {named});"
-                " leave them out with --drop"
+                f" leave them out{option('', ' with --drop')}"
             )
 
 

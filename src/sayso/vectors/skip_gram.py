@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from sayso.atomic import refuse_unwritable_path
 from sayso.config import SEED, Range, check_ranges
 from sayso.corpus.read import Tally, read_sentences
-from sayso.errors import BadInputError, MissingExtraError
+from sayso.errors import BadInputError, MissingExtraError, option
 from sayso.records import Sentence, sentence_key
 from sayso.seeding import sub_seed
 from sayso.vectors.word2vec import write_word_vectors
@@ -68,7 +68,7 @@ def train_skip_gram(
         )
         model.build_vocab(_TextLines(text))
         if not model.wv.index_to_key:
-            raise BadInputError(f"{corpora[0]}: no word occurs {settings.min_count} times; lower --min-count")
+            raise BadInputError(f"{corpora[0]}: no word occurs {settings.min_count} times; lower {option('min_count')}")
         on_progress(f"{len(model.wv.index_to_key):,} words occur {settings.min_count} times or more")
         lines = _TextLines(text, lambda epoch: on_progress(f"epoch {epoch} of {settings.epochs}"))
         model.train(lines, total_examples=model.corpus_count, epochs=settings.epochs)

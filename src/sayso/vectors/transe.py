@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import numpy as np
 
 from sayso.config import SEED, Range, check_ranges
-from sayso.errors import BadConfigError, BadInputError
+from sayso.errors import BadConfigError, BadInputError, option
 from sayso.memory import refuse_beyond_memory
 from sayso.metrics.link_ranking import mean_reciprocal_rank
 from sayso.seeding import sub_seed
@@ -199,5 +199,5 @@ def _device_name(device: str) -> str:
     if device not in ("auto", "cpu", "cuda"):
         raise BadConfigError(f"device {device!r} is not known; use auto, cpu or cuda")
     if device == "cuda" and not torch.cuda.is_available():
-        raise BadConfigError("device cuda: no GPU is found; use --device cpu")
+        raise BadConfigError(f"{option('device')} cuda: no GPU is found; use {option('cpu', '--device cpu')}")
     return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
