@@ -132,3 +132,12 @@ def test_what_is_missing_is_said(run: Path) -> None:
     nlp.add_pipe("sayso", config={"run": str(run)})
     with pytest.raises(ValueError, match="sayso needs sentences"):
         nlp("No sentences.")
+
+
+def test_a_name_across_two_lines_has_a_space_in_it(run: Path) -> None:
+    nlp = pipeline(run)
+    across = [{"TEXT": "Port"}, {"IS_SPACE": True}, {"TEXT": "Town"}]
+    nlp.get_pipe("entity_ruler").add_patterns([{"label": "GPE", "pattern": across}])
+    facts = nlp("north_land2 has Port\nTown in it.")._.sayso
+    assert {fact.head_id for fact in facts} == {"l2", "Port Town"}
+    assert {fact.head_name for fact in facts} == {"north_land2", "Port Town"}

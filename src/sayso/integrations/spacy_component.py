@@ -14,6 +14,7 @@ from sayso.errors import MissingExtraError
 from sayso.extract.judge import Judge, origin_of
 from sayso.extract.settings import ExtractSettings
 from sayso.model.checkpoint import load_model
+from sayso.naming import control_character
 from sayso.provenance.found import FoundFact
 from sayso.records import Bag, Mention, Sentence, Source, Span
 
@@ -88,6 +89,8 @@ def _sentences(doc: Any) -> Iterator[Sentence]:
     for sent in doc.sents:
         entities: dict[str, list[Any]] = {}
         for entity in sent.ents:
+            if control_character(_entity_id(entity), _name(entity)):
+                continue  # no fact can be written about it
             entities.setdefault(_entity_id(entity), []).append(entity)
         words = [token for token in sent if not token.is_space]
         places = {token.i: place for place, token in enumerate(words)}
@@ -108,8 +111,13 @@ def _mention(entity_id: str, found: list[Any], places: dict[int, int]) -> Mentio
     for entity in found:
         inside = [places[token.i] for token in entity if token.i in places]
         spans.append(Span(inside[0], inside[-1] + 1))
-    return Mention(entity_id, found[0].text, tuple(spans))
+    return Mention(entity_id, _name(found[0]), tuple(spans))
 
 
 def _entity_id(entity: Any) -> str:
-    return str(entity.kb_id_ or entity.ent_id_ or entity.text)
+    return str(entity.kb_id_ or entity.ent_id_ or _name(entity))
+
+
+def _name(entity: Any) -> str:
+    """Return the entity's words, line ends and other white space between them as one space."""
+    return " ".join(entity.text.split())
