@@ -110,3 +110,10 @@ def test_a_folder_that_is_missing_or_a_file_is_said(tmp_path: Path) -> None:
         Store(tmp_path / "file")
     with pytest.raises(BadInputError, match="missing: there is no such folder: make one with `sayso train`"):
         find_model(tmp_path / "missing")
+
+
+def test_a_command_in_the_line_can_be_pasted_where_the_folder_has_a_space(tmp_path: Path) -> None:
+    folder = tmp_path / "my corpus"
+    folder.mkdir()
+    (folder / "manifest.json").write_text('{"made_by": "sayso build"}')
+    assert f"`sayso prepare --train '{folder}/train' --relations '{folder}/" in str(wrong_folder(folder, "store"))

@@ -19,11 +19,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO, overload
 
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PARTIAL = ".partial"
 _REPLACED = ".replaced"
+_OVERWRITE = option("overwrite=True", "--overwrite")
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -128,7 +129,7 @@ def _refuse_occupied(path: Path, target: Path, overwrite: bool) -> None:
     if not target.is_dir():
         raise UserError(f"{path}: a file of this name exists; name another folder")
     if not overwrite and any(target.iterdir()):
-        raise UserError(f"{path}: the folder is not empty; name another or remove it first")
+        raise UserError(f"{path}: the folder is not empty; name another, or replace it with {_OVERWRITE}")
 
 
 def _refuse_claimed(path: Path, target: Path) -> None:

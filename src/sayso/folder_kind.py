@@ -1,11 +1,12 @@
 """What a folder is that one of our commands made, told from its files, and what to do where another kind is needed."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, as_command
 
 Kind = Literal[
     "store", "corpus", "invented", "raw", "extraction", "predictions", "model", "run", "seeds", "reproduction"
@@ -72,6 +73,8 @@ _REMEDY: Mapping[tuple[Wanted, str], str] = {
     ("sentences", "store"): "name the sentences that it was made of",
 }
 
+_PATH = re.compile(r"[^\s`]*\{0\}[^\s`…]*")
+
 
 def kind_of(folder: Path) -> Kind | None:
     """Return what the folder is; None for one that none of our commands made, or no folder at all."""
@@ -94,7 +97,8 @@ def refuse_other_kind(folder: Path, wanted: Wanted) -> None:
 def wrong_folder(folder: Path, wanted: Wanted, why: str = "") -> BadInputError:
     """Return the error of a folder that is not what was wanted: what it is, and what to do."""
     kind, target = kind_of(folder), _TARGET[wanted]
-    remedy = _REMEDY.get((wanted, kind or ""), _REMEDY[wanted, ""]).format(folder)
+    remedy = _REMEDY.get((wanted, kind or ""), _REMEDY[wanted, ""])
+    remedy = _PATH.sub(lambda word: as_command(word[0].format(folder)), remedy)
     if kind not in _ALLOWED[wanted]:
         return BadInputError(f"{folder}: this is {_WHAT[kind or '']}, not {target}: {remedy}")
     if not folder.exists():

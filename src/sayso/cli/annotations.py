@@ -102,7 +102,7 @@ def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
 
 @app.command("import")
 def take(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of any form that export writes.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of any form that export writes.")],
     db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
     known: Annotated[
         bool, typer.Option("--known", help="The marks are the known answers for a pilot round, not somebody's work.")

@@ -23,7 +23,7 @@ _INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
 
 
 def evaluate(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs made on the same store.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs made on the same store.")],
     data: Annotated[Path, typer.Option(help="The store that the runs were made from.")],
     rationales: Annotated[
         list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")

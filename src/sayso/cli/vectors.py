@@ -19,7 +19,7 @@ def _group() -> None:
 
 @app.command()
 def train(
-    corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Sentences in any form, plain or gzip.")],
+    corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS", help="Sentences in any form, plain or gzip.")],
     out: Annotated[Path, typer.Option(help="File to write: word2vec text, or binary if it ends in .bin.")],
     width: Annotated[int, typer.Option(help="Numbers a vector.")] = 300,
     window: Annotated[int, typer.Option(help="Words to either side that count as context.")] = 5,

@@ -116,7 +116,7 @@ def _read(place: Workfolder) -> dict[str, Any]:
     except JsonError as error:
         raise BadInputError(
             f"{place.path / MANIFEST}: not the manifest of an extraction, or damaged ({error}):"
-            " start over with {OVERWRITE}"
+            f" start over with {OVERWRITE}"
         ) from None
     return manifest
 

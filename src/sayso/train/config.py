@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from sayso.config import SEED, Range, apply_changes, check_ranges, fill, read_table, to_table
 from sayso.configs import find_config
-from sayso.errors import BadConfigError
+from sayso.errors import BadConfigError, option
 from sayso.features.present import Appearance
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.encoders import ENCODERS
@@ -118,12 +118,32 @@ class RunConfig:
 
 def load_config(config: str | Path, changes: Iterable[str] = ()) -> RunConfig:
     """Return the run that a config describes, a name such as `cnns_att_f_ld` or a TOML file, with changes `a.b=c`."""
-    path = find_config(config)
-    table = apply_changes(read_table(path), changes)
+    path, made = find_config(config), list(changes)
+    table = read_table(path)
+    changed = apply_changes(table, made)
     try:
-        return config_of(table)
+        return config_of(changed)
     except BadConfigError as error:
-        raise BadConfigError(f"{path}: {error}") from None
+        source = f"{option('changes', '--set')} {' '.join(made)}" if made and _is_whole(table) else str(path)
+        raise BadConfigError(f"{source}: {error}{_elsewhere(str(error))}") from None
+
+
+def _is_whole(table: dict[str, Any]) -> bool:
+    try:
+        config_of(table)
+    except BadConfigError:
+        return False
+    return True
+
+
+def _elsewhere(message: str) -> str:
+    """Return the setting that was meant where a message knows none of this name: `epochs` is `train.max_epochs`."""
+    name = message.partition(": no such setting")[0].rpartition(".")[2]
+    if not message.endswith(": no such setting"):
+        return ""
+    groups = {group: value for group, value in RunConfig().to_table().items() if isinstance(value, dict)}
+    found = [f"{group}.{each}" for group, value in groups.items() for each in value if name in each]
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def config_of(table: dict[str, Any]) -> RunConfig:
