@@ -119,9 +119,14 @@ def refuse_special(path: Path) -> None:
     raise BadInputError(f"{path}: this is a device or a socket, not a file")
 
 
+def is_pipe(path: Path) -> bool:
+    """Say whether this can be read only once: standard input, or a pipe."""
+    return str(path) == "-" or path.is_fifo()
+
+
 def refuse_pipe(path: Path, what: str) -> None:
     """Raise `BadInputError` for standard input and pipes where `what` is read more than once."""
-    if str(path) == "-" or (path.exists() and stat.S_ISFIFO(path.stat().st_mode)):
+    if is_pipe(path):
         raise BadInputError(f"{path}: {what} read more than once: name a file, not standard input or a pipe")
 
 

@@ -2,6 +2,7 @@ import filecmp
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,5 +76,18 @@ def test_bad_lines_are_named_by_their_place_in_the_file(
 
 
 def test_standard_input_cannot_be_read_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="standard input can be read by this process alone"):
+    with pytest.raises(UserError, match="a pipe can be read by this process alone"):
         make(Inputs(train=Path("-")), tmp_path / "store", out_of_order)
+
+
+@pytest.mark.parametrize("engine", [None, out_of_order], ids=["here", "elsewhere"])
+def test_some_shards_may_be_blank_but_not_all(inputs: Inputs, tmp_path: Path, engine: Engine | None) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    (shards / "1").write_text("\n \n")
+    (shards / "2").touch()
+    with pytest.raises(BadInputError, match="shards: holds no sentences"):
+        make(replace(inputs, train=shards, test=None), tmp_path / "store", engine)
+    (shards / "3").write_text(inputs.train.read_text())
+    manifest = make(replace(inputs, train=shards, test=None), tmp_path / "store", engine)
+    assert manifest["read"]["train"]["num_sentences_read"] == 150 + 2

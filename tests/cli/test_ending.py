@@ -1,5 +1,6 @@
 """How a command ends that does not come to its end: interrupted, without a reader, with a full disk."""
 
+import errno
 import fcntl
 import io
 import json
@@ -16,6 +17,7 @@ import pytest
 
 from command import sayso
 from sayso.atomic import atomic_folder
+from sayso.cli import _about_files
 from sayso.cli.console import print_json, print_table
 from sayso.cli.ending import Terminated, print_any_character, terminable
 
@@ -154,3 +156,11 @@ def test_a_loop_of_links_is_one_line(corpus: Path, tmp_path: Path) -> None:
     loop.symlink_to(loop)
     result = sayso("prepare", "--train", corpus, "--out", loop)
     assert (result.returncode, result.stderr) == (2, f"sayso: {loop}: too many levels of symbolic links\n")
+
+
+def test_an_error_of_the_system_is_the_users_only_where_it_is_about_files() -> None:
+    barred = _about_files(PermissionError(errno.EACCES, "Permission denied", "x/y"))
+    assert str(barred) == "x/y: permission denied; name another file or folder"
+    unnamed = _about_files(OSError(errno.EACCES, "Failed to open local file 'x'\nmore"))
+    assert str(unnamed) == "the system says: Failed to open local file 'x'; name another file or folder"
+    assert _about_files(OSError(errno.ECHILD, "No child processes")) is None

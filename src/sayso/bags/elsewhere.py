@@ -10,10 +10,11 @@ from sayso.bags.overrule import Overruled
 from sayso.bags.portion import Joining, Portion, PortionReader
 from sayso.bags.vocabulary import Vocabulary
 from sayso.corpus.files import files_of
-from sayso.corpus.piece import new_pieces
+from sayso.corpus.piece import filled, new_pieces
 from sayso.corpus.read import Tally
 from sayso.engine.base import Engine
 from sayso.errors import UserError, option
+from sayso.input_file import is_pipe
 
 PIECE_BYTES = 16 * 2**20
 
@@ -34,11 +35,9 @@ class ElsewhereReader:
         Of the role `rest` only judged pairs are taken; what people decided takes the place of what lines claim.
         """
         named = [(name, path) for name, path in self.files.inputs.files() if name.split()[0] in roles]
-        if any(str(path) == "-" for _, path in named):
-            raise UserError(
-                f"standard input can be read by this process alone: leave {option('engine')} out, or name a file"
-            )
-        name_of = {str(file.resolve()): name for name, path in named for file in files_of(path)}
+        if any(is_pipe(path) for _, path in named):
+            raise UserError(f"a pipe can be read by this process alone: leave {option('engine')} out, or name a file")
+        name_of = {str(file): name for name, path in named for file in filled(path, files_of(path))}
         rest = frozenset(file for file, name in name_of.items() if name == "rest")
         reader = PortionReader(max_tokens=self.max_tokens, relations=relations, overruled=overruled, rest=rest)
         pieces = list(new_pieces([Path(file) for file in name_of], [], "auto", PIECE_BYTES))

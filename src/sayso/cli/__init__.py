@@ -76,8 +76,10 @@ def _about_files(error: OSError) -> UserError | None:
         return UserError(
             f"{error.filename or 'the output'}: {os.strerror(error.errno).lower()}; make room and try again"
         )
-    if error.errno in _BARRED and error.filename:
-        return UserError(f"{error.filename}: {os.strerror(error.errno).lower()}; mend that, or name another place")
+    if error.errno in _BARRED:
+        # pyarrow names the file in the message.
+        reason = os.strerror(error.errno).lower() if error.filename else str(error.strerror).partition("\n")[0]
+        return UserError(f"{error.filename or 'the system says'}: {reason}; name another file or folder")
     return None
 
 

@@ -55,11 +55,15 @@ def corpus_files(corpus: Path) -> list[Path]:
     if str(corpus) != "-" and not corpus.exists():
         raise BadInputError(f"{corpus}: no such file or directory")
     refuse_pipe(corpus, "a corpus to extract from is")
-    held = [file for part in parts_of(corpus) for file in files_of(part)]
-    files = [file.resolve() for file in held if any(map(holds_something, read_lines(file)))]
-    if not files:
+    return filled(corpus, [file for part in parts_of(corpus) for file in files_of(part)])
+
+
+def filled(corpus: Path, files: Iterable[Path]) -> list[Path]:
+    """Return the corpus's files that hold something; not one of them is a `BadInputError`."""
+    found = [file.resolve() for file in files if any(map(holds_something, read_lines(file)))]
+    if not found:
         raise holds_no(corpus, "sentences")
-    return files
+    return found
 
 
 def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, size: int) -> Iterator[Piece]:
