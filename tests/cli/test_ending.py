@@ -5,9 +5,11 @@ import fcntl
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from array import array
@@ -139,13 +141,15 @@ print(codes, file=printed)
 """
 
 
-def test_a_file_in_a_folder_that_may_not_be_entered_is_one_line(corpus: Path, tmp_path: Path) -> None:
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=0)
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+def test_a_file_in_a_folder_that_may_not_be_entered_is_one_line(corpus: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders may be entered by their owner alone
+        folder = Path(name)
         folder.chmod(0o755)
-    program = [sys.executable, "-c", AS_SOMEBODY_ELSE, str(corpus), str(locked / "file")]
-    result = subprocess.run(program, capture_output=True, text=True, check=False)
+        shutil.copy(corpus, folder)
+        locked = folder / "locked"
+        locked.mkdir(mode=0)
+        program = [sys.executable, "-c", AS_SOMEBODY_ELSE, str(folder / corpus.name), str(locked / "file")]
+        result = subprocess.run(program, capture_output=True, text=True, check=False)
     assert result.stdout == "[2, 2, 2, 2]\n", result.stderr
     lines = result.stderr.splitlines()[-4:]
     assert [line for line in lines if not line.startswith(f"sayso: {locked / 'file'}: permission denied")] == []

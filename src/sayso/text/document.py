@@ -21,6 +21,9 @@ _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 _MB = 2**20
 
+EMPTY = "empty"
+"""Why a document without a word is left out."""
+
 OnBytes = Callable[[int], None]
 
 
@@ -132,7 +135,7 @@ def _of_stream(path: Path, document_id: str, stream: BinaryIO, settings: BuildSe
 
 
 def _if_any(where: str, document: Document) -> Document | LeftOut:
-    return document if document.text.strip() else LeftOut(where, "empty", is_fault=False)
+    return document if document.text.strip() else LeftOut(where, EMPTY, is_fault=False)
 
 
 def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
