@@ -100,7 +100,7 @@ class CheckedFiles:
     def read(self, name: str) -> bytes:
         """Return the content of a file, and remember it for `refuse_changed`."""
         with (self.folder / name).open("rb") as file:
-            signature, data = _signature(os.fstat(file.fileno())), file.read()
+            signature, data = signature_of(os.fstat(file.fileno())), file.read()
         found = FileSum(len(data), zlib.crc32(data))
         if is_verifying():
             self._compare(name, found)
@@ -112,8 +112,8 @@ class CheckedFiles:
         for name, (signature, expected) in list(self._opened.items()):
             path = self.folder / name
             try:
-                now = _signature(path.stat())
-                if now != signature and sum_of(path) != expected:
+                now = signature_of(path.stat())
+                if now != signature and (path.stat().st_size != expected.size or sum_of(path) != expected):
                     raise ChangedError(f"{path}: the file has changed since it was opened")
             except OSError as error:
                 raise ChangedError(f"{path}: the file is gone ({(error.strerror or str(error)).lower()})") from None
@@ -127,5 +127,6 @@ class CheckedFiles:
         refuse_other_content(self.folder / name, self._sums[name], found, self.advice)
 
 
-def _signature(status: os.stat_result) -> tuple[int, ...]:
+def signature_of(status: os.stat_result) -> tuple[int, ...]:
+    """Return what is another for a file that was replaced or written to."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

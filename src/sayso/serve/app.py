@@ -11,7 +11,7 @@ from sayso.serve.access import Access
 from sayso.serve.errors import ErrorAnswer, add_handlers
 from sayso.serve.render import STATIC
 from sayso.serve.routers import ROUTERS
-from sayso.serve.security import Gate, refuse_forged, refuse_strangers
+from sayso.serve.security import Gate, refuse_changed, refuse_forged, refuse_strangers
 from sayso.serve.settings import ServeSettings
 from sayso.serve.state import Workbench
 
@@ -29,7 +29,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
         title="sayso",
         version=__version__,
         summary="Facts, the sentences that their predictions rest on, and what people say about them.",
-        dependencies=[Depends(refuse_strangers), Depends(refuse_forged)],
+        dependencies=[Depends(refuse_strangers), Depends(refuse_forged), Depends(refuse_changed)],
         responses={"default": {"model": ErrorAnswer, "description": "What went wrong, in the one form."}},
         lifespan=lifespan,
         # The pages that come with FastAPI load scripts from elsewhere; ours are at /api.

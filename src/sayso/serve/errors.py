@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from sayso.annotate.store import BusyError, DiskFullError
+from sayso.checksum import ChangedError
 from sayso.errors import UserError
 from sayso.serve.headers import SAFETY_HEADERS
 from sayso.serve.render import page
@@ -89,6 +90,8 @@ def _problem(error: Exception) -> RequestError:
             return RequestError(HTTPStatus.INSUFFICIENT_STORAGE, str(error))
         case BusyError():
             return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        case ChangedError():
+            return RequestError(HTTPStatus.CONFLICT, f"{error}: end the workbench and start it again to show it.")
         case UserError():
             return RequestError(HTTPStatus.BAD_REQUEST, str(error))
         case HTTPException():

@@ -14,6 +14,7 @@ from sayso.serve.settings import ServeSettings
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _STATIC = "/static/"
+_DOORS = ("/enter", "/sign-in")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
@@ -113,10 +114,16 @@ async def refuse_forged(request: Request) -> None:
         )
 
 
+def refuse_changed(request: Request) -> None:
+    """Show nothing of files that are not those that were opened; what people send is still taken."""
+    if request.method in _SAFE and request.url.path not in _DOORS:
+        request.app.state.workbench.refuse_changed()
+
+
 async def refuse_strangers(request: Request) -> None:
     """Where other machines can ask, let in only who has come by a link; the door itself is open."""
     state = request.app.state
-    if state.workbench.settings.is_local or request.url.path in ("/enter", "/sign-in"):
+    if state.workbench.settings.is_local or request.url.path in _DOORS:
         return
     if state.access.annotator(request) is None:
         raise RequestError(HTTPStatus.UNAUTHORIZED, "Open the link that you were given.")

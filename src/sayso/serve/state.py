@@ -40,7 +40,8 @@ class Workbench:
     """Opened once when the application starts; requests only read from it, the database apart."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self.store = Store(settings.data)
+        # In memory, not mapped: whatever becomes of the files, no page ends the server.
+        self.store = Store(settings.data, in_memory=True)
         self.settings = settings = replace(settings, part=settings.part or _usual_part(self.store))
         self.table: BagTable = self.store.part(settings.part)
         self.runs = _open_runs(settings, self.store)
@@ -102,6 +103,13 @@ class Workbench:
         """Return the run of this name."""
         return next((run for run in self.runs if run.name == name), None)
 
+    def refuse_changed(self) -> None:
+        """Raise `ChangedError` where a file of the store, of a run's predictions or of facts is another by now."""
+        for files in (self.store.files, *(run.predictions.files for run in self.runs)):
+            files.refuse_changed()
+        for found in self.found.values():
+            found.refuse_changed()
+
     def close(self) -> None:
         """End the models' processes and close the database."""
         for worker in self.workers.values():
@@ -120,7 +128,7 @@ def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
     for name, folder in zip(names, settings.runs, strict=True):
         refuse_other_kind(folder, "run")
         _refuse_no_predictions(folder, settings)
-        predictions = Predictions(folder / IN_RUN)
+        predictions = Predictions(folder / IN_RUN, in_memory=True)
         predictions.refuse_other_store(store)
         part = predictions.manifest["part"]
         if part != settings.part:

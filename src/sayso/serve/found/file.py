@@ -3,6 +3,7 @@
 from pathlib import Path
 from threading import Lock
 
+from sayso.checksum import ChangedError, signature_of
 from sayso.corpus.base import BadLine
 from sayso.corpus.lines import read_lines_between
 from sayso.errors import BadInputError
@@ -18,6 +19,7 @@ class FoundFile:
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
+        self._signature = signature_of(path.stat())
         self._index: FoundIndex | None = None
         self._lock = Lock()
 
@@ -28,6 +30,11 @@ class FoundFile:
             if self._index is None:
                 self._index = FoundIndex(read_columns(self.path))
             return self._index
+
+    def refuse_changed(self) -> None:
+        """Raise `ChangedError` where the file is another than the one that was opened, or gone."""
+        if not self.path.is_file() or signature_of(self.path.stat()) != self._signature:
+            raise ChangedError(f"{self.path}: the file has changed since it was opened")
 
     def fact(self, row: int) -> FoundFact:
         """Return a fact with its quotes."""

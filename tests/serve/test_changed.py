@@ -1,0 +1,66 @@
+"""Files that are cut short or replaced under a running workbench: it says so, and goes on."""
+
+import os
+import shutil
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from running import serving
+from toy_found import write_found
+from toy_workbench import Person, make_settings, open_client
+
+PAGES = ("/annotate", "/facts/run", "/facts/run/fact?bag=0&relation=capital", "/api/facts/run", "/")
+
+
+@pytest.fixture
+def client(tmp_path: Path):
+    with open_client(make_settings(tmp_path, facts=(write_found(tmp_path / "facts"),))) as client:
+        Person(client, "Ada")
+        yield client
+
+
+def cut(folder: Path) -> None:
+    for path in folder.glob("*.arrow"):
+        os.truncate(path, 100)
+
+
+def test_pages_of_files_that_were_cut_short_say_so_and_the_server_lives(client, tmp_path: Path) -> None:
+    person = Person(client, "Bo")
+    assert client.get("/annotate").status_code == 200
+    cut(tmp_path / "store")
+    cut(tmp_path / "run" / "predictions")
+    for page in PAGES:
+        answer = client.get(page)
+        assert answer.status_code == 409, page
+        assert "the file has changed since it was opened: end the workbench and start it again" in answer.text
+    assert client.get("/sign-in").status_code == 200
+    person.mark(0, "capital", "rationale")  # what somebody has on the screen can still be saved
+
+
+def test_a_store_that_was_replaced_by_the_same_one_is_shown(client, tmp_path: Path) -> None:
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    shutil.rmtree(tmp_path / "store")
+    assert client.get("/annotate").status_code == 409
+    (tmp_path / "copy").rename(tmp_path / "store")
+    assert client.get("/annotate").status_code == 200
+
+
+def test_facts_that_were_written_again_are_not_mixed_with_those_that_were_read(client, tmp_path: Path) -> None:
+    os.truncate(tmp_path / "facts" / "facts.jsonl", 100)
+    assert client.get("/annotate").status_code == 409
+
+
+@pytest.mark.slow
+def test_a_running_server_survives(tmp_path: Path) -> None:
+    settings = make_settings(tmp_path)
+    with serving(settings.data, tmp_path / "live.db", "--run", settings.runs[0], "--port", 0) as running:
+        assert urllib.request.urlopen(f"{running.url}/facts/run").status == 200
+        cut(settings.data)
+        cut(settings.runs[0] / "predictions")
+        for page in PAGES[:3]:
+            with pytest.raises(urllib.error.HTTPError, match="409"):
+                urllib.request.urlopen(f"{running.url}{page}")
+        assert running.process.poll() is None
