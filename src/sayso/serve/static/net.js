@@ -52,6 +52,15 @@ export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+// A browser that keeps nothing, or has no room, sends all the same.
+function keep(place, request) {
+  try {
+    localStorage.setItem(place, JSON.stringify(request));
+  } catch {
+    // Lost only if the page goes before the server is back.
+  }
+}
+
 export class Saver {
   #waiting = [];
   #running = false;
@@ -86,7 +95,7 @@ export class Saver {
     return new Promise((onDone) => {
       // Places sort by time; the keys of two pages differ.
       const place = this.#store && `${this.#store}${String(Date.now()).padStart(15, "0")}-${body.key}`;
-      if (place) localStorage[place] = JSON.stringify({ method, path, body });
+      if (place) keep(place, { method, path, body });
       this.#waiting.push({ method, path, body, place, onDone });
       this.#run();
     });

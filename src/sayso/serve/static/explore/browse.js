@@ -6,7 +6,7 @@ import { mover, onKeys, submitOnChange } from "./keys.js";
 import { fetched, lookAhead, showState, visit, waitFor } from "./page.js";
 
 const WRITTEN = { accepted: "accepted", rejected: "rejected", needs_evidence: "needs evidence" };
-const person = document.querySelector(".who span")?.textContent ?? "";
+const person = encodeURIComponent(document.querySelector(".who span")?.textContent ?? "");
 
 let refused = "";
 const saver = new Saver((state, reason = "") => {
