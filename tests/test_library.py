@@ -213,6 +213,12 @@ def test_a_bag_that_cannot_be_read_counts_as_nothing_found(model: Model) -> None
     assert 0 < model.score(bags) <= 1
 
 
+def test_an_unknown_device_is_one_line(model: Model, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path / "copy")
+    with pytest.raises(UserError, match="device gpu: choose auto, cpu, cuda"):
+        Model.from_pretrained(tmp_path / "copy", device="gpu")
+
+
 def test_something_else_than_a_list_of_bags_is_refused_in_one_line(model: Model) -> None:
     bag = Bag("h", "t", (make_sentence("h is the capital of t"),))
     for ask in (model.predict, model.predict_proba, model.score):
@@ -220,6 +226,10 @@ def test_something_else_than_a_list_of_bags_is_refused_in_one_line(model: Model)
             ask(bag)
     with pytest.raises(TypeError, match=r"bag 2 is a str, not a sayso\.Bag"):
         model.predict([bag, "h is the capital of t"])
+    with pytest.raises(TypeError, match=r"records of sayso\.Sentence are expected, not of Bag"):
+        model.predict_corpus([bag])
+    with pytest.raises(TypeError, match=r"a list of sentences is expected, not a single text: write \[text\]"):
+        Bag.from_sentences("h is the capital of t", "h", "t")
     with pytest.raises(TypeError, match=r"bag 1 is a list, not a sayso\.Bag"):
         model.explain([bag])
 

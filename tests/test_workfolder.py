@@ -35,19 +35,25 @@ def test_what_is_there_is_said(tmp_path: Path, is_finished: bool, state: str) ->
 
 def test_a_folder_is_free_again_where_its_input_was_refused_or_nothing_was_done(tmp_path: Path) -> None:
     place = Workfolder(path=tmp_path, made_by="sayso x", go_on="--resume", done="done/*")
+    cleared: list[Path] = []
     place.write({"is_finished": False})
     place.refuse_occupied()
     (tmp_path / "done").mkdir()
     (tmp_path / "done" / "1").touch()
     with pytest.raises(UserError, match="was interrupted"):
         place.refuse_occupied()
-    with pytest.raises(UserError, match="bad line"), place.refusable(kept="done/*"):
+    with pytest.raises(UserError, match="bad line"), place.refusable(cleared.append, kept="done/*"):
         raise UserError("bad line")
     with pytest.raises(UserError, match="was interrupted"):
         place.refuse_occupied()
-    with pytest.raises(UserError, match="bad line"), place.refusable():
+    with pytest.raises(UserError, match="bad line"), place.refusable(cleared.append):
         raise UserError("bad line")
     place.refuse_occupied()
+    assert cleared == []
+    (tmp_path / "done" / "1").unlink()
+    with pytest.raises(UserError, match="bad line"), place.refusable(cleared.append):
+        raise UserError("bad line")
+    assert cleared == [tmp_path], "nothing was done, so nothing is left"
 
 
 def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> None:

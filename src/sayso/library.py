@@ -4,7 +4,7 @@ Shapes: B bags, R relations.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -22,6 +22,7 @@ from sayso.metrics.precision_recall import average_precision, precision_recall_c
 from sayso.model.checkpoint import ModelParts, load_model, save_model
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Prediction, Sentence
+from sayso.train.device import choose_device
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class Model:
     def from_pretrained(cls, folder: str | Path, device: str = "cpu") -> Self:
         """Return the model of a model folder, or of a run's."""
         parts = load_model(Path(folder))
-        parts.extractor.to(device)
+        parts.extractor.to(choose_device(device) if device.isalpha() else device)
         return cls(parts)
 
     def save_pretrained(self, folder: str | Path, overwrite: bool = False) -> None:
@@ -165,7 +166,7 @@ class Model:
         The corpus may be larger than memory; of it only the entities and the facts that are found are held.
         """
         intake = Intake(self.parts.lexicon)
-        intake.add_stream(sentences)
+        intake.add_stream(_sentences_alone(sentences))
         entities = intake.recognise(types or {})
         self._warn(entities)
         finder, num_repeated = FactFinder(threshold, top), 0
@@ -232,6 +233,14 @@ class Model:
 def load(folder: str | Path, device: str = "cpu") -> Model:
     """Return the model of a model folder, or of a run's."""
     return Model.from_pretrained(folder, device)
+
+
+def _sentences_alone(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences; where the first is not one, somebody has given bags, or the name of a file."""
+    for number, sentence in enumerate(sentences):
+        if not number and not isinstance(sentence, Sentence):
+            raise TypeError(f"records of sayso.Sentence are expected, not of {type(sentence).__name__}")
+        yield sentence
 
 
 def _refuse_other_than_bags(bags: Sequence[Bag]) -> None:

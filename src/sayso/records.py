@@ -123,6 +123,8 @@ class Bag(NamedTuple):
         >>> Bag.from_sentences(["Windhoek lies in Namibia.", "Namibia loves Windhoek."], "Namibia", "Windhoek").head_id
         'Namibia'
         """
+        if isinstance(sentences, str):
+            raise TypeError("a list of sentences is expected, not a single text: write [text]")
         records = []
         for number, sentence in enumerate(sentences, 1):
             if isinstance(sentence, str):

@@ -7,7 +7,7 @@ only where it fits what is there.
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,12 +85,17 @@ class Workfolder:
             raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
 
     @contextlib.contextmanager
-    def refusable(self, kept: str | None = None) -> Iterator[None]:
-        """Note when the block refuses its input, unless files of the pattern are there; a new call then starts over."""
+    def refusable(self, clear: Callable[[Path], None], kept: str | None = None) -> Iterator[None]:
+        """Let a new call start over after a block that refuses its input, unless files of the pattern `kept` are there.
+
+        Where nothing is done, nothing is left; else a note in the manifest, so that one may still go on.
+        """
         try:
             yield
         except UserError:
-            if (manifest := self.read()) and not (kept and any(self.path.glob(kept))):
+            if not any(self.path.glob(self.done)):
+                clear(self.path)
+            elif (manifest := self.read()) and not (kept and any(self.path.glob(kept))):
                 self.write(manifest | {REFUSED: True})
             raise
 

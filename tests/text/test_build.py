@@ -242,6 +242,12 @@ def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World
         world.build(TEXTS, "none", "append")
 
 
+def test_documents_of_which_none_can_be_used_leave_no_folder(world: World) -> None:
+    with pytest.raises(BadInputError):
+        world.build({})
+    assert not (world.folder / "out").exists()
+
+
 def test_after_refused_documents_the_corrected_call_starts_over_and_append_goes_on(world: World) -> None:
     bad = {"one": TEXTS["one"], "none": "\x00\x01\x02" * 100}
     for out in ("new", "going on"):
@@ -285,7 +291,7 @@ def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) ->
 
 
 def test_missing_files_and_documents_of_no_use_are_told(world: World) -> None:
-    with pytest.raises(BadInputError, match=r"no document in it can be used; the first is .*: empty"):
+    with pytest.raises(BadInputError, match=r"docs\.jsonl: holds no documents"):
         world.build({"a": " "})
     (world.folder / "names.tsv").unlink()
     with pytest.raises(BadInputError, match=r"names.tsv: no such file"):

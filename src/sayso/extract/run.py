@@ -98,7 +98,7 @@ def extract(
         manifest |= {"threshold_chosen": settings.chosen.to_dict()} if settings.chosen else {}
         work = _Work(inputs, settings, place.path.resolve(), manifest["num_shards"], engine, on_progress)
         is_new = mode != "resume" and not since
-        with place.refusable(f"{SHARDS}/*.jsonl") if is_new else nullcontext():
+        with place.refusable(clear, f"{SHARDS}/*.jsonl") if is_new else nullcontext():
             records = work.gather(files)
             # Not before: gathering refuses a changed corpus, and then what was found in it is still worth having.
             removed = [name for name in remove_results(place.path) if name not in output.forms]

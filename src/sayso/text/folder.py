@@ -39,7 +39,7 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
         for name in (TRAIN, REST, CONTEXTS, RECORDS):
             (path / name).mkdir(exist_ok=True)
         write_manifest(path, {**folder.read(), **identity, "is_finished": False, REFUSED: False})
-        with folder.refusable() if mode != "append" else contextlib.nullcontext():
+        with folder.refusable(_clear) if mode != "append" else contextlib.nullcontext():
             yield
 
 
