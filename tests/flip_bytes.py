@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 
@@ -65,6 +65,7 @@ REFUSED, SAME, TRACEBACK, CRASH, DIFFERENT = (
 )
 FAULTS = (TRACEBACK, CRASH, DIFFERENT)
 _SECONDS = 60
+Read = TypeVar("Read")
 
 
 class Outcome(NamedTuple):
@@ -254,6 +255,8 @@ def flip(world: World, num: int, seed: int) -> list[Outcome]:
     # In a child, too: a process whose libraries have started threads cannot be forked.
     assert in_child(world.make)[0] == SAME
     draw, files = random.Random(seed), world.files()
+    for kind in world.readers:
+        _copied(world, kind, world.readers[kind])  # what is imported now is not imported by every child again
     expected = {kind: _read_copy(world, kind) for kind in world.readers}
     for kind, (result, text) in expected.items():
         assert result == SAME, f"{kind} cannot be read: {text}"
@@ -270,15 +273,24 @@ def flip(world: World, num: int, seed: int) -> list[Outcome]:
 
 
 def _read_copy(world: World, kind: str, file: Path | None = None, place: int = 0, change: int = 0) -> tuple[str, str]:
-    with tempfile.TemporaryDirectory(prefix="sayso-flip-") as name:
-        copy = Path(name) / kind
-        shutil.copytree(world.folder / kind, copy, ignore=shutil.ignore_patterns("tensorboard"))
+    """Return how reading a copy ended in which a byte of the file, if one is named, was changed."""
+
+    def read(copy: Path) -> tuple[str, str]:
         if file is not None:
             target = copy / file.relative_to(world.folder / kind)
             data = bytearray(target.read_bytes())
             data[place] ^= change
             target.write_bytes(data)
         return in_child(lambda: world.readers[kind](copy))
+
+    return _copied(world, kind, read)
+
+
+def _copied(world: World, kind: str, read: Callable[[Path], Read]) -> Read:
+    with tempfile.TemporaryDirectory(prefix="sayso-flip-") as name:
+        copy = Path(name) / kind
+        shutil.copytree(world.folder / kind, copy, ignore=shutil.ignore_patterns("tensorboard"))
+        return read(copy)
 
 
 def main() -> None:

@@ -91,7 +91,7 @@ def _problem(error: Exception) -> RequestError:
         case BusyError():
             return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ChangedError():
-            return RequestError(HTTPStatus.CONFLICT, f"{error}: end the workbench and start it again to show it.")
+            return RequestError(HTTPStatus.CONFLICT, f"{error}: start the workbench again.")
         case UserError():
             return RequestError(HTTPStatus.BAD_REQUEST, str(error))
         case HTTPException():

@@ -104,11 +104,9 @@ class Workbench:
         return next((run for run in self.runs if run.name == name), None)
 
     def refuse_changed(self) -> None:
-        """Raise `ChangedError` where a file of the store, of a run's predictions or of facts is another by now."""
+        """Raise `ChangedError` where a file of the store or of a run's predictions is another by now."""
         for files in (self.store.files, *(run.predictions.files for run in self.runs)):
             files.refuse_changed()
-        for found in self.found.values():
-            found.refuse_changed()
 
     def close(self) -> None:
         """End the models' processes and close the database."""

@@ -19,7 +19,7 @@ class FoundFile:
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
-        self._signature = signature_of(path.stat())
+        self._signature: tuple[int, ...] = ()
         self._index: FoundIndex | None = None
         self._lock = Lock()
 
@@ -28,22 +28,20 @@ class FoundFile:
         """The facts as columns to sort and filter, made when they are first needed; who asks meanwhile waits."""
         with self._lock:
             if self._index is None:
+                self._signature = self._now()
                 self._index = FoundIndex(read_columns(self.path))
             return self._index
 
-    def refuse_changed(self) -> None:
-        """Raise `ChangedError` where the file is another than the one that was opened, or gone."""
-        if not self.path.is_file() or signature_of(self.path.stat()) != self._signature:
-            raise ChangedError(f"{self.path}: the file has changed since it was opened")
+    def _now(self) -> tuple[int, ...]:
+        return signature_of(self.path.stat()) if self.path.is_file() else ()
 
     def fact(self, row: int) -> FoundFact:
         """Return a fact with its quotes."""
         index = self.index
+        if self._now() != self._signature:
+            raise ChangedError(f"{self.path}: the file has changed since it was read")
         start, stop = index.start_F1[row : row + 2].tolist()
-        fact = _fact_between(self.path, row + 1, start, stop)
-        if index.triple(row) != (fact.head_id, fact.relation, fact.tail_id):
-            raise BadInputError(f"{self.path}: the file has changed since it was read: start the workbench again")
-        return fact
+        return _fact_between(self.path, row + 1, start, stop)
 
 
 def open_found(name: str, path: Path) -> FoundFile:
