@@ -93,6 +93,15 @@ def test_a_changed_byte_is_found_when_it_is_read(run: Path, out: Path, name: str
         go(run, out.parent)
 
 
+@pytest.mark.parametrize("place", [0, 6, 10, 20, 40, 71, 127, 128, -1])
+def test_an_index_with_a_changed_byte_is_refused(run: Path, out: Path, place: int) -> None:
+    data = bytearray((out / "gathered" / "000000.npy").read_bytes())
+    data[place] ^= 0x42
+    (out / "gathered" / "000000.npy").write_bytes(data)
+    with pytest.raises(BadInputError, match=r"000000\.npy: .*(damaged|the checksum differs).*: start over"):
+        go(run, out.parent)
+
+
 def test_a_changed_fact_of_a_shard_or_of_the_result_is_found(run: Path, out: Path) -> None:
     for path in (out / "facts.jsonl", out / "shards" / "000000.jsonl"):
         text = path.read_text()
