@@ -40,5 +40,5 @@ def _direct_block(number: int) -> str:
     """Return a sentence in KBP37's form, of a relation and of none by turns."""
     person = f"<e1> ada_{number} </e1>"
     if number % 2:
-        return f'{number}\t"{person} flew over <e2> north_land{number} </e2> ."\nno_relation\n\n\n'
-    return f'{number}\t"{person} was born in <e2> port_town{number} </e2> ."\nper:city_of_birth(e1,e2)\n\n\n'
+        return f'{number}\t"{person} sailed past <e2> north_land{number} </e2> ."\nno_relation\n\n\n'
+    return f'{number}\t"{person} was born in <e2> port_town{number} </e2> in may ."\nper:city_of_birth(e1,e2)\n\n\n'
