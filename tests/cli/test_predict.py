@@ -120,3 +120,9 @@ def test_a_built_corpus_is_taken_whole(run: Path, file: Path, tmp_path: Path) ->
     (corpus / "rest" / "000000").write_text("".join(lines[7:]))
     words = ("--threshold", 0, "--json")
     assert predict(run, corpus, *words).stdout == predict(run, file, *words).stdout
+
+
+def test_a_knowledge_base_in_place_of_types_is_refused(run: Path, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "kb.tsv").write_text("l1\tcapital\tt1\n")
+    with pytest.raises(BadInputError, match="a file of facts, not of types: 'capital' is a relation"):
+        predict(run, file, "--types", tmp_path / "kb.tsv")

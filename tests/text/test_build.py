@@ -15,7 +15,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.provenance.record import quote_of
 from sayso.records import Relation, Sentence, Triple
 from sayso.text.build import build
-from sayso.text.folder import Mode, read_manifest
+from sayso.text.folder import Mode, read_manifest, types_of
 from sayso.text.markup import without_markup
 from sayso.text.settings import BuildSettings
 from sayso.text.shard import COUNTS, Shard, ShardRecord, read_records
@@ -291,8 +291,18 @@ def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) ->
 
 
 def test_missing_files_and_documents_of_no_use_are_told(world: World) -> None:
-    with pytest.raises(BadInputError, match=r"docs\.jsonl: holds no documents"):
+    with pytest.raises(BadInputError, match=r"no document in it can be used; the first is .*: empty"):
         world.build({"a": " "})
     (world.folder / "names.tsv").unlink()
     with pytest.raises(BadInputError, match=r"names.tsv: no such file"):
         world.build(TEXTS)
+
+
+def test_a_corpus_built_without_types_offers_none(world: World) -> None:
+    f = world.folder
+    world.build(TEXTS, "typed")
+    assert types_of(f / "typed", None) == f / "typed" / "types.json"
+    inputs = BuildInputs(documents=world.documents(TEXTS), kb=f / "kb.tsv", names=f / "names.tsv")
+    build(inputs, BuildSettings(), f / "bare", lambda *_: None)
+    assert types_of(f / "bare", None) is None
+    assert types_of(f / "bare", f / "types.tsv") == f / "types.tsv"

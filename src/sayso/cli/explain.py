@@ -106,8 +106,8 @@ def _from_file(
     from sayso.text.folder import types_of
 
     named = types_of(file, types)
-    typed = read_entity_types(named) if named else {}
     model = load(run)
+    typed = read_entity_types(named, model.relations) if named else {}
     bag = Bag.from_sentences(_sentences(file, pair))
     found = relations or [prediction.relation for prediction in model.predict([bag], threshold, typed)[0]]
     asked: list[str | None] = [*found] or [None]

@@ -56,8 +56,8 @@ def predict(
     if out is not None:
         refuse_unwritable_path(out)
     named = types_of(file, types)
-    typed = read_entity_types(named) if named else {}
     model = load(run, str(choose_device(device)))
+    typed = read_entity_types(named, model.relations) if named else {}
     model.limit_table_memory(table_memory)
     tally = Tally(file, form)
     facts = _find(model, tally, typed, max_bad, threshold, top)

@@ -81,7 +81,7 @@ def extract(
     refuse_unknown_form(settings.form)
     files, model = corpus_files(inputs.corpus), load_model(inputs.run)
     known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
-    types = read_entity_types(inputs.types) if inputs.types else None
+    types = read_entity_types(inputs.types, [each.name for each in model.relations]) if inputs.types else None
     origin = origin_of(inputs.run, model)
     identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
     place, earlier = work_folder(out), work_folder(since) if since else None

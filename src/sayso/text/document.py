@@ -11,7 +11,7 @@ from sayso.corpus.base import BadLine, BadLineError, Line
 from sayso.corpus.json_line import json_object, string
 from sayso.corpus.lines import lines_of
 from sayso.errors import BadInputError
-from sayso.input_file import open_bytes, without_mark
+from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.text.decode import UnreadableError, decode, without_nul
 from sayso.text.name_table import checked_id
 from sayso.text.settings import BuildSettings
@@ -20,9 +20,7 @@ _ENDINGS = (".txt", ".text", ".html", ".htm")
 _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 _MB = 2**20
-
-EMPTY = "empty"
-"""Why a document without a word is left out."""
+_EMPTY = "empty"
 
 OnBytes = Callable[[int], None]
 
@@ -71,7 +69,10 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
         if _is_json_lines(path, stream):
             yield from _of_lines(path, lines_of(path, raw, stream, on_bytes), settings)
         else:
-            yield _of_stream(path, path.name, stream, settings)
+            document = _of_stream(path, path.name, stream, settings)
+            if isinstance(document, LeftOut) and document.reason == _EMPTY:
+                raise holds_no(path, "documents")
+            yield document
             on_bytes(size_of(path))
 
 
@@ -135,7 +136,7 @@ def _of_stream(path: Path, document_id: str, stream: BinaryIO, settings: BuildSe
 
 
 def _if_any(where: str, document: Document) -> Document | LeftOut:
-    return document if document.text.strip() else LeftOut(where, EMPTY, is_fault=False)
+    return document if document.text.strip() else LeftOut(where, _EMPTY, is_fault=False)
 
 
 def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:

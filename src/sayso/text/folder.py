@@ -49,8 +49,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def types_of(corpus: Path, types: Path | None) -> Path | None:
-    """Return the file of types that is named, else that of a built corpus."""
-    return types or (corpus / TYPES if read_manifest(corpus) else None)
+    """Return the file of types that is named, else that of a built corpus; nothing where it was built without any."""
+    manifest = read_manifest(corpus)
+    has_types = bool(manifest) and manifest.get("types", {}).get("given") != 0
+    return types or (corpus / TYPES if has_types else None)
 
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:

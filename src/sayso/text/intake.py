@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sayso.errors import BadInputError, option
 from sayso.input_file import holds_no
-from sayso.text.document import EMPTY, Document, LeftOut
+from sayso.text.document import Document, LeftOut
 
 _NUM_SHOWN = 10
 
@@ -56,7 +56,7 @@ class Intake:
         """Raise `BadInputError` where more than the share are bad, or none can be used; empty ones are not bad."""
         num_used, num_bad = self.num_new + self.num_already_there + self.num_changed, self.num_bad
         first = "".join(f"; the first is {shown}" for shown in (self.first_bad + self.first_passed_over)[:1])
-        if not num_used and self.left_out.keys() <= {EMPTY}:
+        if not num_used and not self.left_out:
             raise holds_no(path, "documents")
         if not num_used:
             raise BadInputError(f"{path}: no document in it can be used{first}")
