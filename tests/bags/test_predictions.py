@@ -60,3 +60,11 @@ def test_a_missing_or_newer_folder_is_said(folder: Path, tmp_path: Path) -> None
     rewrite(folder / "manifest.json", format=99)
     with pytest.raises(BadInputError, match="predictions of format 99"):
         Predictions(folder)
+
+
+def test_a_column_name_that_is_damaged_is_refused_where_there_are_no_checksums(folder: Path) -> None:
+    rewrite(folder / "manifest.json", files=None)
+    path = folder / "facts.arrow"
+    path.write_bytes(path.read_bytes().replace(b"probability", b"prob\xffbility"))
+    with pytest.raises(BadInputError, match=r"facts\.arrow: not a file of columns, or damaged"):
+        _ = Predictions(folder).facts

@@ -40,10 +40,10 @@ def read_columns(files: CheckedFiles, name: str, *wanted: str) -> dict[str, pa.A
         table = pa.ipc.open_file(source).read_all()
         if is_verifying():
             table.validate(full=True)
-    except (OSError, MemoryError, pa.ArrowException) as error:
+        columns = {each: _only_chunk(table.column(each)) for each in table.column_names}
+    except (OSError, MemoryError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInputError(f"{path}: not a file of columns, or damaged ({reason}): {files.advice}") from error
-    columns = {each: _only_chunk(table.column(each)) for each in table.column_names}
     for each in wanted:
         if each not in columns:
             raise BadInputError(f"{path}: there is no column {each!r}: {files.advice}")
