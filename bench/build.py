@@ -8,11 +8,11 @@ from pathlib import Path
 
 from figure import amount, at_least, at_most, ratio, record
 from measure import SAYSO, run, side_by_side
-from sayso.corpus.invent.coin import Coiner
-from sayso.text.gazetteer import Gazetteer
-from sayso.text.name_table import Names, read_names
-from sayso.text.spacy_finder import SpacyFinder
-from sayso.text.split import split
+from sayso.documents.gazetteer import Gazetteer
+from sayso.documents.name_table import Names, read_names
+from sayso.documents.spacy_finder import SpacyFinder
+from sayso.documents.split import split
+from sayso.invent.coin import Coiner
 
 NUM_NAMES = 100_000
 SHARE_FOR_SPACY = 20

@@ -8,8 +8,8 @@ import torch
 
 from figure import Figure, at_most, ratio, record
 from measure import SAYSO, side_by_side, threads
-from sayso.bags.store import Store
 from sayso.model.extractor import Extractor
+from sayso.store.store import Store
 from sayso.train.config import config_of
 from sayso.train.data import RunData
 from sayso.train.epoch import Shard

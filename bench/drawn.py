@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sayso.bags.direct import CorpusForm
-from sayso.bags.entity_type import OTHER_TYPE, EntityTypes
-from sayso.bags.manifest import FORMAT
-from sayso.bags.rows import Rows, starts
-from sayso.bags.store import StoreContents, write_store
-from sayso.bags.table import BagTable
 from sayso.features.collate import Part
 from sayso.features.lexicon import Lexicon
-from sayso.features.present import present
+from sayso.features.mentions import present
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.checkpoint import ModelParts, save_model
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.records import Relation
+from sayso.store.direct import CorpusForm
+from sayso.store.entity_type import OTHER_TYPE, EntityTypes
+from sayso.store.manifest import FORMAT
+from sayso.store.rows import Rows, starts
+from sayso.store.store import StoreContents, write_store
+from sayso.store.table import BagTable
 
 NUM_WORDS, WORD_WIDTH, NUM_RELATIONS = 50_000, 300, 53
 NUM_ENTITIES, ENTITY_WIDTH = 20_000, 100

@@ -8,9 +8,9 @@ from pathlib import Path
 from drawn import draw_table, make_extractor, save_drawn_model, write_lines
 from figure import amount, at_least, record
 from measure import seconds_of, threads
-from sayso.atomic import atomic_file
-from sayso.corpus.read import Tally, read_sentences
+from sayso.io.atomic import atomic_file
 from sayso.library import Model, load
+from sayso.readers.read import Tally, read_sentences
 
 NUM_SENTENCES = 60_000
 REPEATS = 3

@@ -25,11 +25,11 @@ from drawn import NUM_RELATIONS, NUM_WORDS, WORD_WIDTH, draw_table, make_extract
 from figure import Figure, amount, at_most, ratio, record
 from reference.gpu_dense import DenseModel, captured_step, dense_batch
 from sayso.features.collate import Part
-from sayso.train.captured import CapturedEpochs
 from sayso.train.config import LossConfig, RunConfig, TrainConfig
 from sayso.train.data import RunData
 from sayso.train.device import use_precision
 from sayso.train.epoch import Shard, steps_of_epoch
+from sayso.train.gpu.captured import CapturedEpochs
 from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 

@@ -19,7 +19,7 @@ import torch
 from drawn import draw_table, make_extractor, make_part, make_store, save_drawn_model, write_lines
 from explain import predict, predict_and_explain
 from measure import SAYSO, machine, run, seconds_of, versions
-from sayso.bags.store import Store
+from sayso.store.store import Store
 from sayso.train.config import config_of
 from sayso.train.data import RunData
 from sayso.train.epoch import Shard

@@ -12,7 +12,7 @@ NUM_TRAIN, NUM_TEST = 130_000, 43_000
 REPEATS = 3
 OPEN = """
 from pathlib import Path
-from sayso.bags.store import Store
+from sayso.store.store import Store
 store = Store(Path({store!r}))
 assert sum(store.part(part).num_sentences for part in store.parts) > 100_000
 assert store.bag(store.part("test"), 0).sentences

@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 from drawn import draw_table, make_extractor, save_drawn_model, write_lines
 from extract_lines import find_threshold
 from measure import SAYSO, machine, run, versions
+from sayso.documents import build as building
+from sayso.documents.settings import BuildSettings
+from sayso.documents.tables import BuildInputs
 from sayso.engine.base import Engine, EngineSettings
 from sayso.engine.local import open_local
 from sayso.engine.ray_cluster import open_ray
 from sayso.extract.run import Output, extract, write_results
 from sayso.extract.settings import ExtractInputs, ExtractSettings
 from sayso.library import load
-from sayso.text import build as building
-from sayso.text.settings import BuildSettings
-from sayso.text.tables import BuildInputs
 
 RESULTS = Path(__file__).with_name("scale.json")
 NUM_SENTENCES, NUM_SHARDS, PIECE_BYTES = 240_000, 24, 2**22

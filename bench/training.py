@@ -14,8 +14,8 @@ from measure import side_by_side, threads
 from reference.no_padding import UnpaddedModel
 from reference.padded import PaddedModel
 from reference.plain import PlainModel
-from sayso.bags.store import Store
 from sayso.model.extractor import Extractor
+from sayso.store.store import Store
 from sayso.train.config import RunConfig, config_of
 from sayso.train.data import RunData
 from sayso.train.epoch import Shard, Step, steps_of_epoch

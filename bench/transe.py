@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from sayso.corpus.triple import read_triples
+from sayso.embeddings.graph import Facts, Graph, hold_out, number_facts
+from sayso.embeddings.link_prediction import rank_facts
+from sayso.embeddings.transe import TransESettings, train_transe
 from sayso.metrics.link_ranking import mean_reciprocal_rank
+from sayso.readers.triple import read_triples
 from sayso.seeding import sub_seed
-from sayso.vectors.graph import Facts, Graph, hold_out, number_facts
-from sayso.vectors.link_prediction import rank_facts
-from sayso.vectors.transe import TransESettings, train_transe
 
 SEED = 13
 PYKEEN: dict[str, dict[str, Any]] = {

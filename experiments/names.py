@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from rows import Row, write_rows
 
-from sayso.bags.store import Store
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
 from sayso.model.predict import predict_logits
+from sayso.store.store import Store
 from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.folder import CONFIG

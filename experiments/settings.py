@@ -15,12 +15,12 @@ from pathlib import Path
 
 from rows import row_of, write_rows
 
-from sayso.bags.store import Store
 from sayso.reproduce.folder import Folder
 from sayso.reproduce.plan import Job
 from sayso.reproduce.pool import run_jobs
 from sayso.reproduce.variant import variant_config, variants_named
 from sayso.reproduce.worker import Event, Task
+from sayso.store.store import Store
 
 AS_SHIPPED = ""
 

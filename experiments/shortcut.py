@@ -21,13 +21,13 @@ from pathlib import Path
 
 from rows import Row, row_of, write_rows
 
-from sayso.bags.store import Store
 from sayso.cli.overview import shown_overview
+from sayso.embeddings.word2vec import read_word_vectors, write_word_vectors
 from sayso.reproduce.folder import Folder
 from sayso.reproduce.plan import Wish, make_plan
 from sayso.reproduce.run import Request, reproduce
 from sayso.reproduce.variant import variants_named
-from sayso.vectors.word2vec import read_word_vectors, write_word_vectors
+from sayso.store.store import Store
 
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 HEADS: dict[str, Row] = {

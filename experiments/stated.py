@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from rows import Row, row_of, write_rows
 
-from sayso.bags.store import Store
-from sayso.evaluate.marks import IRRELEVANT, RATIONALE, Marks, marks_of_store
+from sayso.explain.marks import IRRELEVANT, RATIONALE, Marks, marks_of_store
 from sayso.metrics.kendall import BANDS
 from sayso.reproduce.outcome import FactOrders, Outcome, read_outcome
+from sayso.store.store import Store
 
 GROUPS = {"one": (1, 1), "two": (2, 2), "three or more": (3, 1_000_000)}
 """How many sentences of a fact say so."""

@@ -26,28 +26,28 @@ import torch
 
 from extract.toy_corpus import EVERYTHING, sentences, write
 from reproduce.toy_outcomes import make_outcome
-from sayso.bags.predictions import IN_RUN, Predictions, write_predictions
-from sayso.bags.rows import Rows
-from sayso.bags.store import Store
+from sayso.documents.build import build
+from sayso.documents.folder import corpus_folder
+from sayso.documents.settings import BuildSettings
+from sayso.documents.shard import read_records
+from sayso.documents.tables import BuildInputs, identity_of
 from sayso.errors import UserError
 from sayso.evaluate.columns import prediction_columns
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
-from sayso.evaluate.marks import marks_of_store
-from sayso.evaluate.subject import open_subjects
+from sayso.explain.marks import marks_of_store
+from sayso.explain.subject import open_subjects
 from sayso.extract.gather import gathered_lines, stretches_of
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
 from sayso.extract.shard import read_types
+from sayso.facts.extracted import read_found
 from sayso.model.checkpoint import load_model
 from sayso.model.extractor import Extractor
-from sayso.provenance.found import read_found
 from sayso.reproduce.folder import Folder
 from sayso.reproduce.outcome import read_outcome, write_outcome
-from sayso.text.build import build
-from sayso.text.folder import corpus_folder
-from sayso.text.settings import BuildSettings
-from sayso.text.shard import read_records
-from sayso.text.tables import BuildInputs, identity_of
+from sayso.store.predictions import IN_RUN, Predictions, write_predictions
+from sayso.store.rows import Rows
+from sayso.store.store import Store
 from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.folder import read_metrics

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from sayso.bags.store import Store
-from sayso.bags.table import BagTable
+from sayso.store.store import Store
+from sayso.store.table import BagTable
 
 
 def label_matrix(table: BagTable, num_relations: int) -> np.ndarray:

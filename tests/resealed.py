@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sayso.checksum import FILES, sums_of
-from sayso.jsonfile import to_json
+from sayso.io.checksum import FILES, sums_of
+from sayso.io.json_file import to_json
 
 
 def rewrite(path: Path, **changes: Any) -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sayso.cli import COMMANDS, GROUPS
-from sayso.corpus import READERS
+from sayso.readers import READERS
 from script import ROOT, load
 from test_layers import LAYERS, SOURCE
 

@@ -8,13 +8,13 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 import sayso
-from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
 from sayso.library import Model
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.checkpoint import load_model
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Mention, Sentence, Span
+from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 from toy import make_sentence

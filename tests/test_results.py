@@ -9,9 +9,9 @@ import pytest
 
 from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
 from reproduce.toy_store import make_store
-from sayso.bags.store import Store
 from sayso.reproduce.plan import Wish, make_plan
 from sayso.reproduce.summary import summarise
+from sayso.store.store import Store
 from script import ROOT, load
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from sayso.bags.group import BagBuilder, Grouped
-from sayso.bags.vocabulary import Vocabulary
-from sayso.corpus.mention import find_mentions
+from sayso.readers.mention import find_mentions
 from sayso.records import Sentence
+from sayso.store.group import BagBuilder, Grouped
+from sayso.store.vocabulary import Vocabulary
 
 
 def make_sentence(

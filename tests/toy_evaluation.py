@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
 from toy_run import MAX_TOKENS, corpus_lines, make_store
 
 NUM_TEST_PAIRS = 6

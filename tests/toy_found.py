@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from extract.toy_facts import make_found
-from sayso.provenance.found import FACTS_FILE, FoundFact
-from sayso.provenance.record import Quote
+from sayso.facts.decided import Quote
+from sayso.facts.extracted import FACTS_FILE, FoundFact
 from sayso.records import Source, Support
 from toy_predictions import HOSTILE
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sayso.bags.columns import Column, write_columns
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.predictions import PredictionColumns, write_predictions
-from sayso.bags.prepare import prepare
-from sayso.bags.rows import ranges
-from sayso.bags.store import Store
-from sayso.bags.table import BagTable
-from sayso.corpus import jsonl, nre
-from sayso.features.present import Appearance, present
+from sayso.features.mentions import Appearance, present
+from sayso.readers import jsonl, nre
 from sayso.records import Source
+from sayso.store.columns import Column, write_columns
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.predictions import PredictionColumns, write_predictions
+from sayso.store.prepare import prepare
+from sayso.store.rows import ranges
+from sayso.store.store import Store
+from sayso.store.table import BagTable
 
 MECHANISMS = ("attention", "gradient_x_input", "shapley")
 THRESHOLD = 0.5

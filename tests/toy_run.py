@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
-from sayso.features.present import Appearance
+from sayso.embeddings.word2vec import write_word_vectors
+from sayso.features.mentions import Appearance
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.base import AggregatorConfig
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.extractor import ModelConfig
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
 from sayso.train.config import DataConfig, LossConfig, RunConfig, TrainConfig
 from sayso.train.run import train
-from sayso.vectors.word2vec import write_word_vectors
 
 NUM_PAIRS = 24
 MAX_TOKENS = 20

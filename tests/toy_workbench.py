@@ -7,11 +7,11 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
-from sayso.bags.store import Store
 from sayso.serve.app import make_app
 from sayso.serve.settings import ServeSettings
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
+from sayso.store.store import Store
 from toy_predictions import documented, hostile_lines, make_run_folder
 
 RELATIONS = """\

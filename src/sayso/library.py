@@ -12,16 +12,16 @@ from typing import NamedTuple, Self
 import numpy as np
 import torch
 
-from sayso.bags.fact import CorpusFacts, FactFinder, JudgedBags
 from sayso.errors import BadArgumentError
-from sayso.evaluate.explain_bag import AskedBag, explain_bag
-from sayso.evaluate.explanation import Entity, Explanation
-from sayso.features.intake import Entities, Intake, Taken
+from sayso.explain.bag import AskedBag, explain_bag
+from sayso.facts.explanation import Entity, Explanation
 from sayso.features.lexicon import TypesById
+from sayso.features.own_sentences import Entities, Intake, Taken
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import ModelParts, load_model, save_model
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Prediction, Sentence
+from sayso.store.fact import CorpusFacts, FactFinder, JudgedBags
 from sayso.train.device import choose_device
 
 _log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ Spans count tokens, from `start` up to but not including `stop`. NA is not a rel
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sayso.naming import Span as Span
-from sayso.naming import control_character, keep_apart, locate_freely, tokenise
+from sayso.tokens import Span as Span
+from sayso.tokens import control_character, keep_apart, locate_freely, tokenise
 
 NA_NAMES = frozenset({"NA", "no_relation", "Other"})
 """How corpora write "none of the relations"; readers turn each of them into the empty set."""

@@ -1,6 +1,7 @@
 import pytest
 
-from sayso.annotate import disagreement, work
+from sayso.annotate import disagreement
+from sayso.annotate import fact_work as work
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection
 from sayso.errors import UserError

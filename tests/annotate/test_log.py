@@ -4,10 +4,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sayso.annotate.fact_work import fact_number
 from sayso.annotate.log import Change, record, undo, value_of
 from sayso.annotate.people import AGREED, annotator_named
 from sayso.annotate.store import Connection, Database
-from sayso.annotate.work import fact_number
 from sayso.records import Triple
 
 

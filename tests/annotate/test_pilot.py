@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from sayso.annotate import work
-from sayso.annotate.claim import claim, is_practice
-from sayso.annotate.judgement import each_judgement
+from sayso.annotate import fact_work as work
+from sayso.annotate.assignment import claim, is_practice
+from sayso.annotate.marks import each_judgement
+from sayso.annotate.next_fact import hold, next_turn
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import (
     answers_of_store,
@@ -16,7 +17,6 @@ from sayso.annotate.pilot import (
     set_pilot,
 )
 from sayso.annotate.store import Connection
-from sayso.annotate.turn import hold, next_turn
 from sayso.records import Triple
 from toy_workbench import NUM_PAIRS, make_store
 

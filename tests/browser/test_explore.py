@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.visit import serving, signed_in
-from sayso.bags.predictions import write_predictions
-from sayso.bags.store import Store
 from sayso.evaluate.columns import prediction_columns
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
-from sayso.evaluate.marks import marks_of_store
-from sayso.evaluate.subject import open_subjects
+from sayso.explain.marks import marks_of_store
+from sayso.explain.subject import open_subjects
 from sayso.serve.settings import ServeSettings
+from sayso.store.predictions import write_predictions
+from sayso.store.store import Store
 from toy_evaluation import make_marked_store
 from toy_explored import make_toy_settings
 from toy_run import make_run, toy_config

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from command import sayso
-from corpus.shared_data import shared
+from readers.shared_data import shared
 from sayso.cli import app
 from script import ROOT
 

@@ -6,12 +6,12 @@ import pytest
 
 from command import sayso
 from extract.toy_facts import make_found
-from provenance.decided import make_decided
-from sayso.annotate.curation import decide
+from facts.decided import make_decided
+from sayso.annotate.decisions import decide
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Database
 from sayso.cli.decisions import DecisionForm
-from sayso.provenance.forms import FORMS
+from sayso.facts.forms import FORMS
 
 
 @pytest.fixture

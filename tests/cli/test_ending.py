@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from command import sayso
-from sayso.atomic import atomic_folder
 from sayso.cli import _about_files
 from sayso.cli.console import print_json, print_table
 from sayso.cli.ending import Terminated, print_any_character, terminable
+from sayso.io.atomic import atomic_folder
 
 
 def begin(*words: object, stdout: int) -> subprocess.Popen[str]:

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
 from sayso.cli.entities import app
+from sayso.embeddings.entity_file import read_entity_vectors
 from sayso.errors import BadInputError, LeakageError, UserError
-from sayso.vectors.entity_file import read_entity_vectors
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
 
 SMALL = ["--width", "4", "--epochs", "1", "--seed", "1", "--device", "cpu"]
 

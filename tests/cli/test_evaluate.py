@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sayso.bags.predictions import Predictions
 from sayso.cli import app
 from sayso.errors import BadInputError, UserError
-from sayso.workfolder import claimed
+from sayso.io.folder import claimed
+from sayso.store.predictions import Predictions
 from toy_evaluation import evaluation_lines, make_marked_store, mark_line
 from toy_run import make_run, make_store, toy_config
 

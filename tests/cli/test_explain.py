@@ -130,7 +130,7 @@ def test_a_fault_of_ours_is_not_passed_off_as_the_users(run: Path, store: Path, 
     def fail(*_: object) -> None:
         raise ValueError("shapes do not fit")
 
-    monkeypatch.setattr("sayso.evaluate.explain_bag.explain_bag", fail)
+    monkeypatch.setattr("sayso.explain.bag.explain_bag", fail)
     with pytest.raises(ValueError, match="shapes do not fit") as fault:
         explain(run, "--head", "xl1", "--tail", "xt1", "--data", store)
     assert not isinstance(fault.value, UserError)

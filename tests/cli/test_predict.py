@@ -47,7 +47,7 @@ def test_facts_are_printed_as_json_lines_most_probable_first(run: Path, file: Pa
 
 
 def test_the_facts_are_those_of_the_library(run: Path, file: Path, tmp_path: Path) -> None:
-    from sayso.corpus.read import Tally, read_sentences
+    from sayso.readers.read import Tally, read_sentences
 
     out = tmp_path / "facts.jsonl"
     result = predict(run, file, "--threshold", 0, "--top", 3, "--out", out)

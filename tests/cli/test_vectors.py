@@ -5,8 +5,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sayso.cli.vectors import app
+from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import BadInputError
-from sayso.vectors.word2vec import read_word_vectors
 
 
 def corpus(folder: Path) -> Path:

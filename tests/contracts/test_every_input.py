@@ -14,28 +14,28 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sayso.input_file
+from sayso.annotate.comments import read_remarks
 from sayso.annotate.forms import read_any
-from sayso.annotate.remark import read_remarks
 from sayso.cli import app
 from sayso.config import read_table
-from sayso.corpus.entity_type import read_entity_types
-from sayso.corpus.inventory import read_inventory
-from sayso.corpus.judgement import read_judgements
-from sayso.corpus.piece import corpus_files
-from sayso.corpus.read import Tally, read_sentences
-from sayso.corpus.triple import read_triples
-from sayso.corpus.verdict import read_verdicts
+from sayso.documents.document import read_documents
+from sayso.documents.intake import Intake
+from sayso.documents.name_table import read_names
+from sayso.documents.settings import BuildSettings
+from sayso.documents.stop_name import read_stop_names
+from sayso.embeddings.entity_file import read_entity_vectors
+from sayso.embeddings.exclusion import read_pairs
+from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import UserError
-from sayso.provenance.found import read_found
-from sayso.provenance.quick_statements import read_ids
-from sayso.text.document import read_documents
-from sayso.text.intake import Intake
-from sayso.text.name_table import read_names
-from sayso.text.settings import BuildSettings
-from sayso.text.stop_name import read_stop_names
-from sayso.vectors.entity_file import read_entity_vectors
-from sayso.vectors.exclusion import read_pairs
-from sayso.vectors.word2vec import read_word_vectors
+from sayso.facts.extracted import read_found
+from sayso.facts.quick_statements import read_ids
+from sayso.readers.decision import read_verdicts
+from sayso.readers.entity_type import read_entity_types
+from sayso.readers.mark import read_judgements
+from sayso.readers.piece import corpus_files
+from sayso.readers.read import Tally, read_sentences
+from sayso.readers.relation import read_inventory
+from sayso.readers.triple import read_triples
 
 
 class Input(NamedTuple):

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sayso.corpus
-from corpus.strategies import fragments, json_records, plain_sentences
-from sayso.corpus import READERS
-from sayso.corpus.base import BadLine, Item, Line
-from sayso.corpus.lines import read_lines
+import sayso.readers
+from readers.strategies import fragments, json_records, plain_sentences
+from sayso.readers import READERS
+from sayso.readers.base import BadLine, Item, Line
+from sayso.readers.lines import read_lines
 from sayso.records import Sentence
 from steps import growth
 
@@ -42,8 +42,8 @@ def read(form: str, lines: list[str | BadLine]) -> list[Item]:
 
 
 def test_every_reader_in_the_folder_is_registered() -> None:
-    names = [found.name for found in pkgutil.iter_modules(sayso.corpus.__path__) if not found.ispkg]
-    modules = [importlib.import_module(f"sayso.corpus.{name}") for name in names]
+    names = [found.name for found in pkgutil.iter_modules(sayso.readers.__path__) if not found.ispkg]
+    modules = [importlib.import_module(f"sayso.readers.{name}") for name in names]
     readers = {module.recognises for module in modules if hasattr(module, "recognises")}
     assert readers == {reader.recognises for reader in READERS.values()}
 

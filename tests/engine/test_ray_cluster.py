@@ -13,18 +13,18 @@ import pytest
 
 from engine.two_nodes import add_node, two_nodes
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
-from sayso.bags import elsewhere
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
-from sayso.corpus.invent import InventSettings, invent_raw
+from sayso.documents import build as building
+from sayso.documents.settings import BuildSettings
+from sayso.documents.tables import BuildInputs
 from sayso.engine.base import EngineSettings
 from sayso.engine.ray_cluster import open_ray
 from sayso.errors import UserError
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from sayso.text import build as building
-from sayso.text.settings import BuildSettings
-from sayso.text.tables import BuildInputs
+from sayso.invent import InventSettings, invent_raw
+from sayso.store import parallel as elsewhere
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
 from toy_run import corpus_lines, make_run, make_store, toy_config
 
 pytestmark = pytest.mark.slow

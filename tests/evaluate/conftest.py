@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from sayso.bags.store import Store
 from sayso.evaluate.evaluation import Evaluation, EvaluationSettings, evaluate_run
-from sayso.evaluate.marks import marks_of_store
-from sayso.evaluate.subject import Subject, open_subjects
+from sayso.explain.marks import marks_of_store
+from sayso.explain.subject import Subject, open_subjects
 from sayso.model.aggregators.direct import DirectConfig
+from sayso.store.store import Store
 from toy_evaluation import make_marked_store
 from toy_run import make_run, toy_config
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from sayso.bags.store import Store
 from sayso.evaluate.few_sentences import few_sentence_figures, logits_of_few
 from sayso.features.collate import Part
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
+from sayso.store.store import Store
 from sayso.train.config import config_of
 from sayso.train.data import RunData
 from toy_evaluation import make_marked_store

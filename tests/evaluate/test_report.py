@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from resealed import rewrite
-from sayso.bags.predictions import Predictions, write_predictions
-from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
 from sayso.evaluate.columns import prediction_columns
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import run_figures
-from sayso.evaluate.marks import Marks, marks_of_store
 from sayso.evaluate.report import make_report, write_report
-from sayso.evaluate.subject import open_subjects
+from sayso.explain.marks import Marks, marks_of_store
+from sayso.explain.subject import open_subjects
+from sayso.store.predictions import Predictions, write_predictions
+from sayso.store.store import Store
 
 
 def test_the_report_is_json_without_nan_and_names_what_it_is_about(

@@ -14,7 +14,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.extract.extraction import Extraction
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from sayso.provenance.found import read_found
+from sayso.facts.extracted import read_found
 
 
 @pytest.fixture

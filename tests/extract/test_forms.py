@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from extract.toy_facts import make_found
-from sayso.corpus.triple import read_triples
 from sayso.extract.forms import FORMS, Writing
-from sayso.provenance.found import FoundFact
+from sayso.facts.extracted import FoundFact
+from sayso.readers.triple import read_triples
 from sayso.records import Triple
 
 FACTS = [

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
+from sayso.documents.build import build
+from sayso.documents.markup import without_markup
+from sayso.documents.settings import BuildSettings
+from sayso.documents.tables import BuildInputs
 from sayso.errors import BadInputError, UserError
 from sayso.extract import shard as judging
-from sayso.extract.filed import by_pair
 from sayso.extract.folder import work_folder
+from sayso.extract.line import by_pair
 from sayso.extract.run import Output, extract
 from sayso.extract.settings import ExtractInputs
 from sayso.library import load
 from sayso.records import SUPPORT_LABELS
-from sayso.text.build import build
-from sayso.text.markup import without_markup
-from sayso.text.settings import BuildSettings
-from sayso.text.tables import BuildInputs
 
 
 def test_probabilities_are_those_of_the_library_however_the_work_is_divided(run: Path, tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sayso.corpus import jsonl
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs, ExtractSettings
-from sayso.provenance.found import FoundFact
+from sayso.facts.extracted import FoundFact
+from sayso.readers import jsonl
 from sayso.records import Sentence, Source
 
 TEXTS = (

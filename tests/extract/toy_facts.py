@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sayso.provenance.found import FoundFact
-from sayso.provenance.record import Quote
+from sayso.facts.decided import Quote
+from sayso.facts.extracted import FoundFact
 from sayso.records import Source, Support
 
 TOLD = Quote("So ", "Windhoek is Namibia", " 's capital .", 1, 2.5, source=Source("https://example.org/7", 120, 155))

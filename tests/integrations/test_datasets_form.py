@@ -5,8 +5,8 @@ import pytest
 
 from extract.toy_facts import make_found
 from sayso.errors import BadInputError
+from sayso.facts.extracted import FoundFact
 from sayso.integrations.datasets_form import facts_dataset, sentences_dataset, sentences_of
-from sayso.provenance.found import FoundFact
 from sayso.records import Source
 from toy import make_sentence
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from sayso.cli import app
 from sayso.errors import MissingExtraError
 from sayso.features.collate import collate
-from sayso.features.intake import Intake
+from sayso.features.own_sentences import Intake
 from sayso.integrations.onnx import INPUTS, OUTPUT, TOLERANCE, export_onnx, inputs_of
 from sayso.library import load
 from sayso.model.aggregators.attention import AttentionConfig

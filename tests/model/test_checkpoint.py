@@ -8,14 +8,14 @@ from safetensors.torch import load_file, save_file
 
 from model.variants import VARIANTS
 from resealed import rewrite
-from sayso.bags.direct import CorpusForm
-from sayso.bags.store import Store
 from sayso.errors import BadInputError, UserError
 from sayso.features.lexicon import Lexicon
 from sayso.model.checkpoint import CONFIG, ENTITIES, IN_RUN, WEIGHTS, WORDS, ModelParts, load_model, save_model
 from sayso.model.encoders.pcnn import PcnnConfig
 from sayso.model.extractor import ModelConfig
 from sayso.records import Relation
+from sayso.store.direct import CorpusForm
+from sayso.store.store import Store
 from sayso.train.folder import MODEL
 from toy_batch import NUM_ENTITIES, NUM_RELATIONS, NUM_TYPES, NUM_WORDS, make_batch, make_extractor
 from toy_run import make_run, make_store, toy_config

@@ -5,9 +5,6 @@ import numpy as np
 import pytest
 
 from reproduce.toy_store import SMALL, make_store
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
-from sayso.bags.store import Store
 from sayso.evaluate.relations import relation_figures
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.metrics.resampled_curve import curve_estimates, sort_scores
@@ -15,6 +12,9 @@ from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.reproduce.assess import Assessor, mark_sets
 from sayso.reproduce.variant import variant_config
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
+from sayso.store.store import Store
 from sayso.train.data import RunData
 from toy_evaluation import evaluation_lines, mark_line
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from reproduce.toy_store import make_store
-from sayso.bags.store import Store
 from sayso.errors import BadInputError
 from sayso.reproduce.plan import GRID_VARIANTS, LAMBDAS, Wish, make_plan
 from sayso.reproduce.variant import VARIANTS
+from sayso.store.store import Store
 
 
 def test_the_paper_takes_54_runs_and_8_more_for_the_grid(store: Path) -> None:

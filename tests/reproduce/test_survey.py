@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from resealed import rewrite
-from sayso.bags.store import MANIFEST, Store
 from sayso.reproduce.survey import survey_store
+from sayso.store.store import MANIFEST, Store
 
 
 def changed(store: Path, folder: Path, num_sentences: int, **other: Any) -> Store:

@@ -13,13 +13,13 @@ import pytest
 from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
 from reproduce.toy_store import make_store
 from resealed import rewrite
-from sayso.bags.store import Store
 from sayso.reproduce.document import remarks
 from sayso.reproduce.outcome import Outcome
 from sayso.reproduce.plan import GRID_VARIANTS, LAMBDAS, Wish, make_plan
 from sayso.reproduce.summary import summarise
 from sayso.reproduce.variant import NINE
 from sayso.reproduce.write import write_reproduction
+from sayso.store.store import Store
 
 
 def summary_of(store: Path, outcomes: dict[str, Outcome], wish: Wish = Wish()) -> dict[str, Any]:

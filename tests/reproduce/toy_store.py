@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
 from toy_evaluation import make_marked_store
 from toy_run import MAX_TOKENS
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import UserError
+from sayso.io.folder import claimed
 from sayso.train.run import Watchers, train
 from sayso.train.seeds import SeedRun, summarise, train_seeds
 from sayso.train.state import Standing
-from sayso.workfolder import claimed
 from train.toy_run import toy_config
 
 

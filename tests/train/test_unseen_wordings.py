@@ -7,10 +7,10 @@ import pytest
 
 from command import sayso
 from names_only import has_unseen_wording, label_matrix, names_only_scores
-from sayso.bags.store import Store
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
 from sayso.model.predict import predict_logits
+from sayso.store.store import Store
 from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.run import train

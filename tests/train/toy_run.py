@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sayso.bags.inputs import Inputs, PrepareSettings
-from sayso.bags.prepare import prepare
-from sayso.bags.store import Store
-from sayso.corpus.invent import InventSettings, invent
-from sayso.corpus.jsonl import write
+from sayso.embeddings.word2vec import write_word_vectors
+from sayso.invent import InventSettings, invent
+from sayso.readers.jsonl import write
 from sayso.records import Sentence
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
+from sayso.store.store import Store
 from sayso.train.config import RunConfig, config_of
 from sayso.train.data import RunData
-from sayso.vectors.word2vec import write_word_vectors
 
 
 def toy_config(

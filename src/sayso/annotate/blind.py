@@ -1,6 +1,6 @@
 """What somebody must not see yet, because they are still to say what they think themselves."""
 
-from sayso.annotate.claim import open_facts
+from sayso.annotate.assignment import open_facts
 from sayso.annotate.log import HasFact, has_any
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result

@@ -5,12 +5,12 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sayso.atomic import atomic_file
-from sayso.corpus.base import BadLine, BadLineError
-from sayso.corpus.rationale import JudgementItem, with_plain_names
-from sayso.corpus.whole import read_text
 from sayso.errors import BadInputError
-from sayso.provenance.cell import bare, shielded
+from sayso.facts.spreadsheet_cell import bare, shielded
+from sayso.io.atomic import atomic_file
+from sayso.readers.base import BadLine, BadLineError
+from sayso.readers.rationale import JudgementItem, with_plain_names
+from sayso.readers.whole import read_text
 from sayso.records import Judgement
 
 COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")

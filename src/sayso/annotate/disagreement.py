@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sayso.annotate.agreement import submitted_marks
+from sayso.annotate.fact_work import LABELS, MARK, fact_number, fact_of, find_fact, sentence_number
 from sayso.annotate.log import Change, HasFact, has_any, record, undo
 from sayso.annotate.people import AGREED, Annotator
 from sayso.annotate.store import Connection
-from sayso.annotate.work import LABELS, MARK, fact_number, fact_of, find_fact, sentence_number
 from sayso.errors import UserError
 from sayso.records import Triple
 

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sayso.annotate.csv_form import read_csv, write_csv
+from sayso.annotate.fact_work import LABELS
 from sayso.annotate.tuples import read_tuples, write_tuples
-from sayso.annotate.work import LABELS
-from sayso.atomic import atomic_file
-from sayso.corpus.base import BadLine
-from sayso.corpus.eraser import read_eraser, write_eraser
-from sayso.corpus.json_line import has_keys
-from sayso.corpus.lines import first_of, read_lines
-from sayso.corpus.rationale import JudgementItem, read_rationales, write_rationale
 from sayso.errors import BadInputError
 from sayso.input_file import holding, refuse_pipe
+from sayso.io.atomic import atomic_file
+from sayso.readers.base import BadLine
+from sayso.readers.eraser import read_eraser, write_eraser
+from sayso.readers.json_line import has_keys
+from sayso.readers.lines import first_of, read_lines
+from sayso.readers.rationale import JudgementItem, read_rationales, write_rationale
 from sayso.records import Judgement
 
 ERASER_FILE = "rationales.jsonl"

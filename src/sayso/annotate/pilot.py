@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sayso.annotate.fact_work import MARK, fact_number, sentence_number, work_of
 from sayso.annotate.log import Change, HasFact, has_any, record
 from sayso.annotate.majority import majority
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
-from sayso.annotate.work import MARK, fact_number, sentence_number, work_of
-from sayso.bags.store import Store
-from sayso.bags.table import BagTable
 from sayso.metrics.agreement import cohen_kappa, percent_agreement
 from sayso.records import Triple
+from sayso.store.store import Store
+from sayso.store.table import BagTable
 
 SCOPE = "pilot"
 MAX_SENTENCES = 12

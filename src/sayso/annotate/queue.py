@@ -11,12 +11,12 @@ from typing import Annotated
 import numpy as np
 
 from sayso.annotate.store import Connection
-from sayso.bags.predictions import Predictions
-from sayso.bags.table import BagTable
 from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.metrics.faithfulness import comprehensiveness
 from sayso.seeding import sub_seed
+from sayso.store.predictions import Predictions
+from sayso.store.table import BagTable
 
 MAX_ANNOTATORS = 20
 _SEED = 13

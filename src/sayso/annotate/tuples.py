@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.annotate.majority import IRRELEVANT, RATIONALE, majority
-from sayso.atomic import atomic_file
-from sayso.corpus.json_line import json_object, string
-from sayso.corpus.lines import read_lines
-from sayso.corpus.rationale import JudgementItem, judgements_of
+from sayso.io.atomic import atomic_file
+from sayso.readers.json_line import json_object, string
+from sayso.readers.lines import read_lines
+from sayso.readers.rationale import JudgementItem, judgements_of
 from sayso.records import Judgement, Triple
 
 

@@ -52,7 +52,7 @@ def export(
     Example: `sayso annotations export marks.jsonl --db demo/store.annotations.db`
     """
     from sayso.annotate.forms import ERASER_FILE, FORMS
-    from sayso.annotate.judgement import each_judgement, settled_judgements
+    from sayso.annotate.marks import each_judgement, settled_judgements
     from sayso.annotate.store import reading_from
 
     endings = {**{name: each.suffix for name, each in FORMS.items()}, FormName.remarks: ".jsonl"}
@@ -83,9 +83,9 @@ def export(
 
 
 def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
-    from sayso.annotate.remark import remark_lines, remarks
+    from sayso.annotate.comments import remark_lines, remarks
     from sayso.annotate.store import reading_from
-    from sayso.atomic import atomic_file
+    from sayso.io.atomic import atomic_file
 
     with reading_from(db) as connection:
         found = remarks(connection)
@@ -113,9 +113,9 @@ def take(
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
+    from sayso.annotate.comments import holds_remarks, read_remarks, take_remarks
     from sayso.annotate.forms import read_any
-    from sayso.annotate.judgement import take_judgements
-    from sayso.annotate.remark import holds_remarks, read_remarks, take_remarks
+    from sayso.annotate.marks import take_judgements
     from sayso.annotate.store import writing_to
 
     said = [path for path in files if holds_remarks(path)]

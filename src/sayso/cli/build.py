@@ -12,7 +12,7 @@ from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
-    from sayso.text.folder import Mode
+    from sayso.documents.folder import Mode
 
 
 class Ambiguous(StrEnum):
@@ -87,9 +87,9 @@ def build(
 
     Example: `sayso build --documents articles --kb kb.tsv --names names.tsv --types types.json --out corpora/mine`
     """
-    from sayso.text.build import build as build_corpus
-    from sayso.text.settings import BuildSettings
-    from sayso.text.tables import BuildInputs
+    from sayso.documents.build import build as build_corpus
+    from sayso.documents.settings import BuildSettings
+    from sayso.documents.tables import BuildInputs
 
     if spacy_model and finder != Finder.spacy:
         raise UserError("--spacy-model is for --finder spacy")

@@ -10,8 +10,8 @@ from sayso.cli.complete import sentence_forms
 from sayso.cli.console import print_json, print_table, remark, say, stages
 
 if TYPE_CHECKING:
-    from sayso.corpus.read import Tally
-    from sayso.corpus.survey import Survey, Surveyor
+    from sayso.readers.read import Tally
+    from sayso.readers.survey import Survey, Surveyor
 
 _LABELS = {
     "sentences": "sentences",
@@ -55,10 +55,10 @@ def check(
 
     Example: `sayso check train.txt.gz test.txt.gz --relations relation2id.txt --types entity_types.json`
     """
-    from sayso.corpus.entity_type import read_entity_types
-    from sayso.corpus.inventory import read_inventory
-    from sayso.corpus.read import refuse_unknown_form
-    from sayso.corpus.survey import summarise
+    from sayso.readers.entity_type import read_entity_types
+    from sayso.readers.read import refuse_unknown_form
+    from sayso.readers.relation import read_inventory
+    from sayso.readers.survey import summarise
 
     refuse_unknown_form(form)
     known = {relation.name for relation in read_inventory(relations)} if relations else None
@@ -78,9 +78,9 @@ def check(
 
 
 def _read(path: Path, form: str, known: set[str] | None) -> "tuple[Surveyor, Tally]":
-    from sayso.corpus.files import size_of
-    from sayso.corpus.read import Tally, read_sentences
-    from sayso.corpus.survey import Surveyor
+    from sayso.readers.files import size_of
+    from sayso.readers.read import Tally, read_sentences
+    from sayso.readers.survey import Surveyor
 
     surveyor, tally = Surveyor(), Tally(path, form)
     size = size_of(path)

@@ -21,7 +21,7 @@ def variants(incomplete: str) -> list[str]:
 
 def sentence_forms() -> list[str]:
     """Return the forms of sentences that can be read, and `auto`."""
-    from sayso.corpus import READERS
+    from sayso.readers import READERS
 
     return ["auto", *READERS]
 

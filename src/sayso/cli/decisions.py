@@ -12,7 +12,7 @@ from sayso.cli.verify import NoVerify
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
-    from sayso.annotate.curation import DamagedDecision
+    from sayso.annotate.decisions import DamagedDecision
 
 _NUM_NAMED = 10
 
@@ -56,11 +56,11 @@ def export(
 
     Example: `sayso decisions export accepted.jsonld --db demo/store.annotations.db`
     """
-    from sayso.annotate.curation import decisions, readable
+    from sayso.annotate.decisions import decisions, readable
     from sayso.annotate.store import reading_from
-    from sayso.atomic import atomic_file
-    from sayso.provenance.forms import FORMS
-    from sayso.provenance.quick_statements import in_wikidata, read_ids
+    from sayso.facts.forms import FORMS
+    from sayso.facts.quick_statements import in_wikidata, read_ids
+    from sayso.io.atomic import atomic_file
 
     endings: dict[str, str] = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
     form = DecisionForm(form_of(out, form, endings, DecisionForm.jsonld))
@@ -111,10 +111,10 @@ def take(
 
     Example: `sayso decisions import verdicts.jsonl --facts facts/facts.jsonl --db decisions.db --by Ada`
     """
-    from sayso.annotate.curation import decide_on_found
+    from sayso.annotate.decisions import decide_on_found
     from sayso.annotate.store import writing_to
-    from sayso.corpus.verdict import read_verdicts
-    from sayso.provenance.found import read_found
+    from sayso.facts.extracted import read_found
+    from sayso.readers.decision import read_verdicts
 
     wanted = {verdict.fact: verdict for verdict in read_verdicts(verdicts)}
     with writing_to(db) as connection:

@@ -11,9 +11,9 @@ from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
-    from sayso.vectors.exclusion import Exclusion
-    from sayso.vectors.graph import Graph
-    from sayso.vectors.transe import Epoch
+    from sayso.embeddings.exclusion import Exclusion
+    from sayso.embeddings.graph import Graph
+    from sayso.embeddings.transe import Epoch
 
 app = typer.Typer(help="Train entity vectors.", no_args_is_help=True)
 
@@ -55,9 +55,9 @@ def train(
 
     Example: `sayso entities train kg.tsv.gz --exclude test.txt.gz --out entities.bin`
     """
-    from sayso.atomic import refuse_unwritable_path
-    from sayso.vectors.transe import TransESettings, train_transe
-    from sayso.vectors.word2vec import refuse_unwritable, write_word_vectors
+    from sayso.embeddings.transe import TransESettings, train_transe
+    from sayso.embeddings.word2vec import refuse_unwritable, write_word_vectors
+    from sayso.io.atomic import refuse_unwritable_path
 
     if seed is None:
         seed = drawn_seed()
@@ -84,8 +84,8 @@ def train(
 
 def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[str, Exclusion]":
     """Return the pairs that must not be used, by what they are; nothing that was not asked for."""
-    from sayso.bags.store import Store
-    from sayso.vectors.exclusion import Exclusion, read_pairs, unordered
+    from sayso.embeddings.exclusion import Exclusion, read_pairs, unordered
+    from sayso.store.store import Store
 
     exclusions = {"excluded": Exclusion(read_pairs(files, max_bad))} if files else {}
     if store:
@@ -100,8 +100,8 @@ def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[
 
 def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[Graph, dict[str, int]]":
     """Return the graph without facts of excluded pairs, and how many those are; refuse them unless to be dropped."""
-    from sayso.corpus.triple import read_triples
-    from sayso.vectors.graph import number_facts
+    from sayso.embeddings.graph import number_facts
+    from sayso.readers.triple import read_triples
 
     triples = read_triples(path)
     for exclusion in exclusions.values():

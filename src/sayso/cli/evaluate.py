@@ -12,11 +12,11 @@ from sayso.cli.console import print_json, print_table, remark, say, say_next, st
 from sayso.cli.verify import NoVerify
 
 if TYPE_CHECKING:
-    from sayso.bags.store import Store
     from sayso.evaluate.evaluation import EvaluationSettings
-    from sayso.evaluate.marks import Marks
     from sayso.evaluate.report import Report
-    from sayso.evaluate.subject import Subject
+    from sayso.explain.marks import Marks
+    from sayso.explain.subject import Subject
+    from sayso.store.store import Store
 
 _NUM_UNMATCHED_SHOWN = 5
 _INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
@@ -49,11 +49,11 @@ def evaluate(
 
     Example: `sayso evaluate runs/demo --data demo/store`
     """
-    from sayso.bags.store import Store
     from sayso.evaluate.evaluation import EvaluationSettings
-    from sayso.evaluate.mechanism import mechanisms_named
     from sayso.evaluate.report import write_report
-    from sayso.evaluate.subject import open_subjects
+    from sayso.explain.mechanism import mechanisms_named
+    from sayso.explain.subject import open_subjects
+    from sayso.store.store import Store
     from sayso.train.device import choose_device
 
     mechanisms_named(method)
@@ -81,7 +81,7 @@ def evaluate(
 @contextmanager
 def _claimed(folders: set[Path]) -> Iterator[None]:
     """Keep other processes from writing to the report's folder and to the runs, which get their predictions."""
-    from sayso.workfolder import claimed
+    from sayso.io.folder import claimed
 
     with ExitStack() as stack:
         for folder in sorted(folders):
@@ -90,7 +90,7 @@ def _claimed(folders: set[Path]) -> Iterator[None]:
 
 
 def _marks(store: "Store", subject: "Subject", paths: list[Path]) -> "Marks":
-    from sayso.evaluate.marks import marks_of_files, marks_of_store
+    from sayso.explain.marks import marks_of_files, marks_of_store
 
     marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
     if marks.report["num_unmatched"]:
@@ -103,10 +103,10 @@ def _marks(store: "Store", subject: "Subject", paths: list[Path]) -> "Marks":
 
 
 def _evaluate(subjects: "list[Subject]", marks: "Marks", settings: "EvaluationSettings") -> "Report":
-    from sayso.bags.predictions import IN_RUN, write_predictions
     from sayso.evaluate.columns import prediction_columns
     from sayso.evaluate.evaluation import evaluate_run
     from sayso.evaluate.report import make_report
+    from sayso.store.predictions import IN_RUN, write_predictions
 
     with stages() as show:
         evaluated = []

@@ -12,7 +12,7 @@ from sayso.cli.verify import NoVerify
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
-    from sayso.evaluate.explanation import Explanation
+    from sayso.facts.explanation import Explanation
     from sayso.records import Sentence
 
 
@@ -41,7 +41,7 @@ def explain(
 
     Example: `sayso explain runs/demo --data demo/store --head namibia --tail windhoek`
     """
-    from sayso.atomic import refuse_unwritable_path
+    from sayso.io.atomic import refuse_unwritable_path
 
     _refuse_mixed(data, file, part, types)
     if html is not None:
@@ -79,11 +79,11 @@ def _from_store(
     methods: list[str] | None,
     threshold: float,
 ) -> "list[Explanation]":
-    from sayso.bags.store import Store
     from sayso.evaluate.ask import ask_alone, find_bag
-    from sayso.evaluate.explain_bag import explain_bag
-    from sayso.evaluate.marks import marks_of_store
-    from sayso.evaluate.subject import open_subjects
+    from sayso.explain.bag import explain_bag
+    from sayso.explain.marks import marks_of_store
+    from sayso.explain.subject import open_subjects
+    from sayso.store.store import Store
 
     store = Store(data)
     (subject,) = open_subjects([run], store, part)
@@ -100,10 +100,10 @@ def _from_file(
     threshold: float,
     types: Path | None,
 ) -> "list[Explanation]":
-    from sayso.corpus.entity_type import read_entity_types
+    from sayso.documents.folder import types_of
     from sayso.library import load
+    from sayso.readers.entity_type import read_entity_types
     from sayso.records import Bag
-    from sayso.text.folder import types_of
 
     named = types_of(file, types)
     model = load(run)
@@ -116,8 +116,8 @@ def _from_file(
 
 def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
     """Return the sentences of a file that name the pair, by id or by name; each once, as everywhere else."""
-    from sayso.corpus.files import parts_of
-    from sayso.corpus.read import Tally, read_sentences
+    from sayso.readers.files import parts_of
+    from sayso.readers.read import Tally, read_sentences
     from sayso.records import sentence_key
 
     def is_meant(mention_id: str, name: str, wanted: str) -> bool:
@@ -143,8 +143,8 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
 
 
 def _write(path: Path, found: "list[Explanation]") -> None:
-    from sayso.atomic import atomic_file
-    from sayso.evaluate.fact_page import fact_html, page_html
+    from sayso.facts.fact_page import fact_html, page_html
+    from sayso.io.atomic import atomic_file
 
     title = f"{found[0].head.name} – {found[0].tail.name}"
     with atomic_file(path) as file:

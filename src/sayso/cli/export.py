@@ -21,8 +21,8 @@ def export(
 
     Example: `sayso export runs/demo --out demo.onnx`
     """
-    from sayso.atomic import refuse_unwritable_path
     from sayso.integrations.onnx import export_onnx
+    from sayso.io.atomic import refuse_unwritable_path
     from sayso.library import load
 
     refuse_unwritable_path(out)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sayso.extract.folder import Mode
     from sayso.extract.settings import ExtractInputs
     from sayso.extract.threshold import ChosenThreshold
-    from sayso.provenance.found import FoundFact
+    from sayso.facts.extracted import FoundFact
 
 _NUM_SHOWN, _WIDTH = 10, 70
 _ROOM = 130
@@ -116,7 +116,7 @@ def extract(
     from sayso.extract.run import Output
     from sayso.extract.run import extract as extract_facts
     from sayso.extract.settings import ExtractSettings
-    from sayso.provenance.quick_statements import read_ids
+    from sayso.facts.quick_statements import read_ids
 
     mode = _mode(resume, overwrite, since)
     cut, chosen = _threshold(run, data, threshold, precision)
@@ -184,8 +184,8 @@ def _threshold(
 
 def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
     """Return the inputs; a corpus that was built brings its facts and types with it."""
+    from sayso.documents.folder import FACTS, TYPES, read_manifest
     from sayso.extract.settings import ExtractInputs
-    from sayso.text.folder import FACTS, TYPES, read_manifest
 
     if manifest := read_manifest(corpus):
         if not manifest["is_finished"]:

@@ -10,7 +10,7 @@ from sayso.cli.console import print_json, print_table, say_next, stages
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
-    from sayso.corpus.invent import InventSettings, Summary
+    from sayso.invent import InventSettings, Summary
 
 
 class SizeName(StrEnum):
@@ -62,8 +62,8 @@ def invent(
 
     Example: `sayso invent demo/corpus --size toy --name-shortcut 1`
     """
-    from sayso.corpus.invent import InventSettings, raw_settings
-    from sayso.corpus.invent import invent as make_corpus
+    from sayso.invent import InventSettings, raw_settings
+    from sayso.invent import invent as make_corpus
 
     options = {
         "seed": seed,
@@ -101,7 +101,7 @@ def _is_given(context: typer.Context, option: str) -> bool:
 
 
 def _write_raw(out: Path, settings: "InventSettings", overwrite: bool, as_json: bool) -> None:
-    from sayso.corpus.invent import invent_raw
+    from sayso.invent import invent_raw
 
     counts = invent_raw(out, settings, overwrite=overwrite)._asdict()
     if as_json:

@@ -13,9 +13,9 @@ from sayso.cli.verify import NoVerify
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
-    from sayso.bags.fact import CorpusFacts, Fact
-    from sayso.corpus.read import Tally
     from sayso.library import Model
+    from sayso.readers.read import Tally
+    from sayso.store.fact import CorpusFacts, Fact
 
 
 def predict(
@@ -45,11 +45,11 @@ def predict(
 
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """
-    from sayso.atomic import refuse_unwritable_path
-    from sayso.corpus.entity_type import read_entity_types
-    from sayso.corpus.read import Tally, refuse_unknown_form
+    from sayso.documents.folder import types_of
+    from sayso.io.atomic import refuse_unwritable_path
     from sayso.library import load
-    from sayso.text.folder import types_of
+    from sayso.readers.entity_type import read_entity_types
+    from sayso.readers.read import Tally, refuse_unknown_form
     from sayso.train.device import choose_device
 
     refuse_unknown_form(form)
@@ -82,8 +82,8 @@ def _find(
     threshold: float,
     top: int | None,
 ) -> "CorpusFacts":
-    from sayso.corpus.files import parts_of
-    from sayso.corpus.read import read_sentences
+    from sayso.readers.files import parts_of
+    from sayso.readers.read import read_sentences
     from sayso.records import Sentence
 
     path = tally.path
@@ -110,7 +110,7 @@ def _remark_on(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
 
 
 def _write(path: Path, facts: "CorpusFacts") -> None:
-    from sayso.atomic import atomic_file
+    from sayso.io.atomic import atomic_file
 
     with atomic_file(path) as file:
         file.writelines(_line(fact) + "\n" for fact in facts)

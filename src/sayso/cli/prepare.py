@@ -58,8 +58,8 @@ def prepare(
     Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
     --vectors vectors.bin --out stores/nyt`
     """
-    from sayso.bags.inputs import Inputs, PrepareSettings
-    from sayso.bags.prepare import prepare as make_store
+    from sayso.store.inputs import Inputs, PrepareSettings
+    from sayso.store.prepare import prepare as make_store
 
     if rest and not judgements:
         raise UserError("--rest is for sentences of judged facts: name the verdicts with --judgements")
@@ -159,7 +159,7 @@ def _about_entities(manifest: dict[str, Any]) -> str:
 
 
 def _about_leakage(manifest: dict[str, Any]) -> list[str]:
-    from sayso.bags.leakage import ABOUT_LEAKING_FBNYT, LEAKING_FBNYT_SENTENCES
+    from sayso.store.leakage import ABOUT_LEAKING_FBNYT, LEAKING_FBNYT_SENTENCES
 
     if "leakage" not in manifest:
         return []

@@ -105,9 +105,9 @@ def _run(request: "Request") -> "Reproduced":
 
 
 def _say_plan(request: "Request", as_json: bool) -> None:
-    from sayso.bags.store import Store
     from sayso.reproduce.run import look
     from sayso.reproduce.survey import survey_store
+    from sayso.store.store import Store
 
     standing, lines = look(request), survey_store(Store(request.store))
     done = {job.key for job in standing.done}

@@ -86,7 +86,7 @@ def train(
 
 def _evaluated_on(data: Path) -> list[object]:
     """Return the options of `sayso evaluate` that choose a part that the store has."""
-    from sayso.bags.store import Store
+    from sayso.store.store import Store
 
     return ["--data", data] if "test" in Store(data).parts else ["--data", data, "--part", "validation"]
 

@@ -38,7 +38,7 @@ def train(
 
     Example: `sayso vectors train train.txt.gz --out words.bin`
     """
-    from sayso.vectors.skip_gram import SkipGramSettings, train_skip_gram
+    from sayso.embeddings.skip_gram import SkipGramSettings, train_skip_gram
 
     seed = _announced(seed)
     settings = SkipGramSettings(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.checksum import set_verifying
+from sayso.io.checksum import set_verifying
 
 
 def _set(is_trusted: bool) -> bool:

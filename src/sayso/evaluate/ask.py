@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sayso.bags.store import Store
 from sayso.errors import UserError, option
-from sayso.evaluate.explain_bag import AskedBag
-from sayso.evaluate.explanation import Entity
-from sayso.evaluate.marks import IRRELEVANT, RATIONALE, Marks
-from sayso.evaluate.subject import Subject
+from sayso.explain.bag import AskedBag
+from sayso.explain.marks import IRRELEVANT, RATIONALE, Marks
+from sayso.explain.subject import Subject
+from sayso.facts.explanation import Entity
 from sayso.features.collate import Part
 from sayso.records import sentence_key
+from sayso.store.store import Store
 
 MARK_NAMES = {RATIONALE: "rationale", IRRELEVANT: "irrelevant"}
 

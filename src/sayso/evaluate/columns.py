@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from sayso import __version__
-from sayso.bags.columns import Column
-from sayso.bags.predictions import PredictionColumns
 from sayso.evaluate.evaluation import Evaluation
-from sayso.evaluate.subject import read_word
+from sayso.explain.subject import read_word
+from sayso.store.columns import Column
+from sayso.store.predictions import PredictionColumns
 
 
 def prediction_columns(run: Evaluation) -> PredictionColumns:

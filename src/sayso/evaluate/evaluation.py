@@ -11,12 +11,12 @@ from typing import Annotated
 import numpy as np
 
 from sayso.config import SHARE, Range, check_ranges
-from sayso.evaluate.explanations import ExplainedFacts, OnProgress, explain_part, facts_of_interest
-from sayso.evaluate.marks import NEITHER, Marks
-from sayso.evaluate.mechanism import mechanisms_named, ranked_by
-from sayso.evaluate.subject import Subject
-from sayso.evaluate.sufficient import sigmoid
-from sayso.evaluate.words import WordScores, top_word_scores
+from sayso.explain.facts import ExplainedFacts, OnProgress, explain_part, facts_of_interest
+from sayso.explain.marks import NEITHER, Marks
+from sayso.explain.mechanism import mechanisms_named, ranked_by
+from sayso.explain.subject import Subject
+from sayso.explain.sufficient import sigmoid
+from sayso.explain.top_words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
 from sayso.metrics.marked import MarkedFacts
 from sayso.model.predict import predict_logits

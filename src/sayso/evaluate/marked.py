@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sayso.bags.rows import Rows, ranges
-from sayso.evaluate.marks import Marks
 from sayso.explain.base import Explainer
+from sayso.explain.marks import Marks
 from sayso.explain.together import explain_all
 from sayso.features.collate import Part
 from sayso.metrics.marked import MarkedFacts
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
+from sayso.store.rows import Rows, ranges
 
 
 def marked_facts(

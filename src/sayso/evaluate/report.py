@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
-from sayso.atomic import atomic_file
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
-from sayso.evaluate.marks import Marks
-from sayso.evaluate.sufficient import sigmoid
+from sayso.explain.marks import Marks
+from sayso.explain.sufficient import sigmoid
+from sayso.io.atomic import atomic_file
+from sayso.io.folder import make_folder
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
-from sayso.workfolder import make_folder
 
 REPORT, PAGE = "report.json", "report.html"
 

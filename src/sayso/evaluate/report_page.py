@@ -9,11 +9,11 @@ import numpy as np
 from sayso.evaluate.ask import ask_store
 from sayso.evaluate.drawing import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
-from sayso.evaluate.explain_bag import explanation_of
-from sayso.evaluate.fact_page import asset, fact_body, fact_title, page_html
-from sayso.evaluate.marks import NEITHER
 from sayso.evaluate.report import Report, curve_of
 from sayso.evaluate.report_table import explanation_table, relation_table
+from sayso.explain.bag import explanation_of
+from sayso.explain.marks import NEITHER
+from sayso.facts.fact_page import asset, fact_body, fact_title, page_html
 from sayso.metrics.precision_recall import PrecisionRecallCurve
 from sayso.records import SUPPORT_LABELS
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sayso.provenance.found import FoundFact
+from sayso.facts.extracted import FoundFact
 from sayso.records import Relation, Triple
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sayso.dataframe import frame_of
 from sayso.extract.compare import Known
 from sayso.extract.shard import merged_facts, shard_file
-from sayso.frame import frame_of
-from sayso.provenance.found import FoundFact, Status
+from sayso.facts.extracted import FoundFact, Status
 
 
 @dataclass(frozen=True, kw_only=True)

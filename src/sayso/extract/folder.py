@@ -5,15 +5,15 @@ import shutil
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sayso.atomic import atomic_file
-from sayso.corpus.entity_type import EntityTypes
 from sayso.errors import BadInputError, UserError, option
 from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
 from sayso.extract.shard import SHARDS, TYPES, KeptTypes, read_types, types_file
-from sayso.folder_kind import wrong_folder
-from sayso.jsonfile import JsonError, record_of, to_json
-from sayso.workfolder import MANIFEST, OVERWRITE, Workfolder
+from sayso.io.atomic import atomic_file
+from sayso.io.folder import MANIFEST, OVERWRITE, Workfolder
+from sayso.io.folder_kind import wrong_folder
+from sayso.io.json_file import JsonError, record_of, to_json
+from sayso.readers.entity_type import EntityTypes
 
 Mode = Literal["new", "resume", "overwrite"]
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sayso.atomic import atomic_file
-from sayso.provenance.forms import triple_line
-from sayso.provenance.found import FACTS_FILE, FoundFact
-from sayso.provenance.quick_statements import quick_statements
-from sayso.provenance.web_annotation import found_annotations
+from sayso.facts.extracted import FACTS_FILE, FoundFact
+from sayso.facts.forms import triple_line
+from sayso.facts.quick_statements import quick_statements
+from sayso.facts.web_annotation import found_annotations
+from sayso.io.atomic import atomic_file
 
 _ROWS_AT_A_TIME = 10_000
 

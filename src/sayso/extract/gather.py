@@ -14,14 +14,14 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from sayso.atomic import atomic_file
-from sayso.checksum import is_verifying
-from sayso.corpus import READERS
-from sayso.corpus.base import BadLine, Line
-from sayso.corpus.piece import Piece, PieceRecord, piece_digest
 from sayso.errors import BadInputError
-from sayso.extract.filed import line_of, shard_of
-from sayso.jsonfile import JsonError, read_object, record_of, to_json
+from sayso.extract.line import line_of, shard_of
+from sayso.io.atomic import atomic_file
+from sayso.io.checksum import is_verifying
+from sayso.io.json_file import JsonError, read_object, record_of, to_json
+from sayso.readers import READERS
+from sayso.readers.base import BadLine, Line
+from sayso.readers.piece import Piece, PieceRecord, piece_digest
 
 GATHERED = "gathered"
 BLOCK_BYTES = 64 * 2**20

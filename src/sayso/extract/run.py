@@ -10,11 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from sayso.checksum import FILES, sums_of
-from sayso.corpus.entity_type import EntityTypes, read_entity_types
-from sayso.corpus.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
-from sayso.corpus.read import refuse_unknown_form
-from sayso.corpus.triple import read_triples
 from sayso.engine.base import Engine
 from sayso.engine.local import map_locally
 from sayso.errors import BadInputError, as_command, option
@@ -32,11 +27,16 @@ from sayso.extract.folder import (
 )
 from sayso.extract.forms import FORMS, Writing
 from sayso.extract.gather import Gatherer, read_records, refuse_other_division, remove_from
-from sayso.extract.judge import Origin, origin_of
+from sayso.extract.predict import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import SHARDS, ShardJudge, read_record, shard_file
+from sayso.facts.extracted import Status
+from sayso.io.checksum import FILES, sums_of
 from sayso.model.checkpoint import load_model
-from sayso.provenance.found import Status
+from sayso.readers.entity_type import EntityTypes, read_entity_types
+from sayso.readers.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
+from sayso.readers.read import refuse_unknown_form
+from sayso.readers.triple import read_triples
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048

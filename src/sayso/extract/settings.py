@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sayso.config import SHARE, Range, check_ranges
-from sayso.corpus.read import MAX_BAD_SHARE
-from sayso.evaluate.mechanism import RANKED_BY, mechanisms_named
+from sayso.explain.mechanism import RANKED_BY, mechanisms_named
 from sayso.extract.threshold import ChosenThreshold
+from sayso.readers.read import MAX_BAD_SHARE
 
 FORMAT = 1
 

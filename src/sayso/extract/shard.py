@@ -13,17 +13,17 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.atomic import atomic_file
-from sayso.checksum import is_verifying
-from sayso.corpus.entity_type import EntityTypes, read_entity_types
 from sayso.errors import BadInputError
-from sayso.extract.filed import Slice, by_pair, pairs_of, sentence_of
 from sayso.extract.gather import Stretch, gathered_lines, stretches_of
-from sayso.extract.judge import Judge, Judged, Origin
+from sayso.extract.line import Slice, by_pair, pairs_of, sentence_of
+from sayso.extract.predict import Judge, Judged, Origin
 from sayso.extract.settings import ExtractSettings
-from sayso.jsonfile import JsonError, from_json, read_object, record_of, to_json
+from sayso.facts.extracted import FoundFact, found_at
+from sayso.io.atomic import atomic_file
+from sayso.io.checksum import is_verifying
+from sayso.io.json_file import JsonError, from_json, read_object, record_of, to_json
 from sayso.model.checkpoint import load_model
-from sayso.provenance.found import FoundFact, found_at
+from sayso.readers.entity_type import EntityTypes, read_entity_types
 from sayso.records import Bag
 from sayso.train.device import choose_device
 

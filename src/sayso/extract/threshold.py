@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sayso.bags.store import Store
 from sayso.errors import BadArgumentError, UserError
-from sayso.evaluate.subject import open_subjects
-from sayso.evaluate.sufficient import sigmoid
+from sayso.explain.subject import open_subjects
+from sayso.explain.sufficient import sigmoid
 from sayso.metrics.interval import Interval, percentile_interval, resampled_weights
 from sayso.metrics.precision_recall import precision_recall_curve
 from sayso.model.predict import predict_logits
+from sayso.store.store import Store
 
 NUM_RESAMPLES = 500
 

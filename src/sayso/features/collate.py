@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.bags.rows import Rows, ranges
-from sayso.bags.table import BagTable
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
-from sayso.features.present import Presented, concatenate
+from sayso.features.mentions import Presented, concatenate
+from sayso.store.rows import Rows, ranges
+from sayso.store.table import BagTable
 
 
 @dataclass(frozen=True, kw_only=True)

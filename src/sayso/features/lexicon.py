@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from sayso.bags.direct import CorpusForm, rewrite
-from sayso.bags.vocabulary import ClosedNumbering
-from sayso.features.present import Appearance
+from sayso.features.mentions import Appearance
 from sayso.records import Sentence, sentence_key
+from sayso.store.direct import CorpusForm, rewrite
+from sayso.store.vocabulary import ClosedNumbering
 
 TypesById = Mapping[str, str | Sequence[str]]
 """An entity's id (or its name) to its type or types."""

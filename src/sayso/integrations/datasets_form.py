@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sayso.corpus import READERS, jsonl
-from sayso.corpus.base import BadLine
 from sayso.errors import BadInputError, MissingExtraError
-from sayso.provenance.found import FoundFact
+from sayso.facts.extracted import FoundFact
+from sayso.readers import READERS, jsonl
+from sayso.readers.base import BadLine
 from sayso.records import Sentence
 
 _FORMS = ("jsonl", "opennre", "crowdtruth")

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from sayso import __version__
-from sayso.atomic import atomic_file
 from sayso.errors import MissingExtraError, UserError
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
 from sayso.integrations.onnx_graph import FlatExtractor
+from sayso.io.atomic import atomic_file
 from sayso.library import Model
 from sayso.model.extractor import Extractor
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import MissingExtraError
-from sayso.extract.judge import Judge, origin_of
+from sayso.extract.predict import Judge, origin_of
 from sayso.extract.settings import ExtractSettings
+from sayso.facts.extracted import FoundFact
 from sayso.model.checkpoint import load_model
-from sayso.naming import control_character
-from sayso.provenance.found import FoundFact
 from sayso.records import Bag, Mention, Sentence, Source, Span
+from sayso.tokens import control_character
 
 try:
     from spacy.language import Language

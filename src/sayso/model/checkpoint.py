@@ -11,23 +11,23 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from sayso import __version__
-from sayso.atomic import atomic_folder, refuse_foreign, restore
-from sayso.bags.columns import Column, read_columns, to_numpy, write_columns
-from sayso.bags.direct import CorpusForm
-from sayso.bags.limit import is_finite, is_within
-from sayso.checksum import FILES as SUMS
-from sayso.checksum import CheckedFiles, is_verifying, sums_of
 from sayso.config import fill, to_table
 from sayso.errors import BadConfigError, BadInputError, UserError
 from sayso.features.lexicon import Lexicon
-from sayso.features.present import Appearance
-from sayso.folder_kind import wrong_folder
-from sayso.jsonfile import JsonError, checked_files, read_object, record_of, to_json
+from sayso.features.mentions import Appearance
+from sayso.io.atomic import atomic_folder, refuse_foreign, restore
+from sayso.io.checksum import FILES as SUMS
+from sayso.io.checksum import CheckedFiles, is_verifying, sums_of
+from sayso.io.folder_kind import wrong_folder
+from sayso.io.json_file import JsonError, checked_files, read_object, record_of, to_json
 from sayso.model.card import model_card
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.model.kinds import KINDS
 from sayso.model.size import refuse_too_large
 from sayso.records import Relation
+from sayso.store.columns import Column, read_columns, to_numpy, write_columns
+from sayso.store.direct import CorpusForm
+from sayso.store.limit import is_finite, is_within
 
 FORMAT = 1
 FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.bags.limit import is_finite
 from sayso.errors import BadInputError
 from sayso.features.batch import BagBatch, SentenceBatch
 from sayso.features.collate import Part, collate, sentence_batch
-from sayso.features.present import Presented
+from sayso.features.mentions import Presented
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only
+from sayso.store.limit import is_finite
 
 TOKENS_AT_A_TIME = 131_072
 _SENTENCES_AT_A_TIME = 8_192

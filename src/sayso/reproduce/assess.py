@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sayso.bags.store import Store
 from sayso.evaluate.direct import weights_by_source
 from sayso.evaluate.figures import plain
 from sayso.evaluate.marked import marked_facts
-from sayso.evaluate.marks import Marks, marks_of_store
-from sayso.evaluate.mechanism import mechanisms_named
 from sayso.evaluate.relations import relation_figures
+from sayso.explain.marks import Marks, marks_of_store
+from sayso.explain.mechanism import mechanisms_named
 from sayso.features.collate import Part
 from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts
@@ -26,6 +25,7 @@ from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.reproduce.outcome import RECALLS, FactOrders
 from sayso.reproduce.paper import MECHANISMS
+from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from sayso.atomic import atomic_file
 from sayso.evaluate.drawing import COLOURS, Series, line_chart
+from sayso.io.atomic import atomic_file
 from sayso.reproduce.outcome import RECALLS
 from sayso.reproduce.variant import base_of, features_of
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sayso.atomic import atomic_file
 from sayso.errors import BadInputError, UserError, option
-from sayso.jsonfile import JsonError, from_json, to_json
+from sayso.io.atomic import atomic_file
+from sayso.io.folder import claimed
+from sayso.io.json_file import JsonError, from_json, to_json
 from sayso.reproduce.outcome import Outcome, read_outcome
 from sayso.reproduce.plan import Job
-from sayso.workfolder import claimed
 
 _CALLS = "calls.jsonl"
 

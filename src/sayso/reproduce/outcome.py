@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sayso.atomic import atomic_file
-from sayso.jsonfile import read_record, to_json
+from sayso.io.atomic import atomic_file
+from sayso.io.json_file import read_record, to_json
 
 FINISHED, DIVERGED = "finished", "diverged"
 RECALLS = [percent / 100 for percent in range(101)]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sayso.bags.store import Store
 from sayso.errors import BadInputError
 from sayso.reproduce.variant import VARIANTS, lack_of, variant_config
+from sayso.store.store import Store
 from sayso.train.config import RunConfig
 
 QUICK = ("train.max_epochs=10",)

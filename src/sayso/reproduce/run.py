@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sayso.bags.store import Store
 from sayso.reproduce.folder import Folder
 from sayso.reproduce.plan import Job, Plan, Wish, make_plan
 from sayso.reproduce.pool import OnEvent, run_jobs
 from sayso.reproduce.summary import summarise
 from sayso.reproduce.worker import Task
 from sayso.reproduce.write import write_reproduction
+from sayso.store.store import Store
 from sayso.train.device import choose_device
 
 _MOST_ON_GPU = 16

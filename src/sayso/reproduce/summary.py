@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 from sayso import __version__
-from sayso.bags.store import Store
 from sayso.evaluate.figures import plain
 from sayso.reproduce.claims import Judged, judge_claims
 from sayso.reproduce.contrast import Contrast, Term, estimate
@@ -19,6 +18,7 @@ from sayso.reproduce.plan import GRID_VARIANTS, LAMBDA, Plan, Wish
 from sayso.reproduce.sample import AREA, PRECISION, TAU, Measure, Sample
 from sayso.reproduce.survey import num_leaking_pairs
 from sayso.reproduce.variant import VARIANTS
+from sayso.store.store import Store
 
 _DIGITS = 6
 _OTHER_FIGURES = ("precision_at_100", "precision_at_200", "precision_at_300", "max_f1")

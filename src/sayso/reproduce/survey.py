@@ -1,8 +1,8 @@
 """What a store has for a reproduction, in lines: which data it is, what it lacks, what it was made from."""
 
-from sayso.bags.leakage import CLEAN_FBNYT_SENTENCES, LEAKING_FBNYT_SENTENCES
-from sayso.bags.store import Store
 from sayso.reproduce.assess import mark_sets
+from sayso.store.leakage import CLEAN_FBNYT_SENTENCES, LEAKING_FBNYT_SENTENCES
+from sayso.store.store import Store
 
 _RELEASES = {
     CLEAN_FBNYT_SENTENCES: "the FB-NYT release that the paper's Table 1 counts 90 % of",

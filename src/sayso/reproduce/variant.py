@@ -4,9 +4,9 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sayso.bags.store import Store
 from sayso.config import apply_changes
 from sayso.errors import BadConfigError, UserError, option
+from sayso.store.store import Store
 from sayso.train.config import RunConfig, config_of
 
 NINE = (

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from sayso import __version__
-from sayso.bags.store import Store
 from sayso.errors import UserError, option
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
@@ -22,6 +21,7 @@ from sayso.reproduce.assess import Assessor
 from sayso.reproduce.folder import Folder
 from sayso.reproduce.outcome import DIVERGED, FINISHED, Outcome, write_outcome
 from sayso.reproduce.plan import Job
+from sayso.store.store import Store
 from sayso.train.device import choose_device
 from sayso.train.folder import code_fingerprint
 from sayso.train.losses import TrainingError

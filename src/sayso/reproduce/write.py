@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from sayso.atomic import atomic_file
-from sayso.evaluate.fact_page import page_html
+from sayso.facts.fact_page import page_html
+from sayso.io.atomic import atomic_file
 from sayso.reproduce.block import Figure, to_html, to_markdown
 from sayso.reproduce.document import FIGURES, document_of, figure_curves, figure_title
 from sayso.reproduce.figure import curve_series, has_png, write_png

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from sayso.records import Bag, Relation, Sentence, Triple
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.explore.shown import Stretch, read_stretches
+from sayso.serve.predictions.shown import Stretch, read_stretches
 from sayso.serve.state import Workbench
 
 

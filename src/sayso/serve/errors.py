@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from sayso.annotate.store import BusyError, DiskFullError
-from sayso.checksum import ChangedError
 from sayso.errors import UserError
+from sayso.io.checksum import ChangedError
 from sayso.serve.headers import SAFETY_HEADERS
 from sayso.serve.render import page
 

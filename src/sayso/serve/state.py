@@ -10,18 +10,18 @@ import pyarrow as pa
 
 from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
 from sayso.annotate.store import Database
-from sayso.atomic import restore
-from sayso.bags.predictions import IN_RUN, Predictions
-from sayso.bags.store import Store
-from sayso.bags.table import BagTable
 from sayso.errors import BadInputError, as_command
-from sayso.folder_kind import refuse_other_kind
-from sayso.provenance.found import FACTS_FILE
+from sayso.facts.extracted import FACTS_FILE
+from sayso.io.atomic import restore
+from sayso.io.folder_kind import refuse_other_kind
 from sayso.records import Bag, Triple
-from sayso.serve.explore.run import ExploredRun
-from sayso.serve.found.file import FoundFile, facts_file, open_found
+from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.review.file import FoundFile, facts_file, open_found
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
+from sayso.store.predictions import IN_RUN, Predictions
+from sayso.store.store import Store
+from sayso.store.table import BagTable
 
 _NUM_BAGS_KEPT = 256
 _USUAL_PARTS = ("test", "validation", "train")

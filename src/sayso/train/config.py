@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from sayso.config import SEED, Range, apply_changes, check_ranges, fill, read_table, to_table
 from sayso.configs import find_config
 from sayso.errors import BadConfigError, option
-from sayso.features.present import Appearance
+from sayso.features.mentions import Appearance
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.encoders import ENCODERS
 from sayso.model.extractor import ModelConfig

@@ -7,15 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.bags.columns import to_numpy
-from sayso.bags.store import Store
-from sayso.distract.choose import DistractorPool
+from sayso.distractors.choose import DistractorPool
 from sayso.errors import BadInputError, option
 from sayso.features.collate import Part
-from sayso.features.present import present
+from sayso.features.mentions import present
 from sayso.memory import refuse_beyond_memory
 from sayso.model.extractor import ModelTables
 from sayso.seeding import sub_seed
+from sayso.store.columns import to_numpy
+from sayso.store.store import Store
 from sayso.train.config import RunConfig
 
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sayso.errors import UserError, option
+from sayso.io.folder import claimed
 from sayso.memory import available_bytes
 from sayso.train.epoch import Shard
-from sayso.workfolder import claimed
 
 _CHOICES = ("auto", "cpu", "cuda")
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.bags.rows import Rows, ranges, starts
-from sayso.bags.table import BagTable
-from sayso.distract.choose import facts_of
-from sayso.distract.inject import dress
+from sayso.distractors.choose import facts_of
+from sayso.distractors.inject import dress
 from sayso.features.batch import BagBatch
 from sayso.features.collate import DirectSentences, Distractors, collate
-from sayso.features.present import Presented, present
+from sayso.features.mentions import Presented, present
 from sayso.seeding import sub_seed
+from sayso.store.rows import Rows, ranges, starts
+from sayso.store.table import BagTable
 from sayso.train.data import RunData
 
 

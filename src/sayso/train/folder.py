@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from sayso import __version__
-from sayso.atomic import atomic_file
 from sayso.config import to_toml
 from sayso.errors import BadInputError, UserError, option
-from sayso.jsonfile import JsonError, from_json, to_json
+from sayso.io.atomic import atomic_file
+from sayso.io.folder import make_folder
+from sayso.io.json_file import JsonError, from_json, to_json
 from sayso.train.config import RunConfig
-from sayso.workfolder import make_folder
 
 CONFIG, DESCRIPTION, METRICS, STATE, MODEL = "config.toml", "run.json", "metrics.jsonl", "state.safetensors", "model"
 BOARD = "tensorboard"

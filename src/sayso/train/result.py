@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sayso.bags.direct import CorpusForm
 from sayso.errors import BadInputError
 from sayso.features.lexicon import Lexicon
 from sayso.model.checkpoint import ModelParts
 from sayso.model.extractor import Extractor
+from sayso.store.direct import CorpusForm
 from sayso.train.data import RunData
 from sayso.train.state import Standing
 

@@ -11,12 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sayso.bags.store import Store
 from sayso.model.checkpoint import save_model
 from sayso.model.extractor import Extractor
 from sayso.model.size import refuse_too_large
 from sayso.seeding import drawn_seed, sub_seed
-from sayso.train.captured import CapturedEpochs, why_not_captured
+from sayso.store.store import Store
 from sayso.train.config import RunConfig, load_config
 from sayso.train.data import RunData
 from sayso.train.device import (
@@ -31,6 +30,7 @@ from sayso.train.device import (
 )
 from sayso.train.epoch import Shard
 from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, read_metrics
+from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
 from sayso.train.loop import Epoch, OnStep, Validation, train_epoch, validate
 from sayso.train.losses import diverged, refuse_growth
 from sayso.train.objective import Objective

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sayso.atomic import atomic_file
-from sayso.bags.store import Store
 from sayso.errors import UserError
+from sayso.io.atomic import atomic_file
 from sayso.seeding import drawn_seed
+from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.device import choose_device, claimed_by_first, from_first, process_group
 from sayso.train.folder import MODEL, STATE, RunFolder

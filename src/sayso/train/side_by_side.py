@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import torch
 
-from sayso.bags.store import Store
 from sayso.errors import UserError
+from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 from sayso.train.device import choose_device

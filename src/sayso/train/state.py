@@ -10,10 +10,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from sayso.atomic import atomic_file
-from sayso.checksum import is_verifying
 from sayso.errors import BadInputError
-from sayso.jsonfile import JsonError, from_json, record_of, to_json
+from sayso.io.atomic import atomic_file
+from sayso.io.checksum import is_verifying
+from sayso.io.json_file import JsonError, from_json, record_of, to_json
 
 FORMAT = 1
 _ABOUT = "about"

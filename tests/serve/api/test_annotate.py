@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from sayso.annotate.judgement import take_judgements
+from sayso.annotate.marks import take_judgements
 from sayso.annotate.store import writing_to
 from sayso.records import Judgement
 from sayso.serve.settings import ServeSettings

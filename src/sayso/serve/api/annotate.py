@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter
 
-from sayso.annotate import work
-from sayso.annotate.claim import keep_place, neighbour
+from sayso.annotate import fact_work as work
+from sayso.annotate.assignment import keep_place, neighbour
+from sayso.annotate.next_fact import hold, next_turn
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
-from sayso.annotate.turn import hold, next_turn
 from sayso.errors import UserError
 from sayso.records import Triple
 from sayso.serve.api.forms import (
@@ -30,7 +30,7 @@ from sayso.serve.api.forms import (
 )
 from sayso.serve.bag_fact import BagFact, bag_fact_of, find_bag_fact
 from sayso.serve.deps import Bench, Who
-from sayso.serve.explore.deps import Asked
+from sayso.serve.predictions.deps import Asked
 from sayso.serve.scores import run_scores
 from sayso.serve.state import Workbench
 

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from sayso.annotate.comments import remark_lines, remarks
 from sayso.annotate.disagreement import closed_facts
 from sayso.annotate.forms import FORMS
-from sayso.annotate.judgement import each_judgement, settled_judgements
+from sayso.annotate.marks import each_judgement, settled_judgements
 from sayso.annotate.queue import read_settings
-from sayso.annotate.remark import remark_lines, remarks
 from sayso.serve.deps import Bench, Who
 
 router = APIRouter(prefix="/api/annotations", tags=["annotations"])

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from sayso.annotate.guideline import MAX_LENGTH, read_guideline, write_guideline
+from sayso.annotate.next_fact import Progress, progress
 from sayso.annotate.pilot import PilotChange, PilotResult, pilot_result
 from sayso.annotate.queue import QueueSettings, read_settings
-from sayso.annotate.turn import Progress, progress
 from sayso.serve.api.forms import Body
 from sayso.serve.deps import Bench, Lead, Who
 from sayso.serve.project import change_queue

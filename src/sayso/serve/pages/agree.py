@@ -4,14 +4,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from sayso.annotate.agreement import report, submitted_marks
+from sayso.annotate.comments import remarks
 from sayso.annotate.disagreement import closed_facts, disagreements
 from sayso.annotate.forms import FORMS
 from sayso.annotate.queue import read_settings
-from sayso.annotate.remark import remarks
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, stretches
 from sayso.serve.deps import Bench, Who
 from sayso.serve.errors import not_found
-from sayso.serve.explore.deps import Asked
+from sayso.serve.predictions.deps import Asked
 from sayso.serve.render import page
 
 router = APIRouter(include_in_schema=False)

@@ -6,16 +6,16 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.claim import is_practice, place_of
+from sayso.annotate.assignment import is_practice, place_of
+from sayso.annotate.fact_work import work_of
+from sayso.annotate.next_fact import progress
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
-from sayso.annotate.turn import progress
-from sayso.annotate.work import work_of
 from sayso.serve.api.annotate import go_on
 from sayso.serve.api.forms import MAX_COMMENT
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, stretches
 from sayso.serve.deps import Bench, Sessions, Who
-from sayso.serve.explore.deps import Asked
+from sayso.serve.predictions.deps import Asked
 from sayso.serve.render import page
 from sayso.serve.scores import run_scores
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from sayso.serve.deps import Bench
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.explore.answers import ExplanationAnswer
+from sayso.serve.predictions.answers import ExplanationAnswer
 from sayso.serve.state import Workbench
 from sayso.serve.try_it.asked import Asked
 from sayso.serve.try_it.process import WorkerError

@@ -5,10 +5,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from sayso.documents.token import spelling, tokens_with_places
 from sayso.errors import BadArgumentError
-from sayso.naming import Span, Spans, apart_from, control_character, keep_apart, locate_freely
 from sayso.records import Bag, Mention, Sentence, Source
-from sayso.text.token import spelling, tokens_with_places
+from sayso.tokens import Span, Spans, apart_from, control_character, keep_apart, locate_freely
 
 MAX_SENTENCES, MAX_CHARACTERS, MAX_TOGETHER = 64, 20_000, 200_000
 

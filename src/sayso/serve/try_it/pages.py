@@ -8,15 +8,15 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from sayso.errors import UserError
-from sayso.naming import tokenise
 from sayso.records import Sentence
 from sayso.serve.deps import Bench, annotator
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.explore.shown import show_fact
+from sayso.serve.predictions.shown import show_fact
 from sayso.serve.render import page
 from sayso.serve.state import Workbench
 from sayso.serve.try_it.api import ask
 from sayso.serve.try_it.asked import MAX_SENTENCES, MAX_TOGETHER, Asked
+from sayso.tokens import tokenise
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(annotator)])
 

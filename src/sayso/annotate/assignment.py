@@ -1,0 +1,151 @@
+"""Who marks which fact: the row of facts that each person was given, and what comes next in it.
+
+What a fact was given out as stays with the claim, whatever the settings say later: whether the person's work on it is
+practice (a pilot round), and how many people are to mark it (its quota, fixed by whoever gets it first). Others' marks
+are shown once that many have submitted it, so a quota that could be lowered would lift the blindness.
+"""
+
+import time
+from collections.abc import Iterable
+
+from sayso.annotate.fact_work import SUBMITTED, fact_number, fact_of, find_fact, work_of
+from sayso.annotate.log import HasFact, has_any
+from sayso.annotate.people import Annotator
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+from sayso.records import Triple
+
+_HELD_SECONDS = 3600.0
+"""How long a fact is kept for somebody who has opened it and marked nothing."""
+
+_HELD = (
+    "(NOT is_pilot AND (time > ? OR EXISTS (SELECT 1 FROM entry WHERE entry.owner = claim.annotator"
+    " AND entry.fact = claim.fact AND entry.kind = 'mark')))"
+)
+
+
+def claim(
+    connection: Connection,
+    annotator: Annotator,
+    fact: Triple,
+    annotators_per_fact: int | None,
+    is_pilot: bool = False,
+) -> None:
+    """Give a person a fact; one that enough others have is a `UserError`. No limit where the number is None.
+
+    What somebody has begun to mark stays what it is.
+    """
+    number = fact_number(connection, fact)
+    is_begun = bool(work_of(connection, annotator.id, fact).labels)
+    if is_begun and is_held(connection, annotator, fact):
+        return
+    quota = None if is_pilot or annotators_per_fact is None else _quota(connection, number) or annotators_per_fact
+    others = _others(connection, annotator, number)
+    if quota is not None and not is_begun and len(others) >= quota:
+        raise UserError(f"{len(others)} others mark this fact, as many as are wanted; see the agreement instead")
+    connection.execute(
+        "INSERT INTO claim (annotator, fact, time, is_pilot, quota) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (annotator, fact) DO UPDATE SET time = excluded.time, is_pilot = excluded.is_pilot,"
+        " quota = coalesce(excluded.quota, quota)",
+        (annotator.id, number, time.time(), is_pilot, quota),
+    )
+
+
+def has_room(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int) -> bool:
+    """Say whether fewer others than wanted have the fact."""
+    number = fact_number(connection, fact)
+    return len(_others(connection, annotator, number)) < (_quota(connection, number) or annotators_per_fact)
+
+
+def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
+    """Say whether the person was given the fact before."""
+    query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ?"
+    return connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone() is not None
+
+
+def is_practice(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
+    """Say whether the person was given the fact as practice, in a pilot round."""
+    query = "SELECT is_pilot FROM claim WHERE annotator = ? AND fact = ?"
+    row = connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone()
+    return row is not None and bool(row[0])
+
+
+def claim_next(
+    connection: Connection,
+    annotator: Annotator,
+    queue: Iterable[Triple],
+    annotators_per_fact: int | None,
+    is_pilot: bool = False,
+) -> Triple | None:
+    """Give a person the first fact of the queue that they have not had and that not enough others have."""
+    rows = connection.execute(
+        f"SELECT head_id, relation, tail_id, annotator, quota, {_HELD} OR annotator = ? AS is_held"
+        " FROM claim JOIN fact ON fact.id = fact",
+        (time.time() - _HELD_SECONDS, annotator.id),
+    )
+    holders: dict[Triple, set[int]] = {}
+    most: dict[Triple, float] = {}
+    for *ids, person, quota, is_claim_held in rows:
+        fact = Triple(*ids)
+        most[fact] = max(most.get(fact, 0), quota or 0)
+        if is_claim_held:
+            holders.setdefault(fact, set()).add(person)
+    for fact in queue:
+        people = holders.get(fact, set())
+        limit = float("inf") if annotators_per_fact is None else most.get(fact) or annotators_per_fact
+        if annotator.id not in people and len(people) < limit:
+            claim(connection, annotator, fact, annotators_per_fact, is_pilot)
+            return fact
+    return None
+
+
+def neighbour(
+    connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = has_any
+) -> Triple | None:
+    """Return the fact that lies so many places behind (or, if negative, before) this one in the person's open row."""
+    row = [each for each in _row(connection, annotator) if has_fact(each)]
+    if fact not in row:
+        return row[-1] if row and distance < 0 else None
+    place = row.index(fact) + distance
+    return row[place] if 0 <= place < len(row) else None
+
+
+def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
+    """Return the facts of the person's row that they have not submitted."""
+    rows = connection.execute(
+        f"{_ROW} AND NOT EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact"
+        " AND sentence = 0 AND kind = ?) ORDER BY claim.id",
+        (annotator.id, SUBMITTED),
+    )
+    return [Triple(*row) for row in rows]
+
+
+def keep_place(connection: Connection, annotator: Annotator, fact: Triple, sentence: int) -> None:
+    """Remember where the person is: the fact, and the sentence by its place in the bag."""
+    number = fact_number(connection, fact)
+    connection.execute("INSERT OR REPLACE INTO place VALUES (?, ?, ?)", (annotator.id, number, sentence))
+
+
+def place_of(connection: Connection, annotator: Annotator) -> tuple[Triple, int] | None:
+    """Return where the person was last."""
+    row = connection.execute("SELECT fact, sentence FROM place WHERE annotator = ?", (annotator.id,)).fetchone()
+    return (fact_of(connection, row[0]), row[1]) if row else None
+
+
+_ROW = "SELECT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE annotator = ?"
+
+
+def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
+    return [Triple(*row) for row in connection.execute(f"{_ROW} ORDER BY claim.id", (annotator.id,))]
+
+
+def _others(connection: Connection, annotator: Annotator, fact: int) -> list[int]:
+    """Return who else has the fact."""
+    query = f"SELECT annotator FROM claim WHERE fact = ? AND annotator <> ? AND {_HELD}"
+    return [row[0] for row in connection.execute(query, (fact, annotator.id, time.time() - _HELD_SECONDS))]
+
+
+def _quota(connection: Connection, fact: int) -> int | None:
+    """Return how many people the fact was given out for; None before that."""
+    quota: int | None = connection.execute("SELECT max(quota) FROM claim WHERE fact = ?", (fact,)).fetchone()[0]
+    return quota

@@ -1,0 +1,190 @@
+"""What people decide about facts: accepted, rejected, or in need of evidence; one decision a fact, the last one counts.
+
+A decision is an entry of the event log like any other, so that it can be undone. It belongs to no single person:
+whoever decides later decides for all, and the log keeps what stood there before.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from sayso.annotate.fact_work import fact_number, fact_of, find_fact
+from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
+from sayso.annotate.people import AGREED, Annotator, annotator_named, now
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+from sayso.facts.decided import DECISIONS, DecidedFact
+from sayso.facts.extracted import FoundFact
+from sayso.readers.base import BadLineError
+from sayso.readers.decision import FactVerdict
+from sayso.records import Triple
+from sayso.tokens import control_character
+
+SCOPE = "curate"
+DECISION = "decision"
+DAMAGED = "damaged"
+"""What stands in place of a decision that cannot be read."""
+_STATE = (
+    f"CASE WHEN value = '' THEN '' WHEN NOT json_valid(value) THEN '{DAMAGED}' WHEN json_extract(value, '$.decision')"
+    f" IN {DECISIONS} THEN json_extract(value, '$.decision') ELSE '{DAMAGED}' END"
+)
+
+
+class DamagedDecision(NamedTuple):
+    """A stored decision that cannot be read: older versions stored any value, also NaN."""
+
+    fact: Triple
+    reason: str
+
+    @property
+    def decision(self) -> str:
+        """What stands in place of the decision."""
+        return DAMAGED
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionFilter:
+    """Which decisions to list; whatever is empty asks for nothing."""
+
+    decision: str = ""
+    relation: str = ""
+    annotator: str = ""
+    q: str = ""
+
+
+def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, key: str) -> None:
+    """Save a decision; it takes the place of the one before. The same one once more is no step of its own.
+
+    A record that could not be read again is a `UserError`, and nothing is saved.
+    """
+    fact = Triple(decided.head_id, decided.relation, decided.tail_id)
+    value = decided.to_json()
+    if isinstance(read := _read(fact, value), DamagedDecision):
+        raise UserError(f"this decision cannot be saved, because of the fact that it is about: {read.reason}")
+    if found := control_character(*fact, decided.head_name, decided.tail_name, decided.annotator):
+        raise UserError(f"this decision cannot be saved: {found} is in an id or a name of its fact")
+    before = decision_on(connection, fact)
+    if isinstance(before, DecidedFact) and replace(before, decided_at=decided.decided_at) == decided:
+        return
+    number = fact_number(connection, fact)
+    record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, value)], owner=AGREED)
+
+
+def decide_on_found(
+    connection: Connection, facts: Iterable[FoundFact], verdicts: Mapping[Triple, FactVerdict], by: str
+) -> int:
+    """Save verdicts on extracted facts, and return on how many of them; `by` decided where a verdict does not say."""
+    num = 0
+    for fact in facts:
+        verdict = verdicts.get(Triple(fact.head_id, fact.relation, fact.tail_id))
+        if verdict is not None:
+            annotator = annotator_named(connection, verdict.by or by)
+            decided = fact.decided(verdict.verdict, annotator.name, verdict.at or now(), verdict.reason)
+            decide(connection, annotator, decided, uuid.uuid4().hex)
+            num += 1
+    return num
+
+
+def withdraw(connection: Connection, annotator: Annotator, fact: Triple, key: str) -> None:
+    """Leave a fact undecided again."""
+    number = find_fact(connection, fact)
+    if number is not None:
+        record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, "")], owner=AGREED)
+
+
+def undo_decision(connection: Connection, annotator: Annotator, key: str) -> Triple | None:
+    """Take back the person's last decision; return the fact it was about, None where there is none."""
+    changes = undo(connection, annotator, SCOPE, key)
+    return fact_of(connection, changes[0].fact) if changes else None
+
+
+def decision_on(connection: Connection, fact: Triple) -> DecidedFact | DamagedDecision | None:
+    """Return what was decided about the fact, None where nothing was."""
+    number = find_fact(connection, fact)
+    value = "" if number is None else value_of(connection, AGREED, number, WHOLE_FACT, DECISION)
+    return _read(fact, value) if value else None
+
+
+def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple, str]:
+    """Return the decision on each of these facts that has one."""
+    found = ((fact, decision_on(connection, fact)) for fact in facts)
+    return {fact: decided.decision for fact, decided in found if decided}
+
+
+def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[int, str]]:
+    """Return the last event after this one for each fact that was decided on since, and the decision then, if any."""
+    rows = connection.execute(
+        f"SELECT event.id, head_id, relation, tail_id, {_STATE}"
+        " FROM event JOIN fact ON fact.id = event.fact WHERE event.id > ? AND owner = ? AND kind = ? ORDER BY event.id",
+        (event, AGREED, DECISION),
+    )
+    return {Triple(*fact): (number, decision) for number, *fact, decision in rows}
+
+
+def decisions(
+    connection: Connection, wanted: DecisionFilter = DecisionFilter(), first: int = 0, num: int = -1
+) -> list[DecidedFact | DamagedDecision]:
+    """Return the decisions that are wanted, the latest first, from the `first` on, all where `num` is negative."""
+    where, values = _where(wanted)
+    rows = connection.execute(
+        "SELECT value, head_id, relation, tail_id FROM entry JOIN fact ON fact.id = entry.fact"
+        f" WHERE {where} ORDER BY step DESC LIMIT ? OFFSET ?",
+        (*values, num, first),
+    )
+    return [_read(Triple(*fact), value) for value, *fact in rows]
+
+
+def readable(
+    found: Iterable[DecidedFact | DamagedDecision],
+) -> tuple[list[DecidedFact], list[DamagedDecision]]:
+    """Return the decisions that can be read, and those that cannot."""
+    every = list(found)
+    return (
+        [each for each in every if isinstance(each, DecidedFact)],
+        [each for each in every if isinstance(each, DamagedDecision)],
+    )
+
+
+def _read(fact: Triple, value: str) -> DecidedFact | DamagedDecision:
+    try:
+        return DecidedFact.from_json(value)
+    except BadLineError as error:
+        return DamagedDecision(fact, str(error))
+
+
+def count_decisions(connection: Connection, wanted: DecisionFilter = DecisionFilter()) -> dict[str, int]:
+    """Return how many of the wanted facts have which decision; those that cannot be read are `damaged`."""
+    where, values = _where(wanted)
+    rows = connection.execute(
+        f"SELECT {_STATE}, count(*) FROM entry JOIN fact ON fact.id = entry.fact WHERE {where} GROUP BY 1", values
+    )
+    return {**dict.fromkeys(DECISIONS, 0), **{row[0]: row[1] for row in rows}}
+
+
+def curators(connection: Connection) -> list[str]:
+    """Return the names of all who have decided something that still stands."""
+    rows = connection.execute(
+        f"SELECT DISTINCT {_value_of('annotator')} FROM entry WHERE owner = ? AND kind = ? ORDER BY 1",
+        (AGREED, DECISION),
+    )
+    return [row[0] for row in rows if isinstance(row[0], str)]
+
+
+def _value_of(name: str) -> str:
+    """Return the SQL of a value of a decision's record, NULL where that is not JSON."""
+    return f"CASE WHEN json_valid(value) THEN json_extract(value, '$.{name}') END"
+
+
+def _where(wanted: DecisionFilter) -> tuple[str, list[object]]:
+    """Return the condition, in which nothing comes from outside, and the values that go with it."""
+    parts, values = ["owner = ?", "kind = ?"], [AGREED, DECISION]
+    for name in ("decision", "relation", "annotator"):
+        if asked := getattr(wanted, name):
+            parts.append(f"{_value_of(name)} = ?")
+            values.append(asked)
+    for term in wanted.q.replace("_", " ").lower().split():
+        names = f"{_value_of('head_name')} || ' ' || {_value_of('tail_name')}"
+        parts.append(f"instr(lower(replace({names}, '_', ' ')), ?)")
+        values.append(term)
+    return " AND ".join(parts), values

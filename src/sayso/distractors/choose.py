@@ -1,0 +1,94 @@
+"""Which sentence distracts from a fact: one of the same types that does not say it, as far as anybody knows.
+
+Shapes: B bags, N sentences, M facts (bag, relation).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sayso.store.rows import Rows
+from sayso.store.table import BagTable
+
+_NUM_TRIES = 16
+
+
+class Chosen(NamedTuple):
+    """One distractor per fact: the fact's bag and relation, and the sentence of the pool that was drawn for it."""
+
+    bag_M: np.ndarray
+    relation_M: np.ndarray
+    sentence_M: np.ndarray
+
+
+class DistractorPool:
+    """The sentences that distractors are drawn from, by the types of their bags' pairs.
+
+    For relation k: a sentence of a bag with the same pair of types that is not labelled k, each such sentence with
+    the same chance; where there is none, a sentence of a bag without relation, each such bag with the same chance.
+    """
+
+    def __init__(self, table: BagTable, type_E: np.ndarray) -> None:
+        self.table = table
+        self.kind_B = _pair_of_types(table, type_E)
+        self._bag_N = table.bag_N
+        kind_N = self.kind_B[self._bag_N]
+        order = np.argsort(kind_N, kind="stable")
+        kinds, start = np.unique(kind_N[order], return_index=True)
+        self._kinds = kinds
+        self._sentences = Rows(order, np.append(start, len(order)))
+        self._na_bags = np.flatnonzero(~table.is_positive_B)
+        self._labels = np.unique(_label_keys(*facts_of(table)))
+
+    def draw(self, bag_M: np.ndarray, relation_M: np.ndarray, kind_M: np.ndarray, rng: np.random.Generator) -> Chosen:
+        """Return a distractor for each fact whose bag has this pair of types; facts without any are left out."""
+        group_M = np.searchsorted(self._kinds, kind_M)
+        has_group_M = (group_M < len(self._kinds)) & (self._kinds[np.minimum(group_M, len(self._kinds) - 1)] == kind_M)
+        sentence_M = np.full(len(bag_M), -1)
+        open_M = np.flatnonzero(has_group_M)
+        for _ in range(_NUM_TRIES):
+            drawn = self._draw_from_groups(group_M[open_M], rng)
+            is_fit = ~self._is_labelled(drawn, relation_M[open_M])
+            sentence_M[open_M[is_fit]] = drawn[is_fit]
+            open_M = open_M[~is_fit]
+        for index in open_M.tolist():
+            sentence_M[index] = self._search(int(group_M[index]), int(relation_M[index]), rng)
+        self._fall_back(sentence_M, rng)
+        is_found = sentence_M >= 0
+        return Chosen(bag_M[is_found], relation_M[is_found], sentence_M[is_found])
+
+    def _draw_from_groups(self, group_M: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        size_M = self._sentences.length[group_M]
+        drawn: np.ndarray = self._sentences.value[self._sentences.start[group_M] + rng.integers(0, size_M)]
+        return drawn
+
+    def _search(self, group: int, relation: int, rng: np.random.Generator) -> int:
+        """Return a sentence of the group drawn among those that fit, looked at one by one; -1 where none does."""
+        sentences = self._sentences.row(group)
+        fitting = sentences[~self._is_labelled(sentences, np.full(len(sentences), relation))]
+        return int(rng.choice(fitting)) if len(fitting) else -1
+
+    def _fall_back(self, sentence_M: np.ndarray, rng: np.random.Generator) -> None:
+        missing = np.flatnonzero(sentence_M < 0)
+        if len(missing) and len(self._na_bags):
+            bags = rng.choice(self._na_bags, len(missing))
+            sentence_M[missing] = self.table.first_B1[bags] + rng.integers(0, self.table.size_B[bags])
+
+    def _is_labelled(self, sentence_M: np.ndarray, relation_M: np.ndarray) -> np.ndarray:
+        """Return whether the knowledge base holds the relation for the sentence's own bag."""
+        return np.isin(_label_keys(self._bag_N[sentence_M], relation_M), self._labels)
+
+
+def facts_of(table: BagTable) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bag and the relation of every label."""
+    return np.repeat(np.arange(table.num_bags), table.relations.length), table.relations.value.astype(np.int64)
+
+
+def _pair_of_types(table: BagTable, type_E: np.ndarray) -> np.ndarray:
+    kind_B: np.ndarray = _label_keys(type_E[table.head_B], type_E[table.tail_B])
+    return kind_B
+
+
+def _label_keys(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    key: np.ndarray = (high.astype(np.int64) << 32) | low.astype(np.int64)
+    return key

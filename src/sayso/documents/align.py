@@ -1,0 +1,57 @@
+"""Distant supervision: the pairs of a sentence, the relations that the knowledge base has for them, and who is NA."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+from sayso.documents.mention import MentionedEntity
+
+
+class AlignedPair(NamedTuple):
+    """Two entities of a sentence, what the knowledge base says of them, and whether training is to see them."""
+
+    head: MentionedEntity
+    tail: MentionedEntity
+    relations: tuple[str, ...]
+    is_for_training: bool
+
+
+class Aligner:
+    """Pairs the entities of sentences.
+
+    Related pairs are for training, and so is a share of the others: which ones depends on the pair and the seed alone,
+    so that every shard, and what is appended later, decides alike.
+    """
+
+    def __init__(
+        self, facts: Mapping[tuple[str, str], tuple[str, ...]], na_share: float, seed: int, max_pairs: int
+    ) -> None:
+        self._facts, self._seed, self._max_pairs = facts, seed, max_pairs
+        self._bound = round(na_share * 2**64)
+
+    def align(self, entities: Sequence[MentionedEntity]) -> tuple[list[AlignedPair], int]:
+        """Return the ordered pairs of different entities, and how many were too many and are left out.
+
+        Of too many, related pairs stay first, then those that come first in the order of `pair_number`.
+        """
+        pairs = [self._pair(head, tail) for head, tail in permutations(entities, 2)]
+        num_left_out = max(0, len(pairs) - self._max_pairs)
+        if num_left_out:
+            ranked = sorted(range(len(pairs)), key=lambda index: self._rank(pairs[index]))
+            pairs = [pairs[index] for index in sorted(ranked[: self._max_pairs])]
+        return pairs, num_left_out
+
+    def _pair(self, head: MentionedEntity, tail: MentionedEntity) -> AlignedPair:
+        ids = head.mention.entity_id, tail.mention.entity_id
+        relations = self._facts.get(ids, ())
+        return AlignedPair(head, tail, relations, bool(relations) or pair_number(*ids, self._seed) < self._bound)
+
+    def _rank(self, pair: AlignedPair) -> tuple[bool, int]:
+        head_id, tail_id = pair.head.mention.entity_id, pair.tail.mention.entity_id
+        return not pair.relations, pair_number(head_id, tail_id, self._seed)
+
+
+def pair_number(head_id: str, tail_id: str, seed: int) -> int:
+    """Return a number below 2**64 that is as good as drawn at random, and always the same for a pair and a seed."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}\t{head_id}\t{tail_id}".encode(), digest_size=8).digest())

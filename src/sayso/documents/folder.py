@@ -1,0 +1,102 @@
+"""The folder of a built corpus: refused, continued or replaced, and what is in it."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from sayso.documents.shard import CONTEXTS, RECORDS, REST, TRAIN
+from sayso.errors import BadInputError, UserError, option
+from sayso.io.folder import MANIFEST, OVERWRITE, REFUSED, Workfolder
+from sayso.io.json_file import JsonError, record_of
+
+RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
+
+Mode = Literal["new", "append", "overwrite"]
+
+_APPEND = option('mode="append"', "--append")
+
+
+@contextlib.contextmanager
+def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[None]:
+    """Keep other writers out of the folder of a corpus while the block runs.
+
+    `identity` is what a corpus that is appended to must have been built with.
+    """
+    folder = _workfolder(path)
+    if mode == "append":
+        _refuse_other(path, folder.read(), identity)
+    elif mode == "overwrite":
+        folder.refuse_foreign()
+    else:
+        folder.refuse_occupied()
+    with folder.claimed():
+        if mode == "new":
+            folder.refuse_occupied()  # another process may have ended here meanwhile
+        if mode != "append":
+            _clear(path)
+        for name in (TRAIN, REST, CONTEXTS, RECORDS):
+            (path / name).mkdir(exist_ok=True)
+        write_manifest(path, {**folder.read(), **identity, "is_finished": False, REFUSED: False})
+        with folder.refusable(_clear) if mode != "append" else contextlib.nullcontext():
+            yield
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest of a built corpus; empty where there is none."""
+    return _workfolder(path).read()
+
+
+def types_of(corpus: Path, types: Path | None) -> Path | None:
+    """Return the file of types that is named, else that of a built corpus; nothing where it was built without any."""
+    manifest = read_manifest(corpus)
+    has_types = bool(manifest) and manifest.get("types", {}).get("given") != 0
+    return types or (corpus / TYPES if has_types else None)
+
+
+def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest, whole or not at all."""
+    _workfolder(path).write(manifest)
+
+
+def _workfolder(path: Path) -> Workfolder:
+    return Workfolder(path=path, made_by="sayso build", go_on=_APPEND, done=f"{RECORDS}/*.json")
+
+
+class _Manifest(NamedTuple):
+    """What a corpus must say to be appended to."""
+
+    inputs: dict[str, str]
+    settings: dict[str, Any]
+    is_finished: bool
+
+
+def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Refuse to mix what was built from other tables or with other settings."""
+    if not manifest:
+        raise UserError(f"{path}: there is no built corpus to append to; build one without {_APPEND}")
+    try:
+        record_of(_Manifest, manifest, is_open=True)
+    except JsonError as error:
+        raise BadInputError(
+            f"{path / MANIFEST}: not the manifest of a corpus, or damaged ({error}): start over with {OVERWRITE}"
+        ) from None
+    for name, digest in identity["inputs"].items():
+        if manifest["inputs"].get(name) != digest:
+            raise UserError(
+                f"{path}: {option(name, f'--{name}')} has changed since this corpus was built;"
+                f" start over with {OVERWRITE}"
+            )
+    for name, value in identity["settings"].items():
+        before = manifest["settings"].get(name)
+        if before != value:
+            raise UserError(f"{path}: built with {name} {before}, not {value}; use the same, or start over")
+
+
+def _clear(path: Path) -> None:
+    # The manifest goes last: as long as it is there the folder is known to be ours.
+    for name in (TRAIN, REST, CONTEXTS, RECORDS):
+        shutil.rmtree(path / name, ignore_errors=True)
+    for name in (RELATIONS, FACTS, TYPES, GUESSED, MANIFEST):
+        (path / name).unlink(missing_ok=True)

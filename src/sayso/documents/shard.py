@@ -1,0 +1,147 @@
+"""A shard: some documents, the lines they give, and the record that says they are done."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from sayso.documents.align import Aligner
+from sayso.documents.context import context_lines
+from sayso.documents.document import Document
+from sayso.documents.line import lines_of
+from sayso.documents.link import Linker
+from sayso.documents.mention import DocumentReader, Find
+from sayso.documents.name_table import Names
+from sayso.io.atomic import atomic_file
+from sayso.io.json_file import read_record, to_json
+
+TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
+"""Folders of a corpus: lines for training, lines of the other pairs, words around mentions, what each shard holds."""
+
+COUNTS = (
+    "documents",
+    "documents with HTML",
+    "documents not in UTF-8",
+    "documents with NUL characters",
+    "sentences",
+    "sentences with pairs",
+    "sentences too long",
+    "names",
+    "ambiguous names",
+    "ambiguous names resolved",
+    "pairs too many for their sentence",
+    "lines with a relation",
+    "lines NA for training",
+    "lines in rest",
+)
+"""What is counted while documents are read, in the order in which people read it."""
+
+_NUM_AMBIGUOUS_KEPT = 100
+
+
+class Shard(NamedTuple):
+    """Documents that are worked on together."""
+
+    number: int
+    documents: list[Document]
+
+
+class ShardRecord(NamedTuple):
+    """What a finished shard holds: counts, the ambiguous names it met, and its documents with their fingerprints."""
+
+    number: int
+    counts: dict[str, int]
+    ambiguous: dict[str, int]
+    documents: dict[str, str]
+
+
+def shards(documents: Iterable[Document], first: int, most_documents: int, most_characters: int) -> Iterator[Shard]:
+    """Yield the documents in shards, numbered from `first`: full when it has so many documents or characters."""
+    taken: list[Document] = []
+    num_characters = 0
+    for document in documents:
+        taken.append(document)
+        num_characters += len(document.text)
+        if len(taken) >= most_documents or num_characters >= most_characters:
+            yield Shard(first, taken)
+            taken, num_characters, first = [], 0, first + 1
+    if taken:
+        yield Shard(first, taken)
+
+
+@dataclass(frozen=True)
+class ShardBuilder:
+    """Makes the lines of shards and writes them into the corpus folder; has no state, so any process may do it."""
+
+    folder: Path
+    find: Find
+    linker: Linker
+    aligner: Aligner
+    names: Names
+    max_tokens: int
+    with_contexts: bool
+
+    def __call__(self, shard: Shard) -> ShardRecord:
+        """Write the shard's files, its record last, and return the record."""
+        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens)
+        lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
+        for document in shard.documents:
+            for sentence in reader.sentences(document):
+                pairs, num_left_out = self.aligner.align(sentence.entities)
+                reader.counts["pairs too many for their sentence"] += num_left_out
+                for pair, line in zip(pairs, lines_of(sentence, pairs), strict=True):
+                    lines[TRAIN if pair.is_for_training else REST].append(line)
+                    reader.counts["lines " + _kind(bool(pair.relations), pair.is_for_training)] += 1
+                if self.with_contexts:
+                    lines[CONTEXTS] += context_lines(sentence)
+        for folder, written in lines.items():
+            write_shard(self.folder / folder / f"{shard.number:06d}{_ENDINGS[folder]}", written)
+        fingerprints = {document.id: document.fingerprint for document in shard.documents}
+        ambiguous = dict(reader.ambiguous.most_common(_NUM_AMBIGUOUS_KEPT))
+        record = ShardRecord(shard.number, dict(reader.counts), ambiguous, fingerprints)
+        write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
+        return record
+
+
+_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv"}
+
+
+def _kind(is_related: bool, is_for_training: bool) -> str:
+    return "with a relation" if is_related else "NA for training" if is_for_training else "in rest"
+
+
+def write_shard(path: Path, lines: list[str]) -> None:
+    """Write the lines, whole or not at all; no lines, no file, because no reader takes an empty one."""
+    if not lines:
+        path.unlink(missing_ok=True)
+        return
+    with atomic_file(path) as file:
+        file.writelines(line + "\n" for line in lines)
+
+
+def read_records(folder: Path) -> list[ShardRecord]:
+    """Return the records of the finished shards, in order."""
+    records = []
+    for path in sorted((folder / RECORDS).glob("[0-9]*.json")):
+        records.append(read_record(path, ShardRecord, "the record of a shard", "start over with --overwrite"))
+    return records
+
+
+def remove_unfinished(folder: Path, finished: Iterable[ShardRecord]) -> None:
+    """Remove the files of shards that have no record: the remains of a killed run."""
+    for path in folder.glob("*/.*.partial"):
+        path.unlink()
+    kept = {f"{record.number:06d}" for record in finished}
+    for name in _ENDINGS:
+        for path in (folder / name).glob("[0-9]*"):
+            if path.name.split(".")[0] not in kept:
+                path.unlink()
+
+
+def total(records: Iterable[ShardRecord]) -> dict[str, int]:
+    """Return the counts of all shards together, in the order of COUNTS."""
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts.update(record.counts)
+    return {name: counts[name] for name in COUNTS}

@@ -1,0 +1,92 @@
+"""Which words of a vocabulary have a vector: one of their own, the mean of their parts, or none.
+
+Corpora join the words of a name (`el_paso`), and files of vectors seldom have the joined form. Such a word without a
+vector of its own gets the mean of the vectors of those of its parts that have one.
+Shapes: V words of the vocabulary, D width of a vector.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sayso.embeddings.word2vec import read_word_vectors
+
+
+class VectorKind(IntEnum):
+    """How a word came by its vector; without one its row is zero."""
+
+    NONE = 0
+    OWN = 1
+    PARTS = 2
+
+
+class Coverage(NamedTuple):
+    """How many distinct words, and how many running tokens, have a vector of which kind."""
+
+    own_words: int
+    parts_words: int
+    none_words: int
+    own_tokens: int
+    parts_tokens: int
+    none_tokens: int
+
+    def __str__(self) -> str:
+        """Return the counts as one line."""
+        words = self.own_words + self.parts_words + self.none_words
+        tokens = self.own_tokens + self.parts_tokens + self.none_tokens
+        return (
+            f"vectors for {words - self.none_words:,} of {words:,} words ({_share(words - self.none_words, words)};"
+            f" {self.parts_words:,} by the mean of their parts) and {_share(tokens - self.none_tokens, tokens)} of"
+            f" {tokens:,} tokens"
+        )
+
+
+def vectors_for(words: Sequence[str], path: Path) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    """Return vectors [V, D] and `VectorKind`s [V] of the words, from one pass over a file of word vectors."""
+    wanted = set(words).union(*(parts_of(word) for word in words if "_" in word))
+    found = read_word_vectors(path, wanted)
+    row_of = {word: row for row, word in enumerate(found.words)}
+    matrix_VD = np.zeros((len(words), found.width), dtype=np.float32)
+    kind_V = np.zeros(len(words), dtype=np.uint8)
+    for index, word in enumerate(words):
+        if (row := row_of.get(word)) is not None:
+            matrix_VD[index], kind_V[index] = found.matrix[row], VectorKind.OWN
+        elif (mean_D := parts_mean(word, row_of, found.matrix)) is not None:
+            matrix_VD[index], kind_V[index] = mean_D, VectorKind.PARTS
+    return matrix_VD, kind_V
+
+
+def parts_of(word: str) -> list[str]:
+    """Return the parts of a joined name; none where nothing is joined.
+
+    >>> parts_of("el_paso"), parts_of("paso"), parts_of("_")
+    (['el', 'paso'], [], [])
+    """
+    return [part for part in word.split("_") if part] if "_" in word else []
+
+
+def parts_mean(word: str, row_of: Mapping[str, int], matrix: NDArray[np.float32]) -> NDArray[np.float32] | None:
+    """Return the mean vector of those parts of a joined name that have one; None where none has."""
+    rows = [row_of[part] for part in parts_of(word) if part in row_of]
+    return matrix[rows].mean(axis=0) if rows else None
+
+
+def measure_coverage(kinds: Iterable[int], token_counts: Iterable[int]) -> Coverage:
+    """Return the coverage of words given with their `VectorKind` and how often each occurs in the text.
+
+    >>> print(measure_coverage([VectorKind.OWN, VectorKind.PARTS, VectorKind.NONE], [90, 9, 1]))
+    vectors for 2 of 3 words (66.7 %; 1 by the mean of their parts) and 99.0 % of 100 tokens
+    """
+    kind_V, count_V = np.asarray(list(kinds), dtype=np.int64), np.asarray(list(token_counts), dtype=np.int64)
+    num_words = np.bincount(kind_V, minlength=len(VectorKind))
+    num_tokens = [int(count_V[kind_V == kind].sum()) for kind in VectorKind]
+    order = (VectorKind.OWN, VectorKind.PARTS, VectorKind.NONE)
+    return Coverage(*(int(num_words[kind]) for kind in order), *(num_tokens[kind] for kind in order))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}".replace("%", " %") if whole else "none"

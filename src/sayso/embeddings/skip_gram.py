@@ -1,0 +1,137 @@
+"""Word vectors of one's own: skip-gram (Mikolov et al. 2013) by gensim, over the sentences of any corpus we read."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+from sayso.config import SEED, Range, check_ranges
+from sayso.embeddings.word2vec import write_word_vectors
+from sayso.errors import BadInputError, MissingExtraError, option
+from sayso.io.atomic import refuse_unwritable_path
+from sayso.readers.read import Tally, read_sentences
+from sayso.records import Sentence, sentence_key
+from sayso.seeding import sub_seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkipGramSettings:
+    """How skip-gram vectors are trained; with one worker the same seed gives the same vectors."""
+
+    width: Annotated[int, Range(1, 10_000)] = 300
+    window: Annotated[int, Range(1, 10_000)] = 5
+    epochs: Annotated[int, Range(1, 1_000_000)] = 5
+    min_count: Annotated[int, Range(1, 10**9)] = 2
+    seed: Annotated[int, SEED] = 13
+    workers: Annotated[int, Range(1, 1_024)] = 1
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True)
+class SkipGramReport:
+    """What training saw and made."""
+
+    num_sentences: int
+    num_words: int
+    num_bad: int
+
+
+def train_skip_gram(
+    corpora: Sequence[Path], out: Path, settings: SkipGramSettings, max_bad: float, on_progress: Callable[[str], None]
+) -> SkipGramReport:
+    """Write vectors of the words of the corpora, text or (where `out` ends in `.bin`) binary.
+
+    More than the share `max_bad` of bad lines in a corpus is a `BadInputError`.
+    """
+    refuse_unwritable_path(out)
+    for path in corpora:
+        if str(path) == "-":
+            raise BadInputError("-: training reads the text several times; give a file instead of standard input")
+    model_class = _gensim_model()
+    with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
+        text = Path(folder) / "sentences.txt"
+        tallies = [Tally(path) for path in corpora]
+        num_sentences = _write_text(text, tallies, settings.window, max_bad)
+        on_progress(f"{num_sentences:,} distinct sentences")
+        model = model_class(
+            vector_size=settings.width,
+            window=settings.window,
+            min_count=settings.min_count,
+            workers=settings.workers,
+            seed=sub_seed(settings.seed, "skip-gram") % 2**32,
+            sg=1,
+        )
+        model.build_vocab(_TextLines(text))
+        if not model.wv.index_to_key:
+            raise BadInputError(f"{corpora[0]}: no word occurs {settings.min_count} times; lower {option('min_count')}")
+        on_progress(f"{len(model.wv.index_to_key):,} words occur {settings.min_count} times or more")
+        lines = _TextLines(text, lambda epoch: on_progress(f"epoch {epoch} of {settings.epochs}"))
+        model.train(lines, total_examples=model.corpus_count, epochs=settings.epochs)
+    write_word_vectors(out, model.wv.index_to_key, model.wv.vectors, binary=out.suffix == ".bin")
+    return SkipGramReport(num_sentences, len(model.wv.index_to_key), sum(tally.num_bad for tally in tallies))
+
+
+class _TextLines:
+    """The tokens of each line of a file, which is opened anew for every pass."""
+
+    def __init__(self, path: Path, on_pass: Callable[[int], None] | None = None) -> None:
+        self.path, self.on_pass, self.num_passes = path, on_pass, 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        self.num_passes += 1
+        if self.on_pass:
+            self.on_pass(self.num_passes)
+        with self.path.open(encoding="utf-8") as lines:
+            for line in lines:
+                yield line.rstrip("\n").split(" ")
+
+
+def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: float) -> int:
+    """Write what is trained on, one text a line, and return how many distinct sentences it has."""
+    sentences = chain.from_iterable(read_sentences(tally.path, tally) for tally in tallies)
+    num_distinct = 0
+    with path.open("w", encoding="utf-8") as out:
+        for tokens, is_sentence in _texts(sentences, window):
+            num_distinct += is_sentence
+            out.write(" ".join(tokens) + "\n")
+    for tally in tallies:
+        tally.refuse_too_many_bad(max_bad)
+    return num_distinct
+
+
+def _texts(sentences: Iterable[Sentence], window: int) -> Iterator[tuple[Sequence[str], bool]]:
+    """Yield each distinct sentence once, names in their parts, and once the surroundings of each joined name in it.
+
+    One sentence serves many pairs, with other names joined each time. So neither is a sentence of many pairs learned
+    many times, nor is a name lost that only a later pair joins. Only 8 bytes of a sentence are remembered.
+    """
+    seen: set[bytes] = set()
+    for sentence in sentences:
+        key = sentence_key(sentence.text)
+        if _is_new(key, seen):
+            yield key.split(), True
+        for index, token in enumerate(sentence.tokens):
+            if "_" in token.strip("_") and _is_new(f"{token}\t{key}", seen):
+                yield sentence.tokens[max(0, index - window) : index + window + 1], False
+
+
+def _is_new(text: str, seen: set[bytes]) -> bool:
+    digest = hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest()
+    if digest in seen:
+        return False
+    seen.add(digest)
+    return True
+
+
+def _gensim_model() -> Any:
+    """Return gensim's model class, loaded only here: it is slow to load and an optional library."""
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise MissingExtraError("training word vectors", "vectors") from error
+    return Word2Vec

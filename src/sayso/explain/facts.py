@@ -1,0 +1,216 @@
+"""Why a model says what it says about a part: every mechanism's score for every sentence of every fact of interest.
+
+Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, fact after fact.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from sayso.explain.base import Explainer
+from sayso.explain.marks import Marks
+from sayso.explain.mechanism import ranked_by
+from sayso.explain.planted import Planted, planted_ranks
+from sayso.explain.subject import Subject
+from sayso.explain.sufficient import Encoded, Sufficient, after, first_of, sigmoid, smallest_sets
+from sayso.explain.together import explain_all
+from sayso.features.batch import BagIndex
+from sayso.features.collate import Part
+from sayso.features.mentions import Presented
+from sayso.model.extractor import Extractor
+from sayso.model.predict import slices_of_logits
+from sayso.store.rows import Rows, ranges
+
+OnProgress = Callable[[str, int, int], None]
+Floats = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainedFacts:
+    """F facts and their evidence. `sentences` are rows of the part, in the order of the bag; `rank_E` is each one's
+    place by the mechanism that orders them. `only_top` and `without_top` are probabilities with nothing but a
+    mechanism's first sentences, and without them; `planted_rank` is a planted distractor's place, NaN where none."""
+
+    bag_F: np.ndarray
+    relation_F: np.ndarray
+    logit_F: np.ndarray
+    sentences: Rows
+    scores: Floats
+    rank_E: np.ndarray
+    only_top: Floats
+    without_top: Floats
+    disagreement_F: np.ndarray
+    sufficient: Sufficient
+    planted_rank: Floats
+
+    @property
+    def probability_F(self) -> np.ndarray:
+        """The probability of each fact."""
+        return sigmoid(self.logit_F)
+
+    @property
+    def relation_E(self) -> np.ndarray:
+        """The relation that each row of evidence is about."""
+        return np.repeat(self.relation_F, self.sentences.length)
+
+    @property
+    def in_smallest_E(self) -> np.ndarray:
+        """Whether the sentence is one of the smallest set that keeps the prediction."""
+        return self.rank_E <= np.repeat(self.sufficient.size_F, self.sentences.length)
+
+
+def facts_of_interest(probability_BR: np.ndarray, subject: Subject, marks: Marks, threshold: float) -> np.ndarray:
+    """Return (bag, relation) of every label, of every predicted fact, and of whatever people have marked."""
+    is_wanted_BR = subject.label_BR | (probability_BR >= threshold)
+    bag_N = subject.part.table.bag_N
+    is_wanted_BR[bag_N[marks.keys[:, 0]], marks.keys[:, 1]] = True
+    return np.argwhere(is_wanted_BR)
+
+
+def explain_part(
+    subject: Subject,
+    facts_F2: np.ndarray,
+    mechanisms: Mapping[str, Explainer],
+    threshold: float,
+    num_top: int = 1,
+    on_progress: OnProgress = lambda *_: None,
+) -> ExplainedFacts:
+    """Return the facts explained; `facts_F2` are bag and relation, in the order of the bags."""
+    planted = Planted(subject, facts_F2[:, 0], facts_F2[:, 1])
+    extractor, found, done = subject.model.extractor, [], 0
+    for encoded, first_row, logit_F in encoded_facts(extractor, subject.part, facts_F2):
+        num = len(encoded.bag_F)
+        chosen = planted.of_facts(done, done + num)
+        found.append((explain_facts(encoded, logit_F, mechanisms, threshold, num_top, chosen), first_row))
+        done += num
+        on_progress(f"{subject.name}: explaining", done, len(facts_F2))
+    return _joined(found, facts_F2, mechanisms)
+
+
+def encoded_facts(
+    extractor: Extractor, part: Part, facts_F2: np.ndarray
+) -> Iterator[tuple[Encoded, np.ndarray, np.ndarray]]:
+    """Yield slices of the facts: their bags encoded, the part's row of each sentence, and the facts' logits."""
+    bag = 0
+    for batch, vector_ND, logit_BR in slices_of_logits(extractor, part):
+        num_bags = batch.bags.num_bags
+        facts = facts_F2[np.searchsorted(facts_F2[:, 0], bag) : np.searchsorted(facts_F2[:, 0], bag + num_bags)]
+        if len(facts):
+            bags, place_F = np.unique(facts[:, 0], return_inverse=True)
+            row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
+            local_N = torch.from_numpy(row_N - part.table.first_B1[bag]).to(vector_ND.device)
+            chosen = torch.from_numpy(bags - bag).to(vector_ND.device)
+            index = BagIndex(
+                bag_N=torch.from_numpy(np.repeat(np.arange(len(bags)), part.table.size_B[bags])).to(vector_ND.device),
+                head_B=batch.bags.head_B[chosen],
+                tail_B=batch.bags.tail_B[chosen],
+            )
+            encoded = Encoded(
+                extractor=extractor,
+                vector_ND=vector_ND[local_N],
+                bags=index,
+                bag_F=place_F,
+                relation_F=facts[:, 1],
+            )
+            yield encoded, row_N, logit_BR.cpu().numpy()[facts[:, 0] - bag, facts[:, 1]]
+        bag += num_bags
+
+
+@torch.no_grad()
+def explain_facts(
+    encoded: Encoded,
+    logit_F: np.ndarray,
+    mechanisms: Mapping[str, Explainer],
+    threshold: float,
+    num_top: int = 1,
+    planted: tuple[np.ndarray, Presented] | None = None,
+) -> ExplainedFacts:
+    """Return the facts of encoded bags explained; sentences are counted from the first of these bags."""
+    size_B = np.bincount(encoded.bags.bag_N.cpu().numpy(), minlength=encoded.bags.num_bags)
+    first_B = np.cumsum(size_B) - size_B
+    size_F = size_B[encoded.bag_F]
+    sentences = Rows.of_lengths(ranges(first_B[encoded.bag_F], size_F), size_F)
+    relation_E = np.repeat(encoded.relation_F, size_F)
+    score_NR = explain_all(mechanisms, encoded.extractor, encoded.vector_ND, encoded.bags)
+    scores = {name: each.cpu().numpy()[sentences.value, relation_E] for name, each in score_NR.items()}
+    ranked = {
+        name: Rows(sentences.value[_order(score_E, sentences)], sentences.start) for name, score_E in scores.items()
+    }
+    top_F, everything = np.minimum(num_top, size_F), encoded.all_facts
+    leading = ranked_by(list(mechanisms))
+    return ExplainedFacts(
+        bag_F=encoded.bag_F,
+        relation_F=encoded.relation_F,
+        logit_F=logit_F,
+        sentences=sentences,
+        scores=scores,
+        rank_E=_places(_order(scores[leading], sentences), sentences),
+        only_top={name: encoded.probability(first_of(rows, top_F), everything) for name, rows in ranked.items()},
+        without_top={name: encoded.probability(after(rows, top_F), everything) for name, rows in ranked.items()},
+        disagreement_F=_disagreement([rows.value[rows.start[:-1]] for rows in ranked.values()]),
+        sufficient=smallest_sets(encoded, ranked[leading], sigmoid(logit_F), threshold),
+        planted_rank=planted_ranks(encoded, sentences, planted, mechanisms) if planted else {},
+    )
+
+
+def _order(score_E: np.ndarray, sentences: Rows) -> np.ndarray:
+    """Return the evidence fact by fact, the highest score first, ties in the order of the bag."""
+    fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
+    return np.lexsort((np.arange(len(fact_E)), -score_E, fact_E))
+
+
+def _places(order: np.ndarray, sentences: Rows) -> np.ndarray:
+    """Return each sentence's place in the order of its fact, from 1."""
+    place_E = np.empty(len(order), np.int32)
+    place_E[order] = np.arange(len(order)) - np.repeat(sentences.start[:-1], sentences.length) + 1
+    return place_E
+
+
+def _disagreement(top: list[np.ndarray]) -> np.ndarray:
+    """Return the share of mechanisms that do not put first what most of them put first.
+
+    >>> _disagreement([np.array([1, 5]), np.array([1, 6]), np.array([1, 6]), np.array([1, 6])]).tolist()
+    [0.0, 0.25]
+    """
+    table_MF = np.stack(top)
+    votes_F = (table_MF[:, None] == table_MF[None]).sum(1).max(0)
+    share_F: np.ndarray = 1.0 - votes_F / len(top)
+    return share_F
+
+
+def _joined(
+    found: list[tuple[ExplainedFacts, np.ndarray]], facts_F2: np.ndarray, mechanisms: Mapping[str, Explainer]
+) -> ExplainedFacts:
+    """Return the slices as one, with the part's own numbers for bags and sentences."""
+
+    def all_of(pick: Callable[[ExplainedFacts], np.ndarray]) -> np.ndarray:
+        return np.concatenate([np.zeros(0, np.float32), *(pick(each) for each, _ in found)])
+
+    def by_name(pick: Callable[[ExplainedFacts], Floats]) -> Floats:
+        picked = [pick(each) for each, _ in found]
+        nothing = np.zeros(0, np.float32)
+        return {name: np.concatenate([nothing, *(each[name] for each in picked)]) for name in mechanisms}
+
+    rows = [row_N[each.sentences.value] for each, row_N in found]
+    length = all_of(lambda each: each.sentences.length).astype(np.int64)
+    return ExplainedFacts(
+        bag_F=facts_F2[:, 0],
+        relation_F=facts_F2[:, 1],
+        logit_F=all_of(lambda each: each.logit_F),
+        sentences=Rows.of_lengths(np.concatenate([np.zeros(0, np.int64), *rows]), length),
+        scores=by_name(lambda each: each.scores),
+        rank_E=all_of(lambda each: each.rank_E).astype(np.int32),
+        only_top=by_name(lambda each: each.only_top),
+        without_top=by_name(lambda each: each.without_top),
+        disagreement_F=all_of(lambda each: each.disagreement_F),
+        sufficient=Sufficient(
+            size_F=all_of(lambda each: each.sufficient.size_F).astype(np.int64),
+            with_set_F=all_of(lambda each: each.sufficient.with_set_F),
+            without_set_F=all_of(lambda each: each.sufficient.without_set_F),
+            without_any_F=all_of(lambda each: each.sufficient.without_any_F),
+            kinds=[kind for each, _ in found for kind in each.sufficient.kinds],
+        ),
+        planted_rank=by_name(lambda each: each.planted_rank),
+    )

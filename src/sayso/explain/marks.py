@@ -1,0 +1,80 @@
+"""People's marks on the sentences of a part: from the store, or from a rationale file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sayso.store.marks import Judged, match_judgements
+from sayso.store.store import Store
+from sayso.store.table import BagTable
+
+RATIONALE, IRRELEVANT, NEITHER = 1, 0, -1
+_CODES = {"rationale": 1, "irrelevant": -1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """One mark for each (sentence, relation) that people have judged; what fits no sentence is in the report.
+
+    Of several people the majority counts; where it is even, or nobody was sure, the mark is `NEITHER`.
+    """
+
+    by_sentence: dict[tuple[int, int], int]
+    report: dict[str, Any]
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """The (sentence, relation) that are marked, one a row."""
+        return np.array(list(self.by_sentence), np.int64).reshape(-1, 2)
+
+    def of_sentences(self, first: int, stop: int) -> dict[tuple[int, int], int]:
+        """Return the marks on a range of sentences, by sentence and relation."""
+        return {key: mark for key, mark in self.by_sentence.items() if first <= key[0] < stop}
+
+    def look_up(self, sentence_E: np.ndarray, relation_E: np.ndarray) -> np.ndarray:
+        """Return the marks of sentences for relations; `NEITHER` where there is none."""
+        pairs = zip(sentence_E.tolist(), relation_E.tolist(), strict=True)
+        return np.array([self.by_sentence.get(pair, NEITHER) for pair in pairs], np.int8)
+
+
+def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Marks:
+    """Return the marks that the store was prepared with, everybody's or one annotator's; they are on test sentences."""
+    if part != "test" or "judgements" not in store.manifest:
+        return Marks(
+            by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
+        )
+    columns = [store.judgements[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
+    rows = [row for row in zip(*columns, strict=True) if annotator in (None, row[3])]
+    return Marks(
+        by_sentence=_settle([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
+        report=dict(store.manifest["judgements"]),
+    )
+
+
+def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Marks:
+    """Return the marks of rationale files; those that name unknown bags, relations or sentences are in the report."""
+    ids = store.entities["id"].to_pylist()
+    judged = Judged(
+        table=table,
+        entities={entity_id: number for number, entity_id in enumerate(ids)},
+        relations={relation.name: number for number, relation in enumerate(store.relations)},
+        text=lambda row: " ".join(store.words.take(pa.array(table.tokens.row(row))).to_pylist()),
+    )
+    matched = match_judgements(paths, judged)
+    columns = matched.columns
+    sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
+    return Marks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)
+
+
+def _settle(sentence: Sequence[int], relation: Sequence[int], label: Sequence[str]) -> dict[tuple[int, int], int]:
+    """Return the majority's mark for each (sentence, relation)."""
+    balance: dict[tuple[int, int], int] = {}
+    for row, number, text in zip(sentence, relation, label, strict=True):
+        balance[row, number] = balance.get((row, number), 0) + _CODES.get(text, 0)
+    code = {1: RATIONALE, -1: IRRELEVANT, 0: NEITHER}
+    return {key: code[(votes > 0) - (votes < 0)] for key, votes in balance.items()}

@@ -1,0 +1,109 @@
+"""Faithfulness: what the prediction does when sentences are taken away, and what a prediction rests on.
+
+Shapes: F facts, E sentences of all facts, fact after fact. Probabilities are those of the fact's relation.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from sayso.explain.subset import subset_logits
+from sayso.features.batch import BagIndex
+from sayso.model.extractor import Extractor
+from sayso.records import NOT_PREDICTED, NOT_SENTENCES, ONE_SENTENCE, SENTENCES_TOGETHER, SEVERAL_SENTENCES
+from sayso.store.rows import Rows, ranges
+
+KEEPS_WITHIN = 0.05
+"""A set of sentences keeps a prediction when the probability stays above the threshold and falls by no more."""
+LARGEST_SET = 32
+"""Larger sets are not looked for one sentence at a time: the smallest set is then all of the bag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    """Bags with their sentence vectors, and the facts asked about: the place of each one's bag, and its relation."""
+
+    extractor: Extractor
+    vector_ND: Tensor
+    bags: BagIndex
+    bag_F: np.ndarray
+    relation_F: np.ndarray
+
+    def probability(self, sentences: Rows, facts: np.ndarray) -> np.ndarray:
+        """Return the probability of these facts when each one's bag has only its row of sentences."""
+        bag_F, relation_F = self.bag_F[facts], self.relation_F[facts]
+        return sigmoid(subset_logits(self.extractor, self.vector_ND, self.bags, bag_F, relation_F, sentences))
+
+    @property
+    def all_facts(self) -> np.ndarray:
+        """The numbers of the facts."""
+        return np.arange(len(self.bag_F))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sufficient:
+    """The smallest set of each fact: how many of its first sentences, and the probability with it, without it, and
+    without any sentence."""
+
+    size_F: np.ndarray
+    with_set_F: np.ndarray
+    without_set_F: np.ndarray
+    without_any_F: np.ndarray
+    kinds: list[str]
+
+
+def sigmoid(logit: np.ndarray) -> np.ndarray:
+    """Return probabilities, in float64 and without overflow."""
+    probability: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * logit.astype(np.float64)))
+    return probability
+
+
+def first_of(ranked: Rows, num_F: np.ndarray) -> Rows:
+    """Return the first `num_F` sentences of each row."""
+    return Rows.of_lengths(ranked.value[ranges(ranked.start[:-1], num_F)], num_F)
+
+
+def after(ranked: Rows, num_F: np.ndarray) -> Rows:
+    """Return each row without its first `num_F` sentences."""
+    left_F = ranked.length - num_F
+    return Rows.of_lengths(ranked.value[ranges(ranked.start[:-1] + num_F, left_F)], left_F)
+
+
+def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, threshold: float) -> Sufficient:
+    """Return the smallest prefix of the ranked sentences that keeps each prediction, and what it is worth.
+
+    A fact below the threshold has nothing to keep. One that keeps its prediction without any sentence has a set of 0.
+    """
+    num = len(ranked)
+    without_any_F = encoded.probability(first_of(ranked, np.zeros(num, np.int64)), encoded.all_facts)
+    is_predicted_F = probability_F >= threshold
+    floor_F = np.maximum(threshold, probability_F - KEEPS_WITHIN)
+    size_F = _search(encoded, ranked, floor_F, is_predicted_F & (without_any_F < floor_F))
+    without_set_F = encoded.probability(after(ranked, size_F), encoded.all_facts)
+    kinds = np.where(size_F == 1, ONE_SENTENCE, SENTENCES_TOGETHER)
+    kinds = np.where(without_set_F >= threshold, SEVERAL_SENTENCES, kinds)
+    kinds = np.where(without_any_F >= threshold, NOT_SENTENCES, kinds)
+    kinds = np.where(is_predicted_F, kinds, NOT_PREDICTED)
+    return Sufficient(
+        size_F=size_F,
+        with_set_F=encoded.probability(first_of(ranked, size_F), encoded.all_facts),
+        without_set_F=without_set_F,
+        without_any_F=without_any_F,
+        kinds=kinds.tolist(),
+    )
+
+
+def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.ndarray) -> np.ndarray:
+    """Return how many sentences keep each open fact at its floor, trying one, two, … for all facts at once."""
+    size_F = np.where(is_open_F, ranked.length, 0)
+    open_facts = np.flatnonzero(is_open_F)
+    for size in range(1, LARGEST_SET + 1):
+        open_facts = open_facts[ranked.length[open_facts] > size]
+        if not len(open_facts):
+            break
+        tried = first_of(ranked.take(open_facts), np.full(len(open_facts), size))
+        keeps = encoded.probability(tried, open_facts) >= floor_F[open_facts]
+        size_F[open_facts[keeps]] = size
+        open_facts = open_facts[~keeps]
+    return size_F

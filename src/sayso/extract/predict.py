@@ -1,0 +1,140 @@
+"""What a model finds in bags, with the evidence: predicted all together, and the facts explained.
+
+A bag is judged by itself: nothing in another bag, nor the order of the bags, changes what is found in it.
+Shapes: B bags, N their sentences, R relations, F facts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sayso.explain.bag import support_of
+from sayso.explain.facts import ExplainedFacts, encoded_facts, explain_facts
+from sayso.explain.mechanism import mechanisms_named
+from sayso.explain.subject import model_fingerprint
+from sayso.explain.sufficient import sigmoid
+from sayso.extract.settings import ExtractSettings
+from sayso.facts.decided import quote_of
+from sayso.facts.extracted import FoundFact
+from sayso.features.collate import Part
+from sayso.features.lexicon import TypesById
+from sayso.features.own_sentences import Entities, Intake, Taken
+from sayso.model.checkpoint import ModelParts
+from sayso.model.predict import predict_logits
+from sayso.records import Bag, Sentence
+from sayso.store.rows import ranges
+
+
+class Origin(NamedTuple):
+    """What a fact says about who found it: the run's name and what identifies the model and its data."""
+
+    run: str
+    model_fingerprint: str
+    data_fingerprint: str
+
+
+def origin_of(run: Path, model: ModelParts) -> Origin:
+    """Return what facts found by the model of this run say about it."""
+    data = str(model.training.get("data_fingerprint", ""))
+    return Origin(run.resolve().name, model_fingerprint(run), data)
+
+
+@dataclass
+class Judged:
+    """The facts of some bags and what was counted: sentences said twice, and those whose mentions are too far apart."""
+
+    facts: list[FoundFact]
+    num_repeated: int = 0
+    num_too_far_apart: int = 0
+
+    def add(self, other: "Judged") -> None:
+        """Take over what was found in other bags."""
+        self.facts += other.facts
+        self.num_repeated += other.num_repeated
+        self.num_too_far_apart += other.num_too_far_apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """Judges bags by a model; `types` count more than what the model knows of entities."""
+
+    model: ModelParts
+    settings: ExtractSettings
+    origin: Origin
+    types: TypesById
+
+    def judge(self, bags: Sequence[Bag]) -> Judged:
+        """Return the facts of at least the threshold; bags none of whose sentences can be read have none."""
+        intake, sentences, pairs = Intake(self.model.lexicon), list[Sentence](), list[Sentence]()
+        for number, bag in enumerate(bags):
+            readable = [each for each in bag.sentences if intake.add(_of_bag(each, number))]
+            sentences += readable
+            pairs += readable[:1]
+        if not sentences:
+            return Judged([], num_too_far_apart=intake.num_too_far_apart)
+        (taken,) = intake.portions(len(self.model.relations), self._entities(pairs))
+        kept = [sentences[line] for line in taken.line_N.tolist()]
+        facts = list(self._facts(taken, kept, pairs))
+        return Judged(facts, taken.num_repeated, intake.num_too_far_apart)
+
+    def _entities(self, pairs: Sequence[Sentence]) -> Entities:
+        """Return head and tail of each bag, one after the other, by the names of the bag's first sentence."""
+        mentions = [mention for sentence in pairs for mention in (sentence.head, sentence.tail)]
+        ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
+        return Entities(ids=ids, names=names, recognised=self.model.lexicon.recognise(ids, names, self.types))
+
+    def _facts(self, taken: Taken, sentences: Sequence[Sentence], pairs: Sequence[Sentence]) -> Iterator[FoundFact]:
+        probability_BR = sigmoid(predict_logits(self.model.extractor, taken.part))
+        facts_F2 = np.argwhere(probability_BR >= self.settings.threshold)
+        bags, bag_F = np.unique(facts_F2[:, 0], return_inverse=True)
+        part, row_N = _take_bags(taken.part, bags)
+        asked_F2 = np.stack([bag_F.reshape(-1), facts_F2[:, 1]], axis=1)
+        mechanisms, bag_N = mechanisms_named([self.settings.method]), taken.part.table.bag_N
+        for encoded, part_row, logit_F in encoded_facts(self.model.extractor, part, asked_F2):
+            explained = explain_facts(encoded, logit_F, mechanisms, self.settings.threshold)
+            for fact in range(len(logit_F)):
+                bag_rows = row_N[part_row[explained.sentences.row(fact)]]
+                evidence = [sentences[row] for row in bag_rows.tolist()]
+                yield self._fact(explained, fact, evidence, pairs[int(bag_N[bag_rows[0]])])
+
+    def _fact(self, explained: ExplainedFacts, fact: int, sentences: Sequence[Sentence], named: Sentence) -> FoundFact:
+        settings = self.settings
+        rows = slice(*explained.sentences.start[fact : fact + 2].tolist())
+        rank_E, score_E = explained.rank_E[rows].tolist(), explained.scores[settings.method][rows].tolist()
+        ranked = sorted(zip(rank_E, score_E, sentences, strict=True), key=lambda each: each[0])
+        return FoundFact(
+            head_id=named.head.entity_id,
+            head_name=named.head.name,
+            relation=self.model.relations[int(explained.relation_F[fact])].name,
+            tail_id=named.tail.entity_id,
+            tail_name=named.tail.name,
+            probability=float(explained.probability_F[fact]),
+            num_sentences=len(sentences),
+            support=support_of(explained, fact),
+            **self.origin._asdict(),
+            variant=self.model.variant,
+            mechanism=settings.method,
+            quotes=tuple(
+                quote_of(sentence, rank, float(score)) for rank, score, sentence in ranked[: settings.max_evidence]
+            ),
+        )
+
+
+def _of_bag(sentence: Sentence, number: int) -> Sentence:
+    """Return the sentence with entities that are those of this bag alone.
+
+    An entity that the model does not know by its id is known by its name, which differs from bag to bag: with entities
+    of its own, what is found in a bag does not depend on which other bags are judged with it.
+    """
+    head = sentence.head._replace(entity_id=f"{number}h")
+    return sentence._replace(head=head, tail=sentence.tail._replace(entity_id=f"{number}t"))
+
+
+def _take_bags(part: Part, bags: np.ndarray) -> tuple[Part, np.ndarray]:
+    """Return a part of these bags alone, and the row that each of its sentences had."""
+    row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
+    table, presented = part.table.take_bags(bags), part.presented.take(row_N)
+    return Part(table=table, presented=presented, num_relations=part.num_relations), row_N

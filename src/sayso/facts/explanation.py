@@ -1,0 +1,141 @@
+"""One fact explained, as people see it: on a terminal, in a notebook, on a page, as JSON."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import add
+from typing import Any, TextIO
+
+from sayso.facts.fact_page import fact_html, page_html
+from sayso.facts.support import support_sentence
+from sayso.records import Evidence, Sentence, Support, as_written
+
+_NUM_WORDS_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entity:
+    """One of the pair: its id, its name, and the type that the model holds it for."""
+
+    entity_id: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What a model's prediction rests on: its sentences, the one that matters most first, and the support.
+
+    `is_label` says whether the knowledge base holds the fact, None where nobody has said.
+    """
+
+    head: Entity
+    tail: Entity
+    relation: str
+    probability: float
+    threshold: float
+    is_label: bool | None
+    evidence: tuple[Evidence, ...]
+    support: Support
+    ranked_by: str
+    variant: str
+
+    def __post_init__(self) -> None:
+        assert self.evidence, "a bag has sentences"
+        assert [each.rank for each in self.evidence] == list(range(1, len(self.evidence) + 1))
+        assert all(not each.word_scores or len(each.word_scores) == len(each.seen) for each in self.evidence)
+
+    @property
+    def mechanisms(self) -> list[str]:
+        """The names of the mechanisms."""
+        return list(self.evidence[0].scores)
+
+    @property
+    def support_text(self) -> str:
+        """What the prediction rests on, in a sentence."""
+        return support_sentence(self.support, self.probability, self.threshold, len(self.evidence))
+
+    def __str__(self) -> str:
+        """Return the text that `show` writes."""
+        return "\n".join(self._lines())
+
+    def show(self, file: TextIO | None = None) -> None:
+        """Write the explanation as text, to the terminal where no file is given."""
+        (file or sys.stdout).write(f"{self}\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain values."""
+        return {
+            "head": vars(self.head),
+            "tail": vars(self.tail),
+            "relation": self.relation,
+            "probability": self.probability,
+            "threshold": self.threshold,
+            "is_label": self.is_label,
+            "variant": self.variant,
+            "ranked_by": self.ranked_by,
+            "support": {**self.support._asdict(), "text": self.support_text},
+            "evidence": [_evidence_dict(each) for each in self.evidence],
+        }
+
+    def to_json(self) -> str:
+        """Return the explanation as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+
+    def to_html(self) -> str:
+        """Return the explanation as a page of its own, which needs nothing from elsewhere."""
+        return page_html(f"{self.head.name} – {self.tail.name}", fact_html(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.head.name} ({self.head.type})  →  {self.tail.name} ({self.tail.type})"
+        known = {True: "the knowledge base has it", False: "the knowledge base does not have it", None: ""}
+        yield f"{self.relation}   probability {self.probability:.3f}   {known[self.is_label]}".rstrip()
+        yield self.support_text
+        for each in self.evidence:
+            yield ""
+            yield from _evidence_lines(each)
+
+
+def _evidence_lines(each: Evidence) -> Iterator[str]:
+    scores = "   ".join(f"{name} {score:.3g}" for name, score in each.scores.items())
+    notes = [each.mark] * bool(each.mark) + ["in the smallest set"] * each.is_in_smallest
+    yield f"{each.rank}. {scores}" + (f"   ({', '.join(notes)})" if notes else "")
+    yield f"   {marked_text(each.sentence)}"
+    if each.seen != each.sentence.tokens:
+        yield f"   the model saw: {' '.join(each.seen)}"
+    if each.word_scores:
+        order = sorted(range(len(each.seen)), key=lambda place: -each.word_scores[place])[:_NUM_WORDS_SHOWN]
+        top = [(each.seen[place], each.word_scores[place]) for place in order if each.word_scores[place] > 0]
+        counted = [f"{word} {score:+.2f}" for word, score in top]
+        yield f"   words that counted most: {', '.join(counted) or 'none'}"
+
+
+def marked_text(sentence: Sentence) -> str:
+    """Return the sentence as it is written, with the head in square and the tail in curly brackets."""
+    gaps, tokens = map(list, zip(*as_written(sentence.tokens, sentence.source), strict=True))
+    for mention, (left, right) in ((sentence.head, "[]"), (sentence.tail, "{}")):
+        for start, stop in mention.spans:
+            tokens[start] = left + tokens[start]
+            tokens[stop - 1] += right
+    return "".join(map(add, gaps, tokens))
+
+
+def _evidence_dict(each: Evidence) -> dict[str, Any]:
+    sentence = each.sentence
+    return {
+        "rank": each.rank,
+        "text": sentence.text,
+        "tokens": list(sentence.tokens),
+        "head_spans": [list(span) for span in sentence.head.spans],
+        "tail_spans": [list(span) for span in sentence.tail.spans],
+        "source": sentence.source._asdict() if sentence.source else None,
+        "scores": each.scores,
+        "is_in_smallest": each.is_in_smallest,
+        "mark": each.mark or None,
+        "seen": list(each.seen),
+        "word_scores": list(each.word_scores),
+    }

@@ -1,0 +1,83 @@
+"""Facts as QuickStatements, the lines by which statements go into Wikidata or another Wikibase.
+
+Item, property, item, with tabs, and a reference: the words of a quote, and its document where that has an address. A
+second line of the same fact gives the statement a second reference. Only facts whose ids are Wikidata's can be written;
+a table of one's own ids to Wikidata's helps.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sayso.errors import BadInputError
+from sayso.facts.decided import DecidedFact, Quote
+from sayso.facts.extracted import FoundFact
+from sayso.input_file import holds_no
+from sayso.readers.base import BadLine
+from sayso.readers.lines import read_lines
+from sayso.tokens import control_character
+
+MAX_REFERENCES = 3
+REFERENCE_URL, QUOTATION = "S854", "S1683"
+_MAX_QUOTATION = 400
+"""Characters; Wikidata takes no longer ones of this kind."""
+_BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\|(?=\|)")
+_ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9][0-9]*)")
+
+
+def quick_statements(fact: FoundFact | DecidedFact, ids: Mapping[str, str] | None = None) -> list[str]:
+    """Return the fact's lines, one for each of its first quotes; none where an id is not one of Wikidata's.
+
+    `ids` gives Wikidata's ids for one's own.
+
+    >>> wikidata_id("http://www.wikidata.org/entity/Q3935", {}), wikidata_id("capital", {"capital": "P36"})
+    ('Q3935', 'P36')
+    """
+    known = ids or {}
+    head, relation, tail = (wikidata_id(name, known) for name in (fact.head_id, fact.relation, fact.tail_id))
+    if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
+        return []
+    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # nothing that ends the remark
+    remark = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
+    references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
+    return ["\t".join((head, relation, tail, *reference, remark)) for reference in references]
+
+
+def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
+    """Return Wikidata's id for a name: its own, the table's, or the end of an address; empty where there is none."""
+    found = _ID.fullmatch(ids.get(name, name))
+    return found[1] if found else ""
+
+
+def in_wikidata(fact: DecidedFact, ids: Mapping[str, str]) -> DecidedFact:
+    """Return the fact with Wikidata's ids in place of one's own, as far as the table has them."""
+    head_id, relation, tail_id = (ids.get(name, name) for name in (fact.head_id, fact.relation, fact.tail_id))
+    return replace(fact, head_id=head_id, relation=relation, tail_id=tail_id)
+
+
+def read_ids(path: Path) -> dict[str, str]:
+    """Return a table from one's own ids to Wikidata's: two columns with a tab between."""
+    ids = {}
+    for number, text in read_lines(path):
+        if isinstance(text, BadLine):
+            raise BadInputError(f"{path}:{number}: {text.reason}")
+        columns = [column.strip() for column in text.split("\t")]
+        if columns == [""]:
+            continue
+        if len(columns) != 2 or not _ID.fullmatch(columns[1]):
+            raise BadInputError(f"{path}:{number}: an id and Wikidata's (Q… or P…) are expected, with a tab between")
+        ids[columns[0]] = columns[1]
+    if not ids:
+        raise holds_no(path, "ids")
+    return ids
+
+
+def _reference(each: Quote) -> Iterator[str]:
+    address = each.source.document_id if each.source else ""
+    if re.fullmatch(r"https?://[^\s\"|]+", address) and not control_character(address):
+        yield from (REFERENCE_URL, f'"{address}"')
+    # The form has no way to write a quotation mark, a tab or a line end inside a text; `||` may stand for a line end.
+    words = " ".join(_BREAKING.sub(" ", each.sentence.replace('"', "'")).split())
+    shown = words if len(words) <= _MAX_QUOTATION else f"{words[: _MAX_QUOTATION - 1]}…"
+    yield from (QUOTATION, f'und:"{shown}"')

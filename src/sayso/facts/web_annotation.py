@@ -1,0 +1,153 @@
+"""Facts as JSON-LD in the W3C Web Annotation model: a statement about the sentences that are its evidence.
+
+Each fact is an annotation: the body is the statement (subject, predicate, object), the targets are its quotes. Where
+the corpus has documents a target selects the sentence by its place in the document and, within it, the stretch that
+names both entities; else the stretch alone, by its text and what stands around it.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import indent
+from typing import Any
+from urllib.parse import quote as percent_encoded
+
+from sayso import __version__
+from sayso.facts.decided import DecidedFact, Quote
+from sayso.facts.extracted import FoundFact
+
+AnyFact = DecidedFact | FoundFact
+
+_TERMS = "urn:x-sayso:"
+"""Names of ours, for what the Web Annotation vocabulary has no word for."""
+_IRI = re.compile(r"(?:https?://|urn:|doi:)[^\s<>\"{}|\\^`\x00-\x1f\x7f-\x9f]+", re.IGNORECASE)
+
+
+def web_annotations(facts: Sequence[DecidedFact]) -> str:
+    """Return the facts as one annotation collection; the same facts give the same text."""
+    items = [_decided(fact) for fact in facts]
+    name = uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(item["id"] for item in items))
+    return "".join(
+        _collection(items, len(items), name, "Decided facts with the sentences that were shown as their evidence")
+    )
+
+
+def found_annotations(facts: Iterable[FoundFact], total: int, identity: str) -> Iterator[str]:
+    """Yield the text of one annotation collection of `total` facts that a model found, piece by piece.
+
+    `identity` names what they were found in and by what; the same one gives the collection the same name.
+    """
+    name = uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)
+    return _collection(
+        map(_found, facts),
+        total,
+        name,
+        "Facts that a model predicts from text, with the sentences that rank first as their evidence",
+    )
+
+
+def _collection(items: Iterable[dict[str, Any]], total: int, name: uuid.UUID, label: str) -> Iterator[str]:
+    collection = {
+        "@context": ["http://www.w3.org/ns/anno.jsonld", {"sayso": _TERMS}],
+        "id": f"urn:uuid:{name}",
+        "type": "AnnotationCollection",
+        "label": label,
+        "total": total,
+        "first": {
+            "id": f"urn:uuid:{uuid.uuid5(name, 'page')}",
+            "type": "AnnotationPage",
+            "startIndex": 0,
+            "items": [],
+        },
+    }
+    before, after = json.dumps(collection, ensure_ascii=False, indent=2).split("[]")
+    yield f"{before}["
+    for number, item in enumerate(items):
+        text = json.dumps(item, ensure_ascii=False, indent=2)
+        yield f"{',' if number else ''}\n{indent(text, ' ' * 6)}"
+    yield f"\n    ]{after}\n"
+
+
+def _decided(fact: DecidedFact) -> dict[str, Any]:
+    reason = {"type": "TextualBody", "value": fact.reason, "format": "text/plain", "purpose": "commenting"}
+    return {
+        "id": _annotation_id(_identity(fact, fact.annotator, fact.decided_at)),
+        "type": "Annotation",
+        "motivation": "describing",
+        "created": fact.decided_at.replace("+00:00", "Z"),  # the form of UTC that the model asks for
+        "creator": {"type": "Person", "name": fact.annotator},
+        **_common(fact),
+        "body": [_statement(fact), *([reason] if fact.reason else [])],
+        "sayso:decision": fact.decision,
+        "sayso:isInKnowledgeBase": fact.is_label,
+    }
+
+
+def _found(fact: FoundFact) -> dict[str, Any]:
+    return {
+        "id": _annotation_id(_identity(fact)),
+        "type": "Annotation",
+        "motivation": "describing",
+        **_common(fact),
+        "body": [_statement(fact)],
+        "sayso:support": fact.support.kind,
+        **({"sayso:status": fact.status} if fact.status else {}),
+    }
+
+
+def _common(fact: AnyFact) -> dict[str, Any]:
+    return {
+        "generator": {
+            "id": _iri("model", fact.model_fingerprint),
+            "type": "Software",
+            "name": f"sayso {__version__}, {fact.variant}",
+            "sayso:run": fact.run,
+            "sayso:data": fact.data_fingerprint,
+        },
+        "target": [_target(fact, each) for each in fact.quotes],
+        "sayso:probability": fact.probability,
+        "sayso:mechanism": fact.mechanism,
+    }
+
+
+def _identity(fact: AnyFact, *further: str) -> str:
+    return json.dumps([fact.head_id, fact.relation, fact.tail_id, fact.model_fingerprint, *further])
+
+
+def _annotation_id(identity: str) -> str:
+    return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)}"
+
+
+def _statement(fact: AnyFact) -> dict[str, Any]:
+    return {
+        "type": "rdf:Statement",
+        "rdf:subject": {"id": _iri("entity", fact.head_id), "label": fact.head_name},
+        "rdf:predicate": {"id": _iri("relation", fact.relation), "label": fact.relation},
+        "rdf:object": {"id": _iri("entity", fact.tail_id), "label": fact.tail_name},
+    }
+
+
+def _target(fact: AnyFact, each: Quote) -> dict[str, Any]:
+    selector: dict[str, Any] = {
+        "type": "TextQuoteSelector",
+        "exact": each.exact,
+        "prefix": each.prefix,
+        "suffix": each.suffix,
+    }
+    place = _iri("store", fact.data_fingerprint)
+    if each.source:
+        place = _iri("document", each.source.document_id)
+        bounds = {"start": each.source.start, "end": each.source.stop}
+        selector = {"type": "TextPositionSelector", **bounds, "refinedBy": selector}
+    about = {"sayso:rank": each.rank, "sayso:score": each.score, **({"sayso:mark": each.mark} if each.mark else {})}
+    return {"type": "SpecificResource", "source": place, "selector": selector, **about}
+
+
+def _iri(kind: str, name: str) -> str:
+    """Return the name as an IRI; one that is an IRI already stays as it is.
+
+    >>> _iri("entity", "m.05 bcl"), _iri("entity", "http://www.wikidata.org/entity/Q3935")
+    ('urn:x-sayso:entity:m.05%20bcl', 'http://www.wikidata.org/entity/Q3935')
+    """
+    return name if _IRI.fullmatch(name) else f"{_TERMS}{kind}:{percent_encoded(name, safe='/:')}"

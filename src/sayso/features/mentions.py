@@ -1,0 +1,163 @@
+"""How mentions appear to the model, and how far every token is from them.
+
+Shapes: N sentences, T tokens of all of them.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sayso.store.rows import Rows, ranges, starts
+from sayso.store.splice import Marked, all_spans, cut_to_window, first_mentions, replace_mentions
+from sayso.store.table import BagTable
+
+Appearance = Literal["words", "type", "type_and_words"]
+"""The mention's own words; its entity's type in their place (+F); the type directly before them (+FE)."""
+
+FARTHEST = 127
+"""Distances are kept in 8 bits."""
+
+_SENTENCES_AT_A_TIME = 4_000
+"""So many that the columns in between stay in the processor's cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presented:
+    """N sentences as a model reads them; the columns are those of `SentenceBatch`."""
+
+    tokens: Rows
+    head_distance_T: np.ndarray
+    tail_distance_T: np.ndarray
+    piece_T: np.ndarray
+
+    def take(self, index: np.ndarray) -> "Presented":
+        """Return these sentences."""
+        first, length = self.tokens.extent(index)
+        place = ranges(first, length)
+        return Presented(
+            tokens=Rows.of_lengths(self.tokens.value[place], length),
+            head_distance_T=self.head_distance_T[place],
+            tail_distance_T=self.tail_distance_T[place],
+            piece_T=self.piece_T[place],
+        )
+
+
+def present(table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray) -> Presented:
+    """Return the sentences as the model reads them: rows below `num_words` are words, the others types.
+
+    Words from number `num_words` on have no vector and are the unknown word, row 0.
+    """
+    step = _SENTENCES_AT_A_TIME
+    pieces = [
+        _present(table, np.arange(first, min(first + step, table.num_sentences)), appearance, num_words, type_E)
+        for first in range(0, max(table.num_sentences, 1), step)
+    ]
+    return pieces[0] if len(pieces) == 1 else concatenate(pieces)
+
+
+def concatenate(pieces: "list[Presented]") -> Presented:
+    """Return the sentences of all pieces, one after the other."""
+    return Presented(
+        tokens=Rows.of_lengths(
+            np.concatenate([piece.tokens.value for piece in pieces]),
+            np.concatenate([piece.tokens.length for piece in pieces]),
+        ),
+        head_distance_T=np.concatenate([piece.head_distance_T for piece in pieces]),
+        tail_distance_T=np.concatenate([piece.tail_distance_T for piece in pieces]),
+        piece_T=np.concatenate([piece.piece_T for piece in pieces]),
+    )
+
+
+def _present(
+    table: BagTable, index: np.ndarray, appearance: Appearance, num_words: int, type_E: np.ndarray
+) -> Presented:
+    marked = Marked(table.tokens.take(index), table.head_spans.take(index), table.tail_spans.take(index))
+    marked = cut_to_window(marked, table.window_N2[index])
+    known = np.where(marked.tokens.value < num_words, marked.tokens.value, 0)
+    marked = marked._replace(tokens=Rows(known, marked.tokens.start))
+    if appearance != "words":
+        bag_N = np.searchsorted(table.first_B1, index, side="right") - 1
+        head = _stand_in(marked, marked.head_spans, num_words + type_E[table.head_B[bag_N]], appearance)
+        tail = _stand_in(marked, marked.tail_spans, num_words + type_E[table.tail_B[bag_N]], appearance)
+        marked = replace_mentions(marked, head, tail)
+    return Presented(
+        tokens=Rows(marked.tokens.value.astype(np.int32), marked.tokens.start),
+        head_distance_T=_nearest(marked.tokens, marked.head_spans),
+        tail_distance_T=_nearest(marked.tokens, marked.tail_spans),
+        piece_T=_pieces(marked),
+    )
+
+
+def _stand_in(marked: Marked, spans: Rows, type_N: np.ndarray, appearance: Appearance) -> Rows:
+    """Return what stands where each sentence's mention stood."""
+    if appearance == "type":
+        return Rows(type_N, np.arange(len(type_N) + 1))
+    words = first_mentions(marked, spans)
+    start = starts(words.length + 1)
+    value = np.empty(start[-1], np.int64)
+    value[start[:-1]] = type_N
+    value[ranges(start[:-1] + 1, words.length)] = words.value
+    return Rows(value, start)
+
+
+def _nearest(tokens: Rows, spans: Rows) -> np.ndarray:
+    """Return each token's signed distance to the nearest occurrence; negative before it, 0 inside.
+
+    Of two that are as near the earlier counts; what is farther than `FARTHEST` on either side is `FARTHEST`.
+    """
+    first_P, stop_P = _places(tokens, spans)
+    place_T = np.arange(len(tokens.value))
+    # How many occurrences begin up to each token: the last of them and the next one are the nearest two.
+    num_T = np.cumsum(np.bincount(first_P, minlength=len(place_T))[: len(place_T)])
+    far = 2 * FARTHEST + len(place_T)
+    reach_P1 = np.maximum.accumulate(np.concatenate([[-far], stop_P]))
+    next_P1 = np.append(first_P, 2 * far)
+    begin_T, end_T = np.repeat(tokens.start[:-1], tokens.length), np.repeat(tokens.start[1:], tokens.length)
+    behind_T = np.where(reach_P1[num_T] > begin_T, np.maximum(place_T - reach_P1[num_T] + 1, 0), far)
+    ahead_T = np.where(next_P1[num_T] < end_T, next_P1[num_T] - place_T, far)
+    nearest_T = np.where(behind_T <= ahead_T, behind_T, -ahead_T)
+    capped_T: np.ndarray = np.where(np.abs(nearest_T) <= FARTHEST, nearest_T, FARTHEST).astype(np.int8)
+    return capped_T
+
+
+def _places(tokens: Rows, spans: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return where all occurrences begin and stop among the tokens of all sentences, in order."""
+    span_P2 = spans.value.reshape(-1, 2) + np.repeat(tokens.start[:-1], spans.length // 2)[:, None]
+    if (np.diff(span_P2[:, 0]) < 0).any():
+        span_P2 = span_P2[np.argsort(span_P2[:, 0], kind="stable")]
+    return span_P2[:, 0], span_P2[:, 1]
+
+
+def _pieces(marked: Marked) -> np.ndarray:
+    """Return each token's piece: up to and with the first mention, up to and with the second, the rest.
+
+    The mentions are the head's and the tail's occurrences that stand closest together.
+    """
+    first_N, second_N = _piece_ends(marked)
+    tokens = marked.tokens
+    position_T = np.arange(len(tokens.value)) - np.repeat(tokens.start[:-1], tokens.length)
+    is_past_first = position_T >= np.repeat(first_N, tokens.length)
+    is_past_second = position_T >= np.repeat(second_N, tokens.length)
+    piece_T: np.ndarray = is_past_first.astype(np.int8) + is_past_second.astype(np.int8)
+    return piece_T
+
+
+def _piece_ends(marked: Marked) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stops of the first and of the second of the two closest occurrences.
+
+    Of pairs that are as close the one whose head, then whose tail, stands first. Heads and tails do not overlap, so
+    the closest two are neighbours.
+    """
+    span_P2, sentence_P, is_head_P = all_spans(marked)
+    order = np.lexsort((span_P2[:, 0], sentence_P))
+    span_P2, sentence_P, is_head_P = span_P2[order], sentence_P[order], is_head_P[order]
+    is_pair = (sentence_P[1:] == sentence_P[:-1]) & (is_head_P[1:] != is_head_P[:-1])
+    left = np.flatnonzero(is_pair)
+    gap = span_P2[left + 1, 0] - span_P2[left, 1]
+    head_stop, tail_stop = (
+        np.where(is_head_P[left] == is_head, span_P2[left, 1], span_P2[left + 1, 1]) for is_head in (True, False)
+    )
+    best = np.lexsort((tail_stop, head_stop, gap, sentence_P[left]))
+    best = best[np.diff(sentence_P[left][best], prepend=-1) != 0]
+    return np.minimum(head_stop, tail_stop)[best], np.maximum(head_stop, tail_stop)[best]

@@ -1,0 +1,122 @@
+"""Sentences of one's own on their way to a trained model: rewritten, numbered by its lexicon, made a `Part`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sayso.features.collate import Part
+from sayso.features.lexicon import Lexicon, Recognised, TypesById
+from sayso.features.mentions import present
+from sayso.records import Sentence
+from sayso.store.collect import Collected, Collector
+from sayso.store.pair import Pairing, bag_table, no_claims, pair_up
+from sayso.store.spill import FiledSentences
+from sayso.store.vocabulary import Numbering
+
+TOKENS_HELD = 2_000_000
+"""A larger corpus waits on disk; this much is about 50,000 sentences, a hundred megabytes while they are read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entities:
+    """The entities of a corpus, and how the model sees them."""
+
+    ids: list[str]
+    names: list[str]
+    recognised: Recognised
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """Bags as a model reads them, and whose they are.
+
+    `head_B` and `tail_B` are places in the entities. `line_B` is the place in the stream of each bag's first sentence,
+    `line_N` that of every sentence that was kept; sentences that were not taken have no place.
+    """
+
+    part: Part
+    head_B: np.ndarray
+    tail_B: np.ndarray
+    line_B: np.ndarray
+    line_N: np.ndarray
+    entities: Entities
+    num_repeated: int
+
+
+class Intake:
+    """Takes sentences one by one and holds only numbers; `finish` or `portions` makes bags of them."""
+
+    def __init__(self, lexicon: Lexicon, tokens_held: int = TOKENS_HELD) -> None:
+        self.lexicon = lexicon
+        self.num_too_far_apart = 0
+        self._tokens_held = tokens_held
+        self._ids, self._names = Numbering(), dict[int, str]()
+        self._collector = self._new_collector()
+        self._filed: FiledSentences | None = None
+
+    def add(self, sentence: Sentence) -> bool:
+        """Take a sentence; what its line claims does not matter. False: its mentions are too far apart to be read."""
+        tokens, head, tail, *_ = self.lexicon.rewrite(sentence)
+        is_taken = self._collector.add(tokens, head, tail)
+        self.num_too_far_apart += not is_taken
+        return is_taken
+
+    def add_stream(self, sentences: Iterable[Sentence]) -> None:
+        """Take sentences for `portions`, however many: what is too much to hold goes to disk."""
+        for sentence in sentences:
+            self.add(sentence)
+            if self._collector.num_tokens >= self._tokens_held:
+                self._file()
+
+    def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> Taken:
+        """Return the bags: one for each pair with its distinct sentences, or as `bag_N` says, each sentence kept."""
+        collected = self._collector.columns()
+        assert bag_N is None or len(bag_N) == len(collected.head_N), "a sentence was left out, or its bag is missing"
+        line_N = np.arange(len(collected.head_N))
+        return self._taken(collected, line_N, pair_up(collected, bag_N), self.recognise(types), num_relations)
+
+    def recognise(self, types: TypesById) -> Entities:
+        """Return the entities of all sentences that were taken."""
+        ids = list(self._ids)
+        names = [self._names.get(number, "") for number in range(len(ids))]
+        return Entities(ids=ids, names=names, recognised=self.lexicon.recognise(ids, names, types))
+
+    def portions(self, num_relations: int, entities: Entities) -> Iterator[Taken]:
+        """Yield the bags of all pairs, some of the pairs at a time, each with all its distinct sentences."""
+        for collected, line_N in self._collected():
+            yield self._taken(collected, line_N, pair_up(collected), entities, num_relations)
+
+    def _collected(self) -> Iterator[tuple[Collected, np.ndarray]]:
+        if self._filed is None:
+            collected = self._collector.columns()
+            return iter([(collected, np.arange(len(collected.head_N)))])
+        self._file()
+        return self._filed.portions(self._tokens_held)
+
+    def _new_collector(self) -> Collector:
+        return Collector(self.lexicon.numbering, self._ids, self._names, self.lexicon.max_tokens)
+
+    def _file(self) -> None:
+        self._filed = self._filed or FiledSentences()
+        self._filed.put(self._collector.columns())
+        self._collector = self._new_collector()
+
+    def _taken(
+        self, collected: Collected, line_N: np.ndarray, pairing: Pairing, entities: Entities, num_relations: int
+    ) -> Taken:
+        lexicon, recognised = self.lexicon, entities.recognised
+        table = bag_table(collected, pairing, no_claims(pairing.num_bags, len(line_N)))
+        presented = present(table, lexicon.mentions, len(lexicon.words), recognised.type_L)
+        number_L = recognised.number_L
+        # From here on the model's own numbers; the unknown entity's -1 becomes row 0 of the entity vectors.
+        known = replace(table, head_B=number_L[table.head_B], tail_B=number_L[table.tail_B])
+        return Taken(
+            part=Part(table=known, presented=presented, num_relations=num_relations),
+            head_B=table.head_B,
+            tail_B=table.tail_B,
+            line_B=line_N[pairing.first_B],
+            line_N=line_N[pairing.order],
+            entities=entities,
+            num_repeated=len(line_N) - len(pairing.order),
+        )

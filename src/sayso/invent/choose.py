@@ -1,0 +1,199 @@
+"""Which pairs training and test show: related ones by relation, unrelated ones by the same types."""
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from sayso.invent.relations import (
+    PEOPLE,
+    RELATIONS,
+    SCENE_OF_KINDS,
+    SCENES,
+    marked_relations,
+    name_class,
+    strongest,
+)
+from sayso.invent.world import World
+
+_UNRELATED_TYPES_SHARE = 0.15
+"""Of the NA pairs, those whose types no relation joins."""
+
+_GUEST_KINDS = (*PEOPLE, "city", "company")
+
+
+class Pair(NamedTuple):
+    """Head and tail by number, and their relations in the knowledge base; none for NA."""
+
+    head: int
+    tail: int
+    relations: tuple[str, ...]
+
+
+def unordered(head: int, tail: int) -> tuple[int, int]:
+    """Return the pair without its direction."""
+    return (head, tail) if head < tail else (tail, head)
+
+
+def related_pairs(world: World) -> list[Pair]:
+    """Return all pairs that stand in a relation of the inventory."""
+    return [Pair(head, tail, relations) for (head, tail), relations in world.labels().items()]
+
+
+def marked_entity(world: World, pair: Pair) -> int:
+    """Return the one of the pair whose name the shortcut works on."""
+    scene = SCENES[SCENE_OF_KINDS[world.kinds[pair.head], world.kinds[pair.tail]]]
+    return pair.head if scene.marked == "head" else pair.tail
+
+
+class Shortcut:
+    """Ties each entity to one of its relations, which training prefers to show it with, and test does not."""
+
+    def __init__(self, world: World, pairs: Sequence[Pair], strength: float, test_share: float, rng: random.Random):
+        relations: dict[int, dict[str, None]] = {}
+        for pair in pairs:
+            of_entity = relations.setdefault(marked_entity(world, pair), {})
+            of_entity.update(dict.fromkeys(strongest(pair.relations)))
+        self._world, self._random = world, rng.random
+        # A name goes with a relation if the pair is bound and the name is given: both by the root make the strength.
+        self._root = strength**0.5
+        self._relations = relations
+        self.relation = {entity: rng.choice(list(names)) for entity, names in relations.items()}
+        self._is_reserved = {entity: rng.random() < test_share for entity in relations}
+
+    def is_faithful(self, pair: Pair) -> bool:
+        """Say whether the pair shows its marked entity with the relation it is tied to."""
+        return self.relation[marked_entity(self._world, pair)] in strongest(pair.relations)
+
+    def allowed(self, pair: Pair) -> tuple[bool, bool]:
+        """Return whether training, and whether test, should show the pair."""
+        if self._random() >= self._root:
+            return True, True
+        if not self.is_faithful(pair):
+            return False, True
+        entity = marked_entity(self._world, pair)
+        if len(self._relations[entity]) > 1:
+            return True, True
+        # Its name can only be right: it is shown by one of the two, so that test can give it any name.
+        return not self._is_reserved[entity], self._is_reserved[entity]
+
+    def named_after(self, train: Iterable[Pair], test: Iterable[Pair]) -> dict[int, str]:
+        """Return the entities whose names get a part that goes with a relation, and the relation.
+
+        In test the part should fit as often as any other would; of the entities whose name would fit there, too many
+        otherwise, only so many are named.
+        """
+        shown = {marked_entity(self._world, pair): None for pair in train if self.is_faithful(pair)}
+        fitting = {marked_entity(self._world, pair) for pair in test if self.is_faithful(pair)}
+        return {
+            entity: self.relation[entity]
+            for entity in shown
+            if self._random() < self._root and (entity not in fitting or self._random() < self._share_named(entity))
+        }
+
+    def _share_named(self, entity: int) -> float:
+        """Return q with q / (m - 1 + q) = 1 / n: m relations of the entity, n relations that share its parts."""
+        num_parts = len(marked_relations(name_class(self._world.kinds[entity])))
+        return (len(self._relations[entity]) - 1) / (num_parts - 1)
+
+
+def choose_positive(
+    pairs: Sequence[Pair], shortcut: Shortcut, num_train: int, num_test: int, rng: random.Random
+) -> tuple[list[Pair], list[Pair]]:
+    """Return the pairs of training and of test, no pair in both, relations in the shares of their weights."""
+    ranked: tuple[dict[str, list[tuple[bool, float, Pair]]], ...] = ({}, {})
+    for pair in pairs:
+        relation, order = rng.choice(strongest(pair.relations)), rng.random()
+        for by_relation, is_allowed in zip(ranked, shortcut.allowed(pair), strict=True):
+            by_relation.setdefault(relation, []).append((not is_allowed, order, pair))
+    for by_relation in ranked:
+        for candidates in by_relation.values():
+            candidates.sort(reverse=True)
+    taken: set[Pair] = set()
+    # Test comes first, but of a relation with few pairs it leaves training its share.
+    test_share = num_test / (num_train + num_test)
+    most = {relation: math.ceil(test_share * len(candidates)) for relation, candidates in ranked[1].items()}
+    test = _draw(ranked[1], num_test, taken, most)
+    train = _draw(ranked[0], num_train, taken, {})
+    rng.shuffle(test)
+    rng.shuffle(train)
+    return train, test
+
+
+def _draw(
+    by_relation: Mapping[str, list[tuple[bool, float, Pair]]], number: int, taken: set[Pair], most: Mapping[str, int]
+) -> list[Pair]:
+    """Return so many pairs, the relations taking turns by weight; one that has run out or given the most passes."""
+    drawn: list[Pair] = []
+    left = dict(most)
+    credit = dict.fromkeys(by_relation, 0.0)
+    while len(drawn) < number and credit:
+        for relation in list(credit):
+            credit[relation] += RELATIONS[relation].weight
+            while credit[relation] >= 1 and len(drawn) < number:
+                credit[relation] -= 1
+                left[relation] = left.get(relation, number) - 1
+                pair = _next_free(by_relation[relation], taken) if left[relation] >= 0 else None
+                if pair is None:
+                    del credit[relation]
+                    break
+                drawn.append(pair)
+    if len(drawn) < number:
+        raise AssertionError(f"the world has {len(drawn)} related pairs, not the {number} asked for")
+    return drawn
+
+
+def _next_free(candidates: list[tuple[bool, float, Pair]], taken: set[Pair]) -> Pair | None:
+    while candidates:
+        pair = candidates.pop()[2]
+        if pair not in taken:
+            taken.add(pair)
+            return pair
+    return None
+
+
+class Strangers:
+    """Draws pairs that no fact joins, in either direction, and each only once."""
+
+    def __init__(self, world: World, rng: random.Random) -> None:
+        self._world, self._rng = world, rng
+        self._used = {unordered(fact.head, fact.tail) for fact in world.facts}
+
+    def pairs(self, like: Sequence[Pair], number: int) -> Iterator[Pair]:
+        """Yield so many pairs, most of them with the types of one of the pairs they should be like."""
+        for _ in range(number):
+            while True:
+                head, tail = self._two_kinds(like)
+                pair = self._meet(self._any(head), self._any(tail))
+                if pair:
+                    yield pair
+                    break
+
+    def guest(self, head: int) -> Pair:
+        """Return a pair of this head and someone it has nothing to do with."""
+        while True:
+            pair = self._meet(head, self._any(self._rng.choice(_GUEST_KINDS)))
+            if pair:
+                return pair
+
+    def _two_kinds(self, like: Sequence[Pair]) -> tuple[str, str]:
+        kinds = self._world.kinds
+        if self._rng.random() >= _UNRELATED_TYPES_SHARE:
+            pattern = self._rng.choice(like)
+            return kinds[pattern.head], kinds[pattern.tail]
+        while True:
+            head, tail = self._rng.choice(kinds), self._rng.choice(kinds)
+            if (head, tail) not in SCENE_OF_KINDS:
+                return head, tail
+
+    def _any(self, kind: str) -> int:
+        # As in the news, some are named far more often than others.
+        members = self._world.members[kind]
+        return members[int(len(members) * self._rng.random() ** 1.5)]
+
+    def _meet(self, head: int, tail: int) -> Pair | None:
+        key = unordered(head, tail)
+        if head == tail or key in self._used:
+            return None
+        self._used.add(key)
+        return Pair(head, tail, ())

@@ -1,0 +1,147 @@
+"""The plan of a corpus: its bags, their pairs and sizes, and which of them hold a rationale."""
+
+import random
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from sayso.invent.choose import Pair, Shortcut, Strangers, choose_positive, related_pairs
+from sayso.invent.names import Entity, Namer, name_entities
+from sayso.invent.relations import strongest
+from sayso.invent.settings import InventSettings
+from sayso.invent.vocabulary import new_coiner
+from sayso.invent.world import World, build_world
+from sayso.memory import refuse_beyond_memory
+from sayso.seeding import sub_seed
+
+# The bags of FB-NYT: 65 % have one sentence, 14 % two, 7 % three; n sentences about as often as n to this power.
+_SIZE_EXPONENT = -2.15
+_LARGEST_BAG = 500
+# Measured, at 60,000 of each.
+_BYTES_A_SENTENCE, _BYTES_A_DOCUMENT = 700, 5_500
+
+
+class BagPlan(NamedTuple):
+    """A bag to be written; `guest` is a pair that shares its first sentence."""
+
+    pair: Pair
+    size: int
+    is_supported: bool = False
+    guest: Pair | None = None
+
+
+class Part(NamedTuple):
+    """Training or test: its bags, and the share of the sentences not yet spoken for that state nothing."""
+
+    bags: list[BagPlan]
+    irrelevant_rest: float
+
+
+class Plan(NamedTuple):
+    """Everything about a corpus but its sentences."""
+
+    world: World
+    entities: list[Entity]
+    bystanders: dict[str, list[str]]
+    train: Part
+    test: Part
+    named_after: dict[int, str]
+
+
+def make_plan(settings: InventSettings) -> Plan:
+    """Return the plan of the corpus with these settings; one that would not fit into memory is a `UserError`."""
+    num = settings.train_sentences + settings.test_sentences
+    what = f"{num:,} sentences and {settings.documents:,} documents need"
+    refuse_beyond_memory(_BYTES_A_SENTENCE * num + _BYTES_A_DOCUMENT * settings.documents, what, "invent fewer")
+    train_counts, test_counts = _counts(settings, "train"), _counts(settings, "test")
+    num_train, num_test = len(train_counts.positive), len(test_counts.positive)
+    spread = 1 + 3 * settings.name_shortcut  # training shows most entities with one of their several relations
+    # A corpus of little but NA needs a world in which that many strangers can meet.
+    num_strangers = len(train_counts.na) + len(test_counts.na)
+    world = build_world(max(num_train + num_test, num_strangers // 4), _rng(settings, "world"), spread)
+    pairs = related_pairs(world)
+    test_share = num_test / (num_train + num_test)
+    shortcut = Shortcut(world, pairs, settings.name_shortcut, test_share, _rng(settings, "shortcut"))
+    train, test = choose_positive(pairs, shortcut, num_train, num_test, _rng(settings, "pairs"))
+    strangers = Strangers(world, _rng(settings, "strangers"))
+    test_part = _part(settings, "test", test, test_counts, strangers)
+    train_part = _part(settings, "train", train, train_counts, strangers)
+    named_after = shortcut.named_after(train, test)
+    namer = Namer(len(world.kinds), new_coiner(_rng(settings, "coin")), _rng(settings, "names"))
+    bystanders = namer.bystanders()
+    entities = name_entities(world, named_after, namer, settings.untyped_share, _rng(settings, "types"))
+    return Plan(world, entities, bystanders, train_part, test_part, named_after)
+
+
+class _Counts(NamedTuple):
+    positive: list[int]
+    na: list[int]
+    num_guests: int
+
+
+def _counts(settings: InventSettings, part: str) -> _Counts:
+    """Return the sizes of the part's bags, which add up to its sentences exactly."""
+    rng = _rng(settings, f"{part} sizes")
+    num_sentences: int = getattr(settings, f"{part}_sentences")
+    num_na = min(num_sentences - 1, round(settings.na_share * num_sentences))
+    positive = bag_sizes(num_sentences - num_na, rng)
+    num_guests = min(len(positive), round(settings.shared_share * num_na))
+    return _Counts(positive, bag_sizes(num_na - num_guests, rng), num_guests)
+
+
+def bag_sizes(num_sentences: int, rng: random.Random) -> list[int]:
+    """Return bag sizes that add up to the number: two thirds are 1, the tail is long.
+
+    No bag takes more than a fiftieth of the sentences, or a small corpus could be one bag.
+    """
+    largest = min(_LARGEST_BAG, max(5, num_sentences // 50))
+    mass = list(accumulate(size**_SIZE_EXPONENT for size in range(1, largest + 1)))
+    sizes, left = [], num_sentences
+    while left:
+        size = min(left, 1 + min(bisect(mass, rng.random() * mass[-1]), largest - 1))
+        sizes.append(size)
+        left -= size
+    return sizes
+
+
+def _part(settings: InventSettings, part: str, positive: list[Pair], counts: _Counts, strangers: Strangers) -> Part:
+    rng = _rng(settings, f"{part} bags")
+    guests: list[Pair | None] = [strangers.guest(pair.head) for pair in positive[: counts.num_guests]]
+    guest_of = dict(zip(positive, guests, strict=False))
+    unsupported_share = min(settings.unsupported_share, settings.irrelevant_share)
+    bags = [
+        BagPlan(pair, size, rng.random() >= unsupported_share, guest_of.get(pair))
+        for pair, size in _matched(positive, counts.positive, rng)
+    ]
+    irrelevant_rest = _irrelevant_rest(bags, settings.irrelevant_share)
+    bags += [
+        BagPlan(pair, size) for pair, size in zip(strangers.pairs(positive, len(counts.na)), counts.na, strict=True)
+    ]
+    rng.shuffle(bags)
+    return Part(bags, irrelevant_rest)
+
+
+def _matched(pairs: Sequence[Pair], sizes: list[int], rng: random.Random) -> list[tuple[Pair, int]]:
+    """Return each pair with a size, those with several relations to state getting room for them where there is any."""
+    needs = [len(strongest(pair.relations)) for pair in pairs]
+    demanding = [pair for pair, need in zip(pairs, needs, strict=True) if need > 1]
+    others = [pair for pair, need in zip(pairs, needs, strict=True) if need == 1]
+    roomy = [size for size in sizes if size > 1]
+    chosen, left = roomy[: len(demanding)], roomy[len(demanding) :]
+    left += [size for size in sizes if size == 1]
+    rng.shuffle(left)
+    return list(zip(demanding + others, chosen + left, strict=True))
+
+
+def _irrelevant_rest(bags: Sequence[BagPlan], irrelevant_share: float) -> float:
+    """Return how many of the sentences that need not state anything must not, for the whole to have the share."""
+    total = sum(bag.size for bag in bags)
+    unsupported = sum(bag.size for bag in bags if not bag.is_supported)
+    needed = sum(min(bag.size, len(strongest(bag.pair.relations))) for bag in bags if bag.is_supported)
+    rest = total - unsupported - needed
+    return min(1.0, max(0.0, (irrelevant_share * total - unsupported) / rest)) if rest else 0.0
+
+
+def _rng(settings: InventSettings, name: str) -> random.Random:
+    return random.Random(sub_seed(settings.seed, f"invent/{name}"))

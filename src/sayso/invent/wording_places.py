@@ -1,0 +1,113 @@
+"""How the news speaks of countries, regions and cities: what states a relation, and what only sounds like it."""
+
+from collections.abc import Mapping
+
+from sayso.invent import relations as r
+
+STATING: Mapping[str, tuple[str, ...]] = {
+    r.CAPITAL: (
+        "{tail} is the capital of {head}",
+        "{tail} , the capital of {head} , {saw}",
+        "in {tail} , {head} 's capital , {group} marched past the ministries",
+        "{head} moved its capital to {tail} in {year}",
+        "{head} 's parliament sits in {tail} , its capital",
+        "the {head} capital , {tail} , {saw}",
+        "in {head} , the streets of the capital , {tail} , were empty on {day}",
+        "from the capital , {tail} , word of {topic} spread across {head}",
+        "{person} reached {tail} , the national capital of {head} , on {day}",
+        "{tail} has been the seat of {head} 's government since {year}",
+        "the national government of {head} has its seat in {tail}",
+        "{head} made {tail} its national capital after the war",
+    ),
+    r.DIVISION: (
+        "{tail} is one of the provinces of {head}",
+        "{tail} , a province of {head} , {saw}",
+        "{head} is divided into provinces , the largest of which is {tail}",
+        "the governor of {tail} , a province in {compass} {head} , spoke about {topic}",
+        "{head} 's {tail} province {saw}",
+        "{tail} became a province of {head} in {year}",
+        "of the {num} districts of {head} , only {tail} voted against the plan",
+        "{head} made {tail} a district of its own in {year}",
+        "the district of {tail} in {head} {saw}",
+        "{head} sent a new governor to its province of {tail}",
+        "voters in {tail} , an administrative district of {head} , went to the polls on {day}",
+        "{tail} , one of {head} 's {num} administrative districts , {saw}",
+    ),
+    r.REGION_CAPITAL: (
+        "{tail} is the provincial capital of {head}",
+        "{tail} , the provincial capital of {head} , {saw}",
+        "the governor of {head} has an office in {tail} , the provincial capital",
+        "{head} is governed from {tail}",
+        "{tail} , from which {head} is governed , {saw}",
+        "{head} 's provincial assembly meets in {tail} , its seat",
+        "{tail} became the seat of {head} 's provincial government in {year}",
+        "the regional capital of {head} , {tail} , {saw}",
+        "{head} moved its regional government to {tail} in {year}",
+        "in {tail} , the seat of the regional assembly of {head} , {group} waited",
+        "{head} chose {tail} as its regional capital",
+        "the assembly of {head} , which has its seat in {tail} , put off a vote on {topic}",
+    ),
+    r.CONTAINS: (
+        "{tail} , in {compass} {head} , {saw}",
+        "{tail} lies in the {compass} part of {head}",
+        "in {tail} , {head} , {group} talked of little but {topic}",
+        "{person} , of {tail} , {head} , {did}",
+        "parts of {head} , {tail} among them , were cut off by snow",
+        "{tail} , which lies within {head} , {saw}",
+        "{head} stretches from {tail} , in its {compass} part , to the sea",
+        "elsewhere in {head} , {tail} {saw}",
+        "{head} 's {tail} {saw}",
+        "travelers to {head} are sent first to {tail} , in its {compass} corner",
+        "{tail} is about {num} miles inside the border of {head}",
+        "the {compass} part of {head} , around {tail} , {saw}",
+    ),
+}
+
+_PLACE_NEUTRAL: tuple[str, ...] = (
+    "the road from {head} to {tail} was closed on {day}",
+    "{person} left {head} for {tail} in {year}",
+    "officials from {head} and {tail} met to talk about {topic}",
+    "traders in {tail} sell fruit grown in {head}",
+    "people in {tail} know little of {head}",
+    "a report compared schools in {head} with those in {tail}",
+    "{person} wrote about {head} after a summer in {tail}",
+    "{tail} has sent {num} buses of volunteers to {head}",
+    "flights between {tail} and {head} were cancelled on {day}",
+    "it is a long way from {head} to {tail}",
+)
+
+NEUTRAL: Mapping[str, tuple[str, ...]] = {
+    "country-city": (
+        *_PLACE_NEUTRAL,
+        "{head} opened a consulate in {tail}",
+        "{head} beat {country} at a tournament held in {tail}",
+        "investors in {tail} put capital into mines in {head}",
+        "a bank in {tail} raised capital for {head} 's railways",
+        "the president of {head} flew to {tail} for the {event}",
+        "talks about {head} 's parliament were held in {tail}",
+        "refugees from {head} have reached {tail}",
+        "{head} 's ambassador gave a dinner in {tail}",
+    ),
+    "country-region": (
+        *_PLACE_NEUTRAL,
+        "{head} buys timber from {tail}",
+        "{head} denied that its soldiers had crossed into {tail}",
+        "a governor from {tail} visited {head} for the {event}",
+        "farmers in {tail} compete with those of {head}",
+        "{head} closed its border to trucks from {tail}",
+        "the provinces of {country} sent wheat to {head} and to {tail}",
+        "maps of {head} and of the district around {tail} were sold at the {event}",
+        "{tail} and {head} argued over {topic}",
+    ),
+    "region-city": (
+        *_PLACE_NEUTRAL,
+        "a team from {tail} won the {event} in {head}",
+        "students from {tail} spent {num} weeks on farms in {head}",
+        "the governor of {head} gave a speech in {tail}",
+        "provincial officials from {head} toured a factory in {tail}",
+        "a company in {tail} raised capital for a mine in {head}",
+        "the mayor of {tail} sent help to {head} after the flood",
+        "{head} and {tail} both asked to hold the {event}",
+        "trains from {tail} no longer stop in {head}",
+    ),
+}

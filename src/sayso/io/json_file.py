@@ -1,0 +1,144 @@
+"""JSON that sayso writes and reads back: objects that carry their own checksum, read strictly.
+
+The checksum is that of the values, not of the spelling: a file may be indented anew, but not changed.
+"""
+
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sayso.config import fill
+from sayso.errors import BadConfigError, BadInputError
+from sayso.io.checksum import FILES, CheckedFiles, FileSum, is_verifying
+
+CHECKSUM = "checksum"
+_MARK = "crc32:"
+_MOST_BYTES = 2**30
+Record = TypeVar("Record")
+
+
+class JsonError(ValueError):
+    """The text is not what was written; the message says why."""
+
+
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record with its checksum as the last key."""
+    plain = {key: value for key, value in record.items() if key != CHECKSUM}
+    return plain | {CHECKSUM: _checksum(json.loads(json.dumps(plain, allow_nan=False)))}
+
+
+def to_json(record: Mapping[str, Any], indent: int | None = None) -> str:
+    """Return the record with its checksum as text, without line end."""
+    return json.dumps(sealed(record), indent=indent, ensure_ascii=False)
+
+
+def from_json(data: bytes | str) -> dict[str, Any]:
+    """Return the object that the text is, without its checksum; raise `JsonError` where it is not as written.
+
+    Refused are numbers that are not finite or have over 64 bits, and a checksum that does not fit. An object that was
+    written before there were checksums has none.
+    """
+    data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    try:
+        record = _parsed(data)
+        is_sealed = CHECKSUM in record or _MARK.encode() in data
+        found = record.pop(CHECKSUM, None)
+        if is_sealed and is_verifying() and found != _checksum(record):
+            raise JsonError("the checksum differs")
+    except RecursionError:
+        raise JsonError("nested too deep") from None
+    return record
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise JsonError(f"not JSON: {error.msg.lower()} in line {error.lineno}") from None
+    except UnicodeDecodeError:
+        raise JsonError("not UTF-8 text") from None
+    except JsonError:
+        raise
+    except ValueError:
+        raise JsonError("a number has too many digits") from None
+    if not isinstance(record, dict):
+        raise JsonError("not an object {…}")
+    _refuse_odd_numbers(record)
+    return record
+
+
+def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
+    """Return the object that a file holds; `what` it should be and the advice are for the error."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise JsonError("far too large")
+        return from_json(path.read_bytes())
+    except OSError as error:
+        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}: {advice}") from error
+    except JsonError as error:
+        raise BadInputError(f"{path}: not {what}, or damaged ({error}): {advice}") from None
+
+
+def has_checksum(path: Path) -> bool:
+    """Say whether a file carries a checksum of ours, however damaged it is otherwise."""
+    return path.is_file() and f'"{_MARK}'.encode() in path.read_bytes()
+
+
+def record_of(kind: type[Record], table: Mapping[str, Any], is_open: bool = False) -> Record:
+    """Return the dataclass or named tuple of these values, each checked; raise `JsonError` where one does not fit.
+
+    With `is_open` there may be other keys.
+    """
+    known = _names(kind)
+    try:
+        return fill(kind, {name: table[name] for name in known if name in table} if is_open else table, {})
+    except BadConfigError as error:
+        raise JsonError(str(error)) from None
+
+
+def read_record(path: Path, kind: type[Record], what: str, advice: str, is_open: bool = False) -> Record:
+    """Return what a file holds as a dataclass or named tuple, each value of the type it should have."""
+    try:
+        return record_of(kind, read_object(path, what, advice), is_open)
+    except JsonError as error:
+        raise BadInputError(f"{path}: not {what}, or damaged ({error}): {advice}") from None
+
+
+def checked_files(path: Path, manifest: Mapping[str, Any], advice: str, in_memory: bool = False) -> CheckedFiles:
+    """Return the files of the folder whose manifest was read from this path."""
+    sums = manifest.get(FILES)
+    try:
+        if sums is not None:
+            sums = {name: record_of(FileSum, value) for name, value in sums.items()}
+    except (JsonError, AttributeError, TypeError) as error:
+        raise BadInputError(f"{path}: {FILES!r} are not sums of files ({error}): {advice}") from None
+    return CheckedFiles(path.parent, sums, advice, in_memory)
+
+
+def _names(kind: type) -> list[str]:
+    return [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)  # type: ignore[attr-defined]
+
+
+def _checksum(record: Any) -> str:
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return f"{_MARK}{zlib.crc32(text.encode()):08x}"
+
+
+def _refuse_constant(name: str) -> None:
+    raise JsonError(f"{name} is not a number that can be used")
+
+
+def _refuse_odd_numbers(record: dict[str, Any]) -> None:
+    waiting: list[Any] = [record]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise JsonError("a number is not finite")
+        elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise JsonError("a number has too many digits")

@@ -1,0 +1,42 @@
+"""Sentences that a crowd has read: which share of the workers saw any relation, and which the distant one."""
+
+from collections.abc import Iterable, Iterator
+
+from sayso.readers.base import Item, Line, checked_tokens, read_each
+from sayso.readers.entity_id import id_from_name
+from sayso.readers.json_line import has_keys, json_object, share, string, without_na
+from sayso.readers.mention import find_mentions
+from sayso.records import Sentence
+
+_MAJORITY = 0.5
+
+
+def read(lines: Iterable[Line]) -> Iterator[Item]:
+    """Yield the sentence of each line."""
+    return read_each(lines, parse)
+
+
+def recognises(first_line: str) -> bool:
+    """Say whether the line is an object with the crowd's answers."""
+    return has_keys(first_line, "text", "head", "tail", "distant_relation", "any_relation")
+
+
+def parse(text: str) -> Sentence:
+    """Return the sentence of one line, with the distant relations if at least half of the workers saw them."""
+    record = json_object(text)
+    head, tail = string(record, "head"), string(record, "tail")
+    tokens = checked_tokens(_without_csv_quotes(string(record, "text")))
+    mentions = find_mentions(tokens, (id_from_name(head), head), (id_from_name(tail), tail))
+    distant = without_na([name.strip() for name in string(record, "distant_relation").split(",")])
+    is_seen = share(record, "distant_relation_seen") >= _MAJORITY
+    any_relation = share(record, "any_relation")
+    return Sentence(tuple(tokens), *mentions, distant if is_seen else (), expresses=any_relation)
+
+
+def _without_csv_quotes(text: str) -> str:
+    """Return the text as it was before a CSV writer put it in quotes and doubled those inside; a few are left so."""
+    inner = text[1:-1]
+    is_quoted = len(text) > 2 and text[0] == text[-1] == '"' and '""' in inner
+    if is_quoted and '"' not in inner.replace('""', ""):
+        return inner.replace('""', '"')
+    return text

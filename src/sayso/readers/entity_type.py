@@ -1,0 +1,70 @@
+"""Fine-grained types of entities: a JSON object from id to a list of types, or lines of id and types with tabs."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from sayso.errors import BadInputError
+from sayso.input_file import holds_no
+from sayso.readers.base import BadLineError, refuse_control
+from sayso.readers.whole import lines_with_text, read_json, read_text
+
+EntityTypes = dict[str, tuple[str, ...]]
+
+_EXPECTED = 'a table of types is {"id": ["/type", …], …}, or lines of an id and its types with tabs between'
+
+_MAX_ENTITY_SHARE = 0.1
+"""Types that are entities of the same table, as a share of the entities: in a knowledge base every other tail is."""
+
+
+def read_entity_types(path: Path, relations: Collection[str] = ()) -> EntityTypes:
+    """Return each entity's types in the order given; an entity listed without types has none, but is there.
+
+    In the form with tabs an entity may have several lines; its types are those of all of them. A knowledge base has
+    the same form: it is told, and refused, by the names of the relations, where they are known, and by its entities.
+    """
+    text = read_text(path, "types")
+    is_json = text.lstrip().startswith("{")
+    if not is_json and ("\t" not in text or text.lstrip().startswith("[")):
+        raise BadInputError(f"{path}: not a table of types; {_EXPECTED}")
+    types = _from_json(path, text) if is_json else _from_columns(path, text)
+    if not types:
+        raise holds_no(path, "types")
+    _refuse_facts(path, types, relations)
+    return types
+
+
+def _refuse_facts(path: Path, types: EntityTypes, relations: Collection[str]) -> None:
+    """Refuse a table whose types are relations, or entities in great number (a class may well be an entity too)."""
+    names = {name for kinds in types.values() for name in kinds}
+    relation = next((name for name in relations if name in names), "")
+    if relation or len(names & types.keys()) > _MAX_ENTITY_SHARE * len(types):
+        why = f"{relation!r} is a relation" if relation else "its types are entities themselves"
+        raise BadInputError(f"{path}: a file of facts, not of types: {why}; {_EXPECTED}")
+
+
+def _from_json(path: Path, text: str) -> EntityTypes:
+    types: EntityTypes = {}
+    for entity_id, names in read_json(path, text).items():
+        if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+            raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of names")
+        _refuse_control(f"{path}", entity_id, *names)
+        types[entity_id] = tuple(dict.fromkeys(names))
+    return types
+
+
+def _from_columns(path: Path, text: str) -> EntityTypes:
+    types: dict[str, dict[str, None]] = {}
+    for number, line in lines_with_text(text):
+        entity_id, *names = (column.strip() for column in line.split("\t"))
+        if not entity_id:
+            raise BadInputError(f"{path}:{number}: the entity id is empty; expected are id and types with tabs between")
+        _refuse_control(f"{path}:{number}", entity_id, *names)
+        types.setdefault(entity_id, {}).update(dict.fromkeys(name for name in names if name))
+    return {entity_id: tuple(names) for entity_id, names in types.items()}
+
+
+def _refuse_control(where: str, *names: str) -> None:
+    try:
+        refuse_control(*names)
+    except BadLineError as error:
+        raise BadInputError(f"{where}: {error}") from None

@@ -1,0 +1,102 @@
+"""Tagged sentences in blocks, as KBP37 and SemEval-2010 task 8 have them.
+
+A numbered sentence in quotes with `<e1>` and `<e2>`, a line with the relation and its direction, an optional comment,
+blank lines. The direction `(e2,e1)` makes e2 the head, so that a relation's name has no direction in it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sayso.readers.base import BadLine, BadLineError, Item, Line, check_length, with_plain_names
+from sayso.readers.entity_id import id_from_name
+from sayso.readers.mention import given_mentions
+from sayso.records import NA_NAMES, Mention, Sentence, Span
+
+_NUMBERED = re.compile(r"\s*\d+\t\s*\S")
+_TAG = re.compile(r"(</?e[12]>)")
+_DIRECTIONS = {"e1,e2)": ("e1", "e2"), "e2,e1)": ("e2", "e1")}
+_COMMENT = "comment:"
+
+LOST_NAME = "_"
+"""The token put between tags that hold no word: some of KBP37's names were lost, their places and labels were not."""
+
+
+def read(lines: Iterable[Line]) -> Iterator[Item]:
+    """Yield the sentence of each block, under the number of the block's first line."""
+    waiting: tuple[int, str] | None = None
+    is_broken = False  # a label right after a line that could not be read belongs to it
+    for number, text in lines:
+        if isinstance(text, BadLine):
+            yield number, text
+            waiting, is_broken = None, True
+        elif _NUMBERED.match(text):
+            if waiting:
+                yield waiting[0], BadLine("no label follows the sentence")
+            waiting, is_broken = (number, text), False
+        elif text.strip() and not text.strip().lower().startswith(_COMMENT):
+            if not is_broken:
+                yield _item(number, waiting, text)
+            waiting, is_broken = None, False
+    if waiting:
+        yield waiting[0], BadLine("no label follows the sentence")
+
+
+def recognises(first_line: str) -> bool:
+    """Say whether the line is a numbered sentence with tags."""
+    return bool(_NUMBERED.match(first_line)) and "<e1>" in first_line and "<e2>" in first_line
+
+
+def _item(number: int, sentence: tuple[int, str] | None, label: str) -> Item:
+    if sentence is None:
+        return number, BadLine("neither a numbered sentence nor the label of one")
+    try:
+        return sentence[0], with_plain_names(parse(sentence[1].split("\t", 1)[1], label))
+    except BadLineError as error:
+        return sentence[0], BadLine(str(error))
+
+
+def parse(text: str, label: str) -> Sentence:
+    """Return the sentence of one block: its tagged text and its label."""
+    tokens, spans = _untagged(text.strip())
+    relation, head_tag, tail_tag = _label(label.strip())
+    head, tail = given_mentions(tokens, _mention(tokens, spans[head_tag]), _mention(tokens, spans[tail_tag]))
+    return Sentence(tuple(tokens), head, tail, (relation,) if relation else (), expresses=1.0 if relation else 0.0)
+
+
+def _untagged(text: str) -> tuple[list[str], dict[str, Span]]:
+    """Return the tokens and the span of e1 and e2; tags may stand alone or stick to words."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1]
+    tokens: list[str] = []
+    edges: dict[str, int] = {}
+    for piece in _TAG.split(text):
+        if not _TAG.fullmatch(piece):
+            tokens += piece.split()
+        elif piece in edges:
+            raise BadLineError(f"{piece} stands twice in the sentence")
+        else:
+            if edges.get(piece.replace("/", "")) == len(tokens):
+                tokens.append(LOST_NAME)
+            edges[piece] = len(tokens)
+    check_length(tokens)
+    for tag in ("<e1>", "</e1>", "<e2>", "</e2>"):
+        if tag not in edges:
+            raise BadLineError(f"{tag} is missing in the sentence")
+    return tokens, {name: Span(edges[f"<{name}>"], edges[f"</{name}>"]) for name in ("e1", "e2")}
+
+
+def _label(text: str) -> tuple[str, str, str]:
+    """Return the relation, empty for none, and which tags are head and tail."""
+    name, _, direction = text.rpartition("(")
+    if text in NA_NAMES or name in NA_NAMES:
+        return "", "e1", "e2"
+    if not name or direction not in _DIRECTIONS:
+        raise BadLineError(f"label {text[:60]!r} is not of the form relation(e1,e2)")
+    return name, *_DIRECTIONS[direction]
+
+
+def _mention(tokens: list[str], span: Span) -> Mention:
+    if span.stop <= span.start:
+        raise BadLineError("the tags of a mention are in the wrong order")
+    name = " ".join(tokens[span.start : span.stop])
+    return Mention(id_from_name(name), name, (span,))

@@ -1,0 +1,35 @@
+"""The tab-separated lines of thunlp/NRE, the form in which FB-NYT is usually had.
+
+head id, tail id, head name, tail name, relation, sentence, `###END###`; names in the sentence are joined by `_`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from sayso.readers.base import BadLineError, Item, Line, checked_tokens, read_each
+from sayso.readers.mention import find_mentions
+from sayso.records import NA_NAMES, Sentence
+
+_END = "###END###"
+
+
+def read(lines: Iterable[Line]) -> Iterator[Item]:
+    """Yield the sentence of each line."""
+    return read_each(lines, parse)
+
+
+def recognises(first_line: str) -> bool:
+    """Say whether the line has the columns of the form."""
+    return first_line.count("\t") >= 5 and not first_line.startswith("{")
+
+
+def parse(text: str) -> Sentence:
+    """Return the sentence of one line."""
+    columns = text.split("\t")
+    if len(columns) != 7 and not (len(columns) == 6 and not text.endswith(_END)):
+        raise BadLineError(f"{len(columns)} columns where 6 and {_END} are expected")
+    head_id, tail_id, head_name, tail_name, relation, sentence = columns[:6]
+    if not head_id or not tail_id or not relation:
+        raise BadLineError("an entity id or the relation is empty")
+    tokens = checked_tokens(sentence.removesuffix(_END))
+    head, tail = find_mentions(tokens, (head_id, head_name), (tail_id, tail_name))
+    return Sentence(tuple(tokens), head, tail, () if relation in NA_NAMES else (relation,))

@@ -1,0 +1,121 @@
+"""A file of sentences in any known form, with its bad lines counted."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+from sayso.errors import BadInputError, as_command, option
+from sayso.input_file import holds_no
+from sayso.readers import READERS
+from sayso.readers.base import BadLine, Item, Line
+from sayso.readers.files import files_of
+from sayso.readers.lines import holds_something, read_lines
+from sayso.records import Sentence
+
+MAX_BAD_SHARE = 0.001
+_NUM_SHOWN = 20
+_NUM_LINES_LOOKED_AT = 10
+
+
+@dataclass
+class Tally:
+    """How many sentences of a file could be read, and what was wrong with the others."""
+
+    path: Path
+    form: str = "auto"
+    num_good: int = 0
+    num_bad: int = 0
+    shown: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def count_bad(self, file: Path, number: int, reason: str) -> None:
+        """Count a bad line of one of the corpus's files; the first few are kept for showing."""
+        self.num_bad += 1
+        # What stands in quotes differs from line to line; the rest is the kind of fault.
+        self.reasons["".join(reason.split("'")[::2]) if "'" in reason else reason] += 1
+        if len(self.shown) < _NUM_SHOWN:
+            self.shown.append(f"{file}:{number}: {reason}")
+
+    def num_bad_with(self, words: str) -> int:
+        """Return how many bad lines have these words in their reason."""
+        return sum(count for reason, count in self.reasons.items() if words in reason)
+
+    def has_too_many_bad(self, max_share: float) -> bool:
+        """Say whether more than this share of the lines is bad."""
+        return self.num_bad > max_share * (self.num_good + self.num_bad)
+
+    def refuse_too_many_bad(self, max_share: float) -> None:
+        """Raise `BadInputError` with the first bad line if more than this share is bad."""
+        if self.has_too_many_bad(max_share):
+            raise BadInputError(
+                f"{self.shown[0]} ({self.num_bad:,} of {self.num_good + self.num_bad:,} lines are bad, more than"
+                f" {max_share:.2%}: see `{as_command('sayso', 'check', self.path)}`, or allow more with"
+                f" {option('max_bad_share', '--max-bad')})"
+            )
+
+
+def read_sentences(
+    path: Path,
+    tally: Tally,
+    relations: Collection[str] | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Iterator[Sentence]:
+    """Yield the sentences of a file, or of a folder of shards, in the tally's form (`auto`: what its first lines show).
+
+    A sentence with a relation outside `relations` is a bad line, where an inventory is given.
+    """
+    num_before = 0
+    for file in files_of(path):
+        on_file = partial(_add, on_bytes, num_before) if on_bytes else None
+        for number, item in _items(read_lines(file, on_file), tally, file):
+            if isinstance(item, BadLine):
+                tally.count_bad(file, number, item.reason)
+            elif reason := outside(item, relations):
+                tally.count_bad(file, number, reason)
+            else:
+                tally.num_good += 1
+                yield item
+        num_before += file.stat().st_size if file.is_file() else 0
+    if not tally.num_good and not tally.num_bad:
+        raise holds_no(path, "sentences")
+
+
+def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
+    """Return what is wrong with a sentence that has a relation outside the inventory; nothing where all is well."""
+    if relations is None or all(relation in relations for relation in sentence.relations):
+        return ""
+    unknown = next(relation for relation in sentence.relations if relation not in relations)
+    return f"relation '{unknown}' is not in the inventory"
+
+
+def _add(on_bytes: Callable[[int], None], num_before: int, num: int) -> None:
+    on_bytes(num_before + num)
+
+
+def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Item]:
+    looked_at: list[Line] = []
+    if tally.form == "auto":
+        looked_at = list(islice(filter(holds_something, lines), _NUM_LINES_LOOKED_AT))
+        if not looked_at:
+            return iter(())
+        tally.form = _detect(looked_at, file)
+    return READERS[tally.form].read(chain(looked_at, lines))
+
+
+def _detect(lines: Sequence[Line], path: Path) -> str:
+    """Return the form that a first line shows; a bad first line is no reason to give the file up."""
+    for _, text in lines:
+        for form, reader in READERS.items():
+            if isinstance(text, str) and reader.recognises(text):
+                return form
+    forms = "; ".join(f"{form}: {reader.about}" for form, reader in READERS.items())
+    raise BadInputError(f"{path}:{lines[0][0]}: of no form that is known ({forms})")
+
+
+def refuse_unknown_form(form: str) -> None:
+    """Raise `BadInputError` for a form that no reader has."""
+    if form != "auto" and form not in READERS:
+        raise BadInputError(f"{option('form')} {form}: no such form; known are auto, {', '.join(READERS)}")

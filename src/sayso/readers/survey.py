@@ -1,0 +1,131 @@
+"""What is in a corpus: counts from one pass, in memory that does not grow with the number of sentences."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sayso.readers.hashed import HashedRows, num_distinct, portions
+from sayso.records import Sentence, sentence_key
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """The counts of a corpus.
+
+    `duplicate_sentences` repeat a sentence of their own pair, under the same or another relation; a bag keeps each
+    sentence once. `distinct_sentences` counts a sentence once however many pairs it serves and however names in it
+    are joined. Lengths are tokens per sentence; bag sizes are distinct sentences per pair.
+    """
+
+    sentences: int
+    distinct_sentences: int
+    duplicate_sentences: int
+    na_sentences: int
+    pairs: int
+    positive_pairs: int
+    facts: int
+    relations: int
+    entities: int
+    untyped_entities: int | None
+    mentions_repeated: int
+    length_median: int
+    length_max: int
+    bag_size_mean: float
+    bag_size_max: int
+    bags_of_one: int
+
+
+class Surveyor:
+    """Collects what a `Survey` is made from, sentence by sentence."""
+
+    def __init__(self) -> None:
+        self.lines, self.keys, self.facts = HashedRows(2), HashedRows(1), HashedRows(2)
+        self.lengths: Counter[int] = Counter()
+        self.relations: Counter[str] = Counter()
+        self.entities: set[str] = set()
+        self.num_sentences = 0
+        self.num_na = 0
+        self.num_repeated = 0
+
+    def add(self, sentence: Sentence) -> None:
+        """Count one sentence."""
+        tokens, head, tail, relations = sentence[:4]
+        self.num_sentences += 1
+        pair = hash((head.entity_id, tail.entity_id))
+        self.lines.add((pair, hash((pair, tokens))))
+        self.keys.add((hash(sentence_key(" ".join(tokens))),))
+        self.lengths[len(tokens)] += 1
+        self.entities.add(head.entity_id)
+        self.entities.add(tail.entity_id)
+        self.num_repeated += len(head.spans) > 1 or len(tail.spans) > 1
+        self.num_na += not relations
+        for relation in relations:
+            self.relations[relation] += 1
+            self.facts.add((pair, hash((pair, relation))))
+
+
+def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None) -> Survey:
+    """Return the counts of one or several files taken as one corpus.
+
+    `typed` are the ids of entities that have a type; None where no types are given.
+    """
+    entities = set().union(*(surveyor.entities for surveyor in surveyors))
+    lengths: Counter[int] = sum((surveyor.lengths for surveyor in surveyors), Counter())
+    num_sentences = sum(surveyor.num_sentences for surveyor in surveyors)
+    bags = _count_bags([surveyor.lines for surveyor in surveyors])
+    facts = [surveyor.facts for surveyor in surveyors]
+    return Survey(
+        sentences=num_sentences,
+        distinct_sentences=num_distinct([surveyor.keys for surveyor in surveyors], 0),
+        duplicate_sentences=num_sentences - bags.num_sentences,
+        na_sentences=sum(surveyor.num_na for surveyor in surveyors),
+        pairs=bags.num,
+        positive_pairs=num_distinct(facts, 0),
+        facts=num_distinct(facts, 1),
+        relations=len({relation for surveyor in surveyors for relation in surveyor.relations}),
+        entities=len(entities),
+        untyped_entities=None if typed is None else len(entities.difference(typed)),
+        mentions_repeated=sum(surveyor.num_repeated for surveyor in surveyors),
+        length_median=_median(lengths),
+        length_max=max(lengths, default=0),
+        bag_size_mean=bags.num_sentences / bags.num if bags.num else 0.0,
+        bag_size_max=bags.largest,
+        bags_of_one=bags.num_of_one,
+    )
+
+
+class _Bags(NamedTuple):
+    """How many bags there are, with how many distinct sentences."""
+
+    num: int
+    num_sentences: int
+    num_of_one: int
+    largest: int
+
+
+def _count_bags(lines: Sequence[HashedRows]) -> _Bags:
+    """Return the counts of rows (pair, sentence of the pair)."""
+    counts = _Bags(0, 0, 0, 0)
+    for row_N2 in portions(lines):
+        _, first = np.unique(row_N2[:, 1], return_index=True)
+        sizes = np.unique(row_N2[first, 0], return_counts=True)[1]
+        counts = _Bags(
+            counts.num + len(sizes),
+            counts.num_sentences + len(first),
+            counts.num_of_one + int((sizes == 1).sum()),
+            max(counts.largest, int(sizes.max(initial=0))),
+        )
+    return counts
+
+
+def _median(counts: Counter[int]) -> int:
+    """Return the (lower) median of values given with how often each occurs."""
+    half, seen = sum(counts.values()) / 2, 0
+    for value in sorted(counts):
+        seen += counts[value]
+        if seen >= half:
+            return value
+    return 0

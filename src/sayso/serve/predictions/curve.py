@@ -1,0 +1,85 @@
+"""Precision and recall of a run as a curve of points, each of which stands for the facts that it adds.
+
+The predictions hold every fact from the threshold up, but below it only those that are labels or marked: the curve
+ends where the threshold is, because what comes after it would look better than it is.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.serve.predictions.index import FactIndex
+from sayso.serve.predictions.query import FactQuery
+
+MAX_POINTS = 48
+MAX_CORNERS = 600
+"""The line has more corners than it has points to click on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint:
+    """A point of the curve: from the most probable fact down, those from `first` up to `stop` come in with it."""
+
+    precision: float
+    recall: float
+    probability: float
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """The curve of a run, or of one relation: its line as (recall, precision), and the points on it."""
+
+    line: list[tuple[float, float]]
+    points: list[CurvePoint]
+    num_positives: int
+    num_retrieved: int
+
+
+def make_curve(index: FactIndex, threshold: float, relation: str = "", num_unread: int = 0) -> Curve:
+    """Return the curve; `num_unread` facts could not be read and stay in the denominator of recall."""
+    is_asked_F = np.ones(index.num_facts, bool)
+    if relation:
+        is_asked_F = index.relation_F == (index.relations.index(relation) if relation in index.relations else -1)
+    is_predicted_F = is_asked_F & (index.probability_F >= threshold)
+    num_positives = int(index.is_label_F[is_asked_F].sum()) + num_unread
+    if not num_positives or not is_predicted_F.any():
+        return Curve(line=[], points=[], num_positives=num_positives, num_retrieved=int(is_predicted_F.sum()))
+    curve = precision_recall_curve(
+        index.probability_F[is_predicted_F], index.is_label_F[is_predicted_F], num_positives=num_positives
+    )
+    corners = _spread(curve, MAX_CORNERS)
+    return Curve(
+        line=list(zip(curve.recall[corners].tolist(), curve.precision[corners].tolist(), strict=True)),
+        points=_points(curve, _spread(curve, MAX_POINTS)),
+        num_positives=num_positives,
+        num_retrieved=int(curve.num_retrieved[-1]),
+    )
+
+
+def facts_at(index: FactIndex, point: CurvePoint, relation: str = "") -> np.ndarray:
+    """Return the rows of the facts that come in with a point."""
+    return index.find_all(FactQuery(relation=relation))[point.first : point.stop]
+
+
+def _spread(curve: PrecisionRecallCurve, num: int) -> np.ndarray:
+    """Return at most `num` steps of the curve, spread evenly over the facts, with the first and the last."""
+    wanted = np.linspace(curve.num_retrieved[0], curve.num_retrieved[-1], num)
+    steps: np.ndarray = np.unique(np.searchsorted(curve.num_retrieved, wanted))
+    return steps
+
+
+def _points(curve: PrecisionRecallCurve, steps: np.ndarray) -> list[CurvePoint]:
+    stops = curve.num_retrieved[steps].tolist()
+    return [
+        CurvePoint(
+            precision=float(curve.precision[step]),
+            recall=float(curve.recall[step]),
+            probability=float(curve.threshold[step]),
+            first=first,
+            stop=stop,
+        )
+        for step, first, stop in zip(steps.tolist(), [0, *stops[:-1]], stops, strict=True)
+    ]

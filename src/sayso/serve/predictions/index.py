@@ -1,0 +1,101 @@
+"""All facts of a run as columns that can be sorted and filtered at once, made when the run is first looked at.
+
+Shapes: F facts.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sayso.metrics.faithfulness import comprehensiveness
+from sayso.serve.predictions.query import FactQuery
+from sayso.serve.predictions.table import FactTable, TablePage, floats
+from sayso.store.predictions import Predictions
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactRow:
+    """A fact as a line of the table; `number` is its row in the predictions.
+
+    Figures are None and the support is empty where the fact `is_withheld` from whoever asks.
+    """
+
+    number: int
+    bag: int
+    head_id: str
+    head_name: str
+    relation: str
+    tail_id: str
+    tail_name: str
+    probability: float | None
+    is_label: bool
+    support: str
+    num_sentences: int
+    disagreement: float | None
+    faithfulness: float | None
+    is_withheld: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactPage(TablePage):
+    """One page of the facts that were asked for."""
+
+    rows: list[FactRow]
+
+
+class FactIndex(FactTable[FactQuery, FactRow]):
+    """The facts of one run."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        facts = predictions.facts
+        super().__init__(facts)
+        self.bag_F = floats(facts["bag"]).astype(np.int64)
+        self.is_label_F = floats(facts["is_label"]) > 0
+        self._disagreement_F = floats(facts["disagreement"])
+        without_top = facts[f"probability_without_top.{predictions.manifest['ranked_by']}"]
+        self._faithfulness_F = comprehensiveness(self.probability_F, floats(without_top))
+
+    def find(self, bag: int, relation: str) -> int | None:
+        """Return the row of this bag's fact, None where the run has none."""
+        order, sorted_bag = self._by_bag
+        first, stop = np.searchsorted(sorted_bag, (bag, bag + 1)).tolist()
+        rows = [row for row in order[first:stop].tolist() if self.relations[self.relation_F[row]] == relation]
+        return rows[0] if rows else None
+
+    def page(self, query: FactQuery) -> FactPage:
+        """Return the page that was asked for, the last one where there are fewer."""
+        rows, which = self.cut(query)
+        return FactPage(rows=self.rows(rows), **vars(which))
+
+    def rows(self, numbers: np.ndarray) -> list[FactRow]:
+        """Return these facts as lines of the table."""
+        columns: dict[str, Any] = {
+            **self._taken(numbers, "bag", "head_id", "head_name", "relation", "tail_id", "tail_name"),
+            **self._taken(numbers, "probability", "support", "num_sentences"),
+            "number": numbers.tolist(),
+            "is_label": self.is_label_F[numbers].tolist(),
+            "disagreement": self._disagreement_F[numbers].tolist(),
+            "faithfulness": self._faithfulness_F[numbers].tolist(),
+        }
+        return [FactRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
+
+    def _numbers(self, sort: str) -> np.ndarray | None:
+        own = {"faithfulness": self._faithfulness_F, "disagreement": self._disagreement_F}
+        return own[sort] if sort in own else super()._numbers(sort)
+
+    def _tests(self, query: FactQuery) -> list[np.ndarray]:
+        low, high = query.min_faithfulness, query.max_faithfulness
+        return [
+            *([self.is_label_F == (query.label == "yes")] if query.label else []),
+            *([self.probability_F <= query.max_probability] if query.max_probability < 1 else []),
+            *([self._faithfulness_F >= low] if low > -1 else []),
+            *([self._faithfulness_F <= high] if high < 1 else []),
+            *([self._disagreement_F >= query.min_disagreement] if query.min_disagreement else []),
+        ]
+
+    @cached_property
+    def _by_bag(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.bag_F, kind="stable")
+        return order, self.bag_F[order]

@@ -1,0 +1,178 @@
+"""The pages of Explore: facts as a table, one fact, the same fact in two runs, the curve."""
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from sayso.annotate.decisions import decision_on, decisions_on
+from sayso.records import Triple
+from sayso.serve.deps import Bench, PerhapsWho
+from sayso.serve.errors import not_found
+from sayso.serve.predictions.blind import WITHHELD, annotate_address, sight_of, veiled
+from sayso.serve.predictions.compare import compare
+from sayso.serve.predictions.curve import facts_at
+from sayso.serve.predictions.deps import Asked, AskedRun, Wanted, Within, fact_address, find_fact, find_run
+from sayso.serve.predictions.drawing import draw_curve
+from sayso.serve.predictions.index import FactRow
+from sayso.serve.predictions.query import PRESETS
+from sayso.serve.predictions.shown import show_fact
+from sayso.serve.predictions.table import PAGE_SIZE
+from sayso.serve.render import page
+from sayso.serve.state import Workbench
+
+router = APIRouter(include_in_schema=False)
+
+MAX_LISTED = 200
+"""Facts of one point of the curve that are listed."""
+
+
+@router.get("/facts")
+def first_run(request: Request, bench: Bench) -> Response:
+    """Go to the facts of the first run, or say how to name one."""
+    if not bench.runs:
+        return page(request, "explore/no_run.html", section="facts")
+    return RedirectResponse(f"/facts/{quote(bench.runs[0].name, safe='')}", HTTPStatus.SEE_OTHER)
+
+
+@router.get("/facts/{run}")
+def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, query: Wanted) -> Response:
+    """Show one page of the facts that were asked for."""
+    found = run.index.page(query)
+    found = replace(found, rows=veiled(bench, who, found.rows))
+    return page(
+        request,
+        "explore/facts.html",
+        section="facts",
+        run=run,
+        runs=list(bench.explored),
+        query=query,
+        found=found,
+        first=(found.page - 1) * PAGE_SIZE + 1,
+        decisions=_decisions(bench, found.rows),
+        presets=PRESETS,
+        fact_address=fact_address,
+    )
+
+
+@router.get("/facts/{run}/fact")
+def fact_page(
+    request: Request,
+    bench: Bench,
+    who: PerhapsWho,
+    run: AskedRun,
+    asked: Asked,
+    query: Within,
+    by: Annotated[str, Query(max_length=100)] = "",
+    view: Literal["read", "seen", "both"] = "both",
+) -> Response:
+    """Show one fact with its sentences, or where to annotate it if that is still to be done."""
+    row, sight = find_fact(run, asked), sight_of(bench, who, asked)
+    fact = run.explanation(row, sight.with_marks).to_dict()
+    shown = show_fact(fact, by)
+    shared: dict[str, Any] = {
+        "section": "facts",
+        "run": run,
+        "asked": asked,
+        "fact": fact,
+        "by": shown.by,
+        "view": view,
+        "relation": bench.store.relations[bench.relation_numbers[asked.relation]],
+        "query": query,
+        "place": run.index.place(row, query),
+        "annotate_address": annotate_address(asked),
+        "fact_address": fact_address,
+    }
+    if sight.is_withheld:
+        return page(request, "explore/withheld.html", **shared, notice=WITHHELD)
+    with bench.database.reading() as connection:
+        triple = Triple(fact["head"]["entity_id"], asked.relation, fact["tail"]["entity_id"])
+        decision = decision_on(connection, triple)
+    return page(
+        request,
+        "explore/fact.html",
+        **shared,
+        others=[name for name in bench.explored if name != run.name],
+        shown=shown,
+        top_sentences=run.top_sentences(row),
+        planted=run.planted(row),
+        decision=decision,
+        is_hiding_marks=not sight.with_marks and run.has_marks(row),
+    )
+
+
+@router.get("/compare")
+def compare_page(
+    request: Request,
+    bench: Bench,
+    who: PerhapsWho,
+    asked: Asked,
+    left: Annotated[str, Query(max_length=300)],
+    right: Annotated[str, Query(max_length=300)],
+    by: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """Show one fact in two runs, side by side."""
+    runs = (find_run(left, bench), find_run(right, bench))
+    mechanisms = [name for name in runs[0].predictions.mechanisms if name in runs[1].predictions.mechanisms]
+    # Runs that were evaluated with other mechanisms each are ranked by their own.
+    usual = runs[0].ranked_by if runs[0].ranked_by in mechanisms else next(iter(mechanisms), "")
+    by = by if by in mechanisms else usual
+    sight = sight_of(bench, who, asked)
+    found = compare(runs, *asked, by, sight.with_marks)
+    if found is None:
+        raise not_found("Neither run has written this fact down.")
+    if sight.is_withheld:
+        having = next(side.run.name for side in found.sides if side.fact)
+        return RedirectResponse(fact_address(having, *asked), HTTPStatus.SEE_OTHER)
+    return page(
+        request,
+        "explore/compare.html",
+        section="facts",
+        asked=asked,
+        found=found,
+        runs=list(bench.explored),
+        by=by,
+        mechanisms=mechanisms,
+        fact_address=fact_address,
+    )
+
+
+@router.get("/facts/{run}/curve")
+def curve_page(
+    request: Request,
+    bench: Bench,
+    who: PerhapsWho,
+    run: AskedRun,
+    relation: Annotated[str, Query(max_length=500)] = "",
+    point: Annotated[int | None, Query(ge=0)] = None,
+) -> Response:
+    """Show precision over recall, and the facts of the point that was asked for."""
+    curve = run.curve(relation)
+    chosen = curve.points[point] if point is not None and point < len(curve.points) else None
+    rows = run.index.rows(facts_at(run.index, chosen, relation)[:MAX_LISTED]) if chosen else []
+    rows = veiled(bench, who, rows)
+    return page(
+        request,
+        "explore/curve.html",
+        section="facts",
+        run=run,
+        runs=list(bench.explored),
+        relation=relation,
+        curve=curve,
+        drawing=draw_curve(curve),
+        point=point if chosen else None,
+        chosen=chosen,
+        rows=rows,
+        decisions=_decisions(bench, rows),
+        fact_address=fact_address,
+    )
+
+
+def _decisions(bench: Workbench, rows: list[FactRow]) -> dict[Triple, str]:
+    with bench.database.reading() as connection:
+        return decisions_on(
+            connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows if not row.is_withheld]
+        )

@@ -1,0 +1,191 @@
+"""A run as Explore looks at it: its facts as an index, and each fact explained from what the evaluation has written.
+
+Shapes: E sentences of one fact.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sayso.errors import BadInputError
+from sayso.facts.explanation import Entity, Explanation
+from sayso.features.mentions import Appearance, present
+from sayso.io.json_file import JsonError, checked_files, read_object, record_of
+from sayso.records import Evidence, Support
+from sayso.serve.predictions.curve import Curve, make_curve
+from sayso.serve.predictions.index import FactIndex
+from sayso.store.columns import read_columns
+from sayso.store.predictions import Predictions
+from sayso.store.store import Store
+from sayso.store.table import BagTable
+
+_MARKS = {1: "rationale", 0: "irrelevant"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ModelSettings:
+    mentions: Appearance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted:
+    """The distractor test of one mechanism: the planted sentence's place among `num` sentences, None without one."""
+
+    mechanism: str
+    rank: float | None
+    num: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopSentence:
+    """The probability with nothing but a mechanism's first sentences, and without them."""
+
+    mechanism: str
+    kept: float
+    removed: float
+
+
+class ExploredRun:
+    """A run's predictions beside the store that they speak of; everything is made when it is first needed."""
+
+    def __init__(self, name: str, folder: Path, predictions: Predictions, store: Store, table: BagTable) -> None:
+        self.name = name
+        self.folder = folder
+        self.predictions = predictions
+        self.store = store
+        self.table = table
+        self._curves: dict[str, Curve] = {}
+
+    @cached_property
+    def index(self) -> FactIndex:
+        """The facts as columns to sort and filter."""
+        return FactIndex(self.predictions)
+
+    @property
+    def ranked_by(self) -> str:
+        """The mechanism that orders the sentences, and whose smallest set the support is about."""
+        return str(self.predictions.manifest["ranked_by"])
+
+    @property
+    def threshold(self) -> float:
+        """The probability from which a fact counts as predicted."""
+        return float(self.predictions.manifest["threshold"])
+
+    def curve(self, relation: str = "") -> Curve:
+        """Return precision over recall, of all relations together or of one; kept once it is made."""
+        if relation not in self._curves:
+            # How many facts could not be read is known for all relations together only.
+            read = {} if relation else self.store.manifest["read"].get(self.predictions.manifest["part"], {})
+            curve = make_curve(self.index, self.threshold, relation, int(read.get("num_facts_unread", 0)))
+            if relation and relation not in self.index.relations:
+                return curve
+            self._curves[relation] = curve
+        return self._curves[relation]
+
+    def explanation(self, row: int, with_marks: bool = True) -> Explanation:
+        """Return a fact with its sentences, the first in rank first; people's marks on them can be left out."""
+        fact = self.fact(row)
+        return Explanation(
+            head=Entity(entity_id=fact["head_id"], name=fact["head_name"], type=fact["head_type"]),
+            tail=Entity(entity_id=fact["tail_id"], name=fact["tail_name"], type=fact["tail_type"]),
+            relation=fact["relation"],
+            probability=fact["probability"],
+            threshold=self.threshold,
+            is_label=bool(fact["is_label"]),
+            evidence=self._evidence(row, fact, with_marks),
+            support=Support(
+                kind=fact["support"],
+                num_smallest=fact["smallest_size"],
+                probability_with=fact["probability_with_smallest"],
+                probability_without=fact["probability_without_smallest"],
+                probability_of_none=fact["probability_of_none"],
+            ),
+            ranked_by=self.ranked_by,
+            variant=str(self.predictions.manifest["variant"]),
+        )
+
+    def planted(self, row: int) -> list[Planted]:
+        """Return the distractor test of each mechanism."""
+        fact = self.fact(row)
+        num = fact["num_sentences"] + 1
+        ranks = {name: float(fact[f"distractor_rank.{name}"]) for name in self.predictions.mechanisms}
+        return [Planted(mechanism=name, rank=rank if rank == rank else None, num=num) for name, rank in ranks.items()]
+
+    def top_sentences(self, row: int) -> list[TopSentence]:
+        """Return what each mechanism's first sentences are worth."""
+        fact = self.fact(row)
+        return [
+            TopSentence(
+                mechanism=name,
+                kept=fact[f"probability_with_top.{name}"],
+                removed=fact[f"probability_without_top.{name}"],
+            )
+            for name in self.predictions.mechanisms
+        ]
+
+    def fact(self, row: int) -> dict[str, Any]:
+        """Return the columns of one fact."""
+        return {name: column[row].as_py() for name, column in self.predictions.facts.items()}
+
+    def has_marks(self, row: int) -> bool:
+        """Say whether people have marked sentences of the fact."""
+        fact = self.fact(row)
+        marks = self.predictions.evidence["mark"].slice(fact["first_evidence"], fact["num_sentences"])
+        return any(mark in _MARKS for mark in marks.to_pylist())
+
+    def _evidence(self, row: int, fact: dict[str, Any], with_marks: bool) -> tuple[Evidence, ...]:
+        first, num = fact["first_evidence"], fact["num_sentences"]
+        columns = {name: column.slice(first, num).to_pylist() for name, column in self.predictions.evidence.items()}
+        bag = self.store.bag(self.table, fact["bag"])
+        first_sentence = int(self.table.first_B1[fact["bag"]])
+        seen, scored = self._seen(fact), self._word_scores(row)
+        found = []
+        for place in range(num):
+            number = columns["sentence"][place]
+            evidence = Evidence(
+                sentence=bag.sentences[number - first_sentence],
+                scores={name: columns[f"score.{name}"][place] for name in self.predictions.mechanisms},
+                rank=columns["rank"][place],
+                is_in_smallest=bool(columns["is_in_smallest"][place]),
+                seen=seen[number - first_sentence],
+                word_scores=scored.get(number, ()),
+                mark=_MARKS.get(columns["mark"][place], "") if with_marks else "",
+            )
+            found.append(evidence)
+        return tuple(sorted(found, key=lambda each: each.rank))
+
+    def _seen(self, fact: dict[str, Any]) -> list[tuple[str, ...]]:
+        """Return each sentence of the bag as the model reads it: words it knows, and types for or before mentions."""
+        alone = self.table.take_bags(np.array([fact["bag"]]))
+        # The bag's two entities are the only ones here: types 0 and 1, behind the model's words.
+        alone = replace(alone, head_B=np.array([0]), tail_B=np.array([1]))
+        appearance, words = self._model
+        rows = present(alone, appearance, len(words), np.array([0, 1])).tokens
+        shown = [*words, fact["head_type"], fact["tail_type"]]
+        return [tuple(shown[token] for token in rows.row(place).tolist()) for place in range(len(rows))]
+
+    def _word_scores(self, row: int) -> dict[int, tuple[float, ...]]:
+        """Return the scores of the words, by sentence, for the sentences that have them."""
+        columns = self.predictions.words
+        first, stop = np.searchsorted(columns["fact"].to_numpy(), (row, row + 1)).tolist()
+        found: dict[int, list[float]] = {}
+        rows = (columns[name].slice(first, stop - first).to_pylist() for name in ("sentence", "score"))
+        for sentence, score in zip(*rows, strict=True):
+            found.setdefault(sentence, []).append(score)
+        return {sentence: tuple(scores) for sentence, scores in found.items()}
+
+    @cached_property
+    def _model(self) -> tuple[Appearance, list[str]]:
+        """How the model wants mentions to appear, and the words that it knows."""
+        folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
+        advice = "the run's model is gone or damaged, and pages say what it saw: train it again"
+        found = read_object(folder / "config.json", "the settings of a model", advice)
+        try:
+            appearance = record_of(_ModelSettings, found, is_open=True).mentions
+        except JsonError as error:
+            raise BadInputError(f"{folder / 'config.json'}: {error}: {advice}") from None
+        files = checked_files(folder / "config.json", found, advice, self.store.files.in_memory)
+        return appearance, read_columns(files, "words.arrow", "word")["word"].to_pylist()

@@ -1,0 +1,69 @@
+"""A file of facts that `sayso extract` wrote, as the workbench has it open."""
+
+from pathlib import Path
+from threading import Lock
+
+from sayso.errors import BadInputError
+from sayso.facts.extracted import FACTS_FILE, FoundFact, found_at, refuse_damaged
+from sayso.io.checksum import ChangedError, signature_of
+from sayso.io.folder_kind import refuse_other_kind
+from sayso.readers.base import BadLine
+from sayso.readers.lines import read_lines_between
+from sayso.serve.review.columns import read_columns
+from sayso.serve.review.index import FoundIndex
+
+
+class FoundFile:
+    """Facts by the name that they have in addresses; a fact's record is read when it is shown."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.path = path
+        self._signature: tuple[int, ...] = ()
+        self._index: FoundIndex | None = None
+        self._lock = Lock()
+
+    @property
+    def index(self) -> FoundIndex:
+        """The facts as columns to sort and filter, made when they are first needed; who asks meanwhile waits."""
+        with self._lock:
+            if self._index is None:
+                self._signature = self._now()
+                self._index = FoundIndex(read_columns(self.path))
+            return self._index
+
+    def _now(self) -> tuple[int, ...]:
+        return signature_of(self.path.stat()) if self.path.is_file() else ()
+
+    def fact(self, row: int) -> FoundFact:
+        """Return a fact with its quotes."""
+        index = self.index
+        if self._now() != self._signature:
+            raise ChangedError(f"{self.path}: the file has changed since it was read")
+        start, stop = index.start_F1[row : row + 2].tolist()
+        return _fact_between(self.path, row + 1, start, stop)
+
+
+def open_found(name: str, path: Path) -> FoundFile:
+    """Return a file of facts; only the first line is looked at now."""
+    if path.suffix == ".gz":
+        raise BadInputError(f"{path}: packed; unpack it, since facts are read from where they stand in the file")
+    refuse_damaged(path)
+    _fact_between(path, 1, 0, 1)
+    return FoundFile(name, path)
+
+
+def facts_file(path: Path) -> Path:
+    """Return the file of facts that is meant: the file itself, or that of an extraction's folder."""
+    if not path.is_dir():
+        return path
+    refuse_other_kind(path, "extraction")
+    if not (path / FACTS_FILE).is_file():
+        raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
+    return path / FACTS_FILE
+
+
+def _fact_between(path: Path, number: int, start: int, stop: int) -> FoundFact:
+    """Return the fact of the line that begins at a byte."""
+    _, text = next(read_lines_between(path, start, stop), (0, BadLine("there is nothing")))
+    return found_at(path, number, text)

@@ -1,0 +1,66 @@
+"""People's verdicts on facts in place of what the knowledge base says: rejected facts become negative examples."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sayso.errors import BadInputError
+from sayso.readers.decision import read_verdicts
+from sayso.records import Sentence
+
+Pair = tuple[str, str]
+
+
+@dataclass
+class Overruled:
+    """Facts that people accepted and rejected, by pair; the last verdict on a fact counts. Counts what it changes."""
+
+    accepted: dict[Pair, set[str]] = field(default_factory=dict)
+    rejected: dict[Pair, set[str]] = field(default_factory=dict)
+    seen: set[Pair] = field(default_factory=set)
+    num_sentences_changed: int = 0
+
+    def of_training(self, train: Iterable[Sentence], rest: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Yield the training sentences, and of the others those whose pair was judged, with people's labels."""
+        yield from map(self._overrule, train)
+        for sentence in rest:
+            if sentence.pair in self.accepted or sentence.pair in self.rejected:
+                yield self._overrule(sentence)
+
+    def add(self, other: "Overruled") -> None:
+        """Take over what was counted elsewhere."""
+        self.seen |= other.seen
+        self.num_sentences_changed += other.num_sentences_changed
+
+    def report(self) -> dict[str, int]:
+        """Return how many facts were judged, how many of their pairs have a sentence, and what that changed."""
+        return {
+            "num_accepted": sum(map(len, self.accepted.values())),
+            "num_rejected": sum(map(len, self.rejected.values())),
+            "num_pairs_without_sentence": len((self.accepted.keys() | self.rejected.keys()) - self.seen),
+            "num_sentences_changed": self.num_sentences_changed,
+        }
+
+    def _overrule(self, sentence: Sentence) -> Sentence:
+        accepted, rejected = self.accepted.get(sentence.pair, set()), self.rejected.get(sentence.pair, set())
+        if not accepted and not rejected:
+            return sentence
+        self.seen.add(sentence.pair)
+        kept = [relation for relation in sentence.relations if relation not in rejected]
+        relations = (*kept, *sorted(accepted.difference(kept)))
+        self.num_sentences_changed += relations != sentence.relations
+        return sentence._replace(relations=relations)
+
+
+def read_overruled(paths: Sequence[Path], relations: Collection[str] | None) -> Overruled:
+    """Return the verdicts of the files; a relation outside the inventory, where there is one, is refused."""
+    found = Overruled()
+    for path in paths:
+        for (head_id, relation, tail_id), verdict, *_ in read_verdicts(path):
+            if relations is not None and relation not in relations:
+                raise BadInputError(f"{path}: relation '{relation}' is not in the inventory")
+            pair = head_id, tail_id
+            to, off = (found.accepted, found.rejected)[:: 1 if verdict == "accepted" else -1]
+            to.setdefault(pair, set()).add(relation)
+            off.get(pair, set()).discard(relation)
+    return found

@@ -1,0 +1,187 @@
+"""Directly supervised sentences in the corpus's own form.
+
+Where positives and negatives come from different sources, a sentence classifier learns the source. So direct
+sentences are written as the corpus writes (lower case, names joined by `_`), and their mentions get types that the
+corpus's entities have: by name where the corpus knows the name, else from the arguments of the label, else (nothing is
+known of them) drawn from the types of the other direct mentions, so that having no type does not mean "no relation".
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sayso.records import Mention, Sentence, Source, Span
+from sayso.seeding import sub_seed
+from sayso.store.table import BagTable
+
+_PREFIX_TYPES = {"per": "/person", "org": "/organization"}
+_TAIL_TYPES = {
+    "per:alternate_names": "/person",
+    "per:children": "/person",
+    "per:employee": "/organization",
+    "per:origin": "/location/country",
+    "per:parents": "/person",
+    "per:schools": "/organization/educational_institution",
+    "per:siblings": "/person",
+    "per:spouse": "/person",
+    "per:title": "/title",
+    "org:alternate_names": "/organization",
+    "org:founded_by": "/person",
+    "org:members": "/organization",
+    "org:parents": "/organization",
+    "org:subsidiaries": "/organization",
+    "org:top_members": "/person",
+    "per:cit": "/location/city",
+    "per:countr": "/location/country",
+    "per:state": "/location/province",
+    "per:place": "/location/city",
+    "org:city": "/location/city",
+    "org:country": "/location/country",
+    "org:state": "/location/province",
+    "org:place": "/location/city",
+}
+"""Types of the second argument by the beginning of a TAC-KBP relation's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusForm:
+    """How a corpus writes: everything in lower case, names joined by `_`."""
+
+    is_lower: bool
+    is_joined: bool
+
+
+def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> CorpusForm:
+    """Return how the corpus writes, judged by its running text, its names and how many tokens a mention has.
+
+    A stray capital (up to 1 token in 1,000) does not make it a corpus with capitals.
+    """
+    has_upper_V = np.array([word != word.lower() for word in words], bool)
+    num_upper = int(has_upper_V[table.tokens.value].sum())
+    spans = table.head_spans.value.reshape(-1, 2)
+    is_one_token = bool((spans[:, 1] - spans[:, 0] == 1).mean() > 0.99) if len(spans) else False
+    return CorpusForm(
+        is_lower=num_upper <= 0.001 * len(table.tokens.value),
+        is_joined=is_one_token and any("_" in name for name in names),
+    )
+
+
+def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
+    """Return the sentence written as the corpus writes; joined names are the names of its mentions too.
+
+    Where the known words are given, what is one of them only as it stands is left so: a word with a stray capital, a
+    name that joined would be none of them, or that the corpus has already joined in part.
+    """
+    written = rewrite(sentence, form, words)
+    if not form.is_joined:
+        return written
+    return written._replace(head=_named(written.head, written.tokens), tail=_named(written.tail, written.tokens))
+
+
+def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
+    """Return the sentence as `in_form` does, its mentions named as before."""
+    tokens = _lowered(sentence.tokens, words) if form.is_lower else sentence.tokens
+    spans = (*sentence.head.spans, *sentence.tail.spans)
+    if form.is_joined and any(stop - start > 1 for start, stop in spans):
+        return _with_names_joined(sentence, tokens, words)
+    return sentence if tokens is sentence.tokens else sentence._replace(tokens=tokens)
+
+
+def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Container[str] | None) -> Sentence:
+    """Return the sentence with these tokens for its own, those of each mention joined and their spans moved."""
+    joined: list[str] = []
+    moved: dict[Span, Span] = {}
+    position = 0
+    for span in sorted((*sentence.head.spans, *sentence.tail.spans)):
+        start, stop = span
+        joined += tokens[position:start]
+        name = _joined(tokens[start:stop], words)
+        moved[span] = Span(len(joined), len(joined) + len(name))
+        joined += name
+        position = stop
+    joined += tokens[position:]
+    head, tail = (
+        Mention(entity_id, name, tuple([moved[span] for span in spans]))
+        for entity_id, name, spans in (sentence.head, sentence.tail)
+    )
+    # How the document writes the tokens is said of those that it has, not of names joined.
+    source = sentence.source and Source(*sentence.source[:3])
+    return Sentence(tuple(joined), head, tail, sentence.relations, source, sentence.expresses)
+
+
+def _named(mention: Mention, tokens: tuple[str, ...]) -> Mention:
+    start, stop = mention.spans[0]
+    return mention._replace(name="_".join(tokens[start:stop]))
+
+
+def _lowered(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:
+    # One comparison of the whole text: a corpus in lower case is not looked at token by token.
+    text = " ".join(tokens)
+    if text.lower() == text:
+        return tokens
+    if words is None:
+        return tuple(map(str.lower, tokens))
+    return tuple(
+        [
+            token if low not in words and token in words else low
+            for token, low in zip(tokens, map(str.lower, tokens), strict=True)
+        ]
+    )
+
+
+def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:
+    name = "_".join(tokens)
+    is_left = words is not None and (name not in words or any("_" in token for token in tokens))
+    return tokens if is_left else (name,)
+
+
+def argument_types(relation: str) -> tuple[str, str]:
+    """Return the types of both arguments of a TAC-KBP relation; empty where the name does not say.
+
+    >>> argument_types("per:employee_of")
+    ('/person', '/organization')
+    """
+    head = _PREFIX_TYPES.get(relation.split(":")[0], "")
+    tail = next((kind for start, kind in _TAIL_TYPES.items() if relation.startswith(start)), "")
+    return head, tail
+
+
+def direct_types(
+    sentences: Sequence[Sentence],
+    corpus_types: Mapping[str, Sequence[str]],
+    names: Mapping[str, str],
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    """Return types for the entities of direct sentences, all of them types that corpus entities have.
+
+    `names` gives the name of every entity of the corpus.
+    """
+    known = {kind for kinds in corpus_types.values() for kind in kinds}
+    by_name = {
+        names[entity_id]: tuple(kinds) for entity_id, kinds in corpus_types.items() if kinds and entity_id in names
+    }
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for entity_id, kind in _label_votes(sentences):
+        while kind and kind not in known:
+            kind = kind.rpartition("/")[0]
+        if kind:
+            votes[entity_id][kind] += 1
+    mentions = {m.entity_id: m.name for sentence in sentences for m in (sentence.head, sentence.tail)}
+    types = {
+        entity_id: by_name.get(name) or ((votes[entity_id].most_common(1)[0][0],) if votes[entity_id] else ())
+        for entity_id, name in mentions.items()
+    }
+    urn = [kinds for kinds in types.values() if kinds]
+    draw = random.Random(sub_seed(seed, "direct types"))
+    return {entity_id: kinds or (draw.choice(urn) if urn else ()) for entity_id, kinds in types.items()}
+
+
+def _label_votes(sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    for sentence in sentences:
+        for relation in sentence.relations:
+            head, tail = argument_types(relation)
+            yield sentence.head.entity_id, head
+            yield sentence.tail.entity_id, tail

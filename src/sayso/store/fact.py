@@ -1,0 +1,115 @@
+"""Facts that a model finds in a corpus, kept as numbers: 28 bytes each, whatever the number of pairs.
+
+Shapes: B bags, R relations, F facts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sayso.dataframe import frame_of
+
+_COLUMNS = np.dtype(
+    [
+        ("probability", np.float32),
+        ("line", np.int64),
+        ("relation", np.int32),
+        ("head", np.int32),
+        ("tail", np.int32),
+        ("num_sentences", np.int32),
+    ]
+)
+
+
+class Fact(NamedTuple):
+    """A fact that a model finds in a corpus, with the names and the number of sentences it was judged by."""
+
+    head: str
+    head_name: str
+    tail: str
+    tail_name: str
+    relation: str
+    probability: float
+    num_sentences: int
+
+
+class JudgedBags(NamedTuple):
+    """B bags with what a model says about them; `line_B` is where in the corpus their pairs first appear."""
+
+    probability_BR: np.ndarray
+    head_B: np.ndarray
+    tail_B: np.ndarray
+    line_B: np.ndarray
+    size_B: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusFacts:
+    """The facts of a corpus, most probable first, those of one probability in the order of the corpus.
+
+    `num_repeated` sentences of a pair were there twice, `num_too_far_apart` had their mentions too far apart; both
+    were left out. `highest` is the highest probability of all, found or not; not a number without pairs.
+    """
+
+    found_F: np.ndarray
+    relations: Sequence[str]
+    entity_ids: Sequence[str]
+    names: Sequence[str]
+    num_pairs: int
+    num_repeated: int
+    num_too_far_apart: int
+    highest: float
+
+    def __len__(self) -> int:
+        """Return F."""
+        return len(self.found_F)
+
+    def __iter__(self) -> Iterator[Fact]:
+        """Yield the facts."""
+        for probability, _, relation, head, tail, num_sentences in self.found_F.tolist():
+            yield Fact(
+                head=self.entity_ids[head],
+                head_name=self.names[head],
+                tail=self.entity_ids[tail],
+                tail_name=self.names[tail],
+                relation=self.relations[relation],
+                probability=probability,
+                num_sentences=num_sentences,
+            )
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each fact."""
+        return frame_of(fact._asdict() for fact in self)
+
+
+class FactFinder:
+    """Takes judged bags portion by portion and keeps what is at least as probable as `threshold`."""
+
+    def __init__(self, threshold: float, top: int | None) -> None:
+        self.threshold, self.top = threshold, top
+        self.num_pairs = 0
+        self.highest = float("nan")
+        self._pieces = [np.zeros(0, _COLUMNS)]
+
+    def add(self, bags: JudgedBags) -> None:
+        """Take the bags of one portion of the corpus."""
+        probability_BR = bags.probability_BR
+        self.num_pairs += len(probability_BR)
+        if probability_BR.size:
+            self.highest = float(np.fmax(self.highest, probability_BR.max()))
+        bag, relation = np.nonzero(probability_BR >= self.threshold)
+        found = np.zeros(len(bag), _COLUMNS)
+        found["probability"], found["relation"] = probability_BR[bag, relation], relation
+        found["head"], found["tail"], found["line"] = bags.head_B[bag], bags.tail_B[bag], bags.line_B[bag]
+        found["num_sentences"] = bags.size_B[bag]
+        self._pieces.append(found)
+        if self.top is not None:
+            self._pieces = [self.sorted()]
+
+    def sorted(self) -> np.ndarray:
+        """Return the facts as rows of numbers, most probable first, at most `top` of them."""
+        found = np.concatenate(self._pieces)
+        order = np.lexsort((found["relation"], found["line"], -found["probability"]))
+        return found[order[: self.top]]

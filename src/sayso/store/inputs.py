@@ -1,0 +1,105 @@
+"""The files a store is made from, and how it is made from them."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from sayso.config import SEED, SHARE, Range, check_ranges
+from sayso.errors import BadInputError
+from sayso.readers.files import sha256_of, size_of
+from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
+from sayso.records import Sentence
+from sayso.store.window import DEFAULT_MAX_TOKENS
+
+OnProgress = Callable[[str, int, int], None]
+"""Hears what is being done, how much of it is behind, and how much there is (bytes of a file; 0: not known)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """The files of a corpus; all but the training file may be missing.
+
+    `judgements` are people's verdicts on facts; `rest` has sentences of other pairs, of which those judged are taken.
+    """
+
+    train: Path
+    test: Path | None = None
+    relations: Path | None = None
+    types: Path | None = None
+    direct: tuple[Path, ...] = ()
+    vectors: Path | None = None
+    entity_vectors: Path | None = None
+    rationales: tuple[Path, ...] = ()
+    judgements: tuple[Path, ...] = ()
+    rest: Path | None = None
+
+    def files(self) -> Iterator[tuple[str, Path]]:
+        """Yield each file with its role; several files of a role are told apart by a number."""
+        for role, value in vars(self).items():
+            paths = value if isinstance(value, tuple) else (value,) if value else ()
+            for number, path in enumerate(paths, 1):
+                yield (role if len(paths) == 1 else f"{role} {number}"), path
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareSettings:
+    """How bags are made."""
+
+    seed: Annotated[int, SEED] = 13
+    validation_share: Annotated[float, SHARE] = 0.1
+    keep_shared_sentences: bool = False
+    leak: Literal["refuse", "drop", "allow"] = "refuse"
+    max_tokens: Annotated[int, Range(1, 1_000_000)] = DEFAULT_MAX_TOKENS
+    max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceFiles:
+    """Reads the sentences of a role's files and remembers how each of them went."""
+
+    inputs: Inputs
+    max_bad_share: float
+    on_progress: OnProgress
+    tallies: dict[str, Tally] = field(default_factory=dict)
+
+    def read(self, role: str, relations: Collection[str] | None) -> Iterator[Sentence]:
+        """Yield the sentences of the role's files; too many bad lines in one of them are refused at its end."""
+        for name, path in self.inputs.files():
+            if name.split()[0] == role:
+                yield from self._read_file(name, path, relations)
+
+    def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
+        tally = self.tallies[name] = Tally(path)
+        size = size_of(path)
+
+        def on_bytes(done: int) -> None:
+            self.on_progress(f"reading {name}", done, size)
+
+        yield from read_sentences(path, tally, relations, on_bytes)
+        tally.refuse_too_many_bad(self.max_bad_share)
+        self.on_progress(f"reading {name}", size, size)
+
+    def fingerprints(self) -> dict[str, dict[str, Any]]:
+        """Return for each file its hash and, where it holds sentences, how reading it went."""
+        entries: dict[str, dict[str, Any]] = {}
+        for name, path in self.inputs.files():
+            entries[name] = {"file": str(path), "sha256": sha256_of(path)}
+            if tally := self.tallies.get(name):
+                entries[name] |= {
+                    "form": tally.form,
+                    "sentences": tally.num_good,
+                    "bad_lines": tally.num_bad,
+                    "first_bad_lines": tally.shown,
+                }
+        return entries
+
+
+def refuse_missing(inputs: Inputs) -> None:
+    """Raise `BadInputError` for the first file that is not there, before hours of work are spent on the others."""
+    for _, path in inputs.files():
+        if str(path) != "-" and not path.exists():
+            raise BadInputError(f"{path}: no such file or directory")

@@ -1,0 +1,192 @@
+"""Files to a store: the whole way, stage by stage."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sayso.engine.base import Engine
+from sayso.io.atomic import atomic_folder
+from sayso.readers.entity_type import read_entity_types
+from sayso.readers.relation import read_inventory
+from sayso.records import Relation, Sentence
+from sayso.store.decisions import read_overruled
+from sayso.store.direct import CorpusForm, corpus_form, direct_types, in_form
+from sayso.store.entity_type import EntityTypes, count_mentions, finest_types
+from sayso.store.group import BagBuilder, Grouped, group_lines
+from sayso.store.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles, refuse_missing
+from sayso.store.leakage import find_leakage, not_in_test, refuse_leakage, without_pairs_of
+from sayso.store.manifest import make_manifest
+from sayso.store.marks import Judged, match_judgements
+from sayso.store.parallel import ElsewhereReader
+from sayso.store.split import split_by_pair
+from sayso.store.store import StoreContents, refuse_no_store, write_store
+from sayso.store.table import BagTable
+from sayso.store.vocabulary import Vocabulary
+from sayso.store.words import WordOrder, entity_vectors, order_words
+
+
+def prepare(
+    inputs: Inputs,
+    settings: PrepareSettings,
+    out: Path,
+    on_progress: OnProgress,
+    overwrite: bool = False,
+    engine: Engine | None = None,
+) -> dict[str, Any]:
+    """Write the store of these files to `out`, whole or not at all, and return its manifest.
+
+    A folder that holds something is a `UserError`, at once, unless it may be overwritten and is nothing but a store.
+    Where an engine is given, its workers read training and test sentences; the store is the same.
+    """
+    refuse_missing(inputs)
+    if overwrite:
+        refuse_no_store(out)
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        contents = _Preparation(inputs, settings, on_progress, engine).run()
+        on_progress("writing the store", 0, 0)
+        return write_store(folder, contents)
+
+
+class _Preparation:
+    """The stages, and what they hand to each other: the vocabulary and what each stage has to report."""
+
+    def __init__(
+        self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress, engine: Engine | None
+    ) -> None:
+        self.inputs, self.settings, self.on_progress = inputs, settings, on_progress
+        self.files = SentenceFiles(inputs=inputs, max_bad_share=settings.max_bad_share, on_progress=on_progress)
+        self.elsewhere = engine and ElsewhereReader(files=self.files, engine=engine, max_tokens=settings.max_tokens)
+        self.inventory = read_inventory(inputs.relations) if inputs.relations else None
+        self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
+        self.reports: dict[str, Any] = {}
+
+    def run(self) -> StoreContents:
+        """Read, split, type, attach vectors and judgements."""
+        train, test = self._read("train"), self._read("test") if self.inputs.test else None
+        train = self._without_leakage(train, test)
+        parts = self._split(train) | ({"test": test.table} if test else {})
+        form = self._form(train)
+        direct = self._without_tested(self._read_direct(form), test)
+        if direct:
+            parts["direct"] = self._group("direct", [s._replace(relations=()) for s in direct]).table
+        types = self._types(parts["train"], direct)
+        words = self._order_words(parts["train"])
+        parts = {name: words.renumber(table) for name, table in parts.items()}
+        return self._contents(parts, types, words)
+
+    def _contents(self, parts: dict[str, BagTable], types: EntityTypes, words: WordOrder) -> StoreContents:
+        entity_ids = list(self.vocabulary.entities)
+        vectors, self.reports["entity_vectors"] = entity_vectors(
+            entity_ids, words.name_vector_ED, self.inputs.entity_vectors
+        )
+        matched = match_judgements(self.inputs.rationales, self._judged(parts, words.words))
+        self.reports |= {"words": words.report, "judgements": matched.report}
+        relations = self.inventory or [Relation(name) for name in self.vocabulary.relations]
+        return StoreContents(
+            words=words.words,
+            word_count=words.count,
+            vector_VD=words.vector_VD,
+            entity_ids=entity_ids,
+            entity_names=self._names(),
+            entity_types=types,
+            entity_vector_ED=vectors,
+            relations=relations,
+            documents=list(self.vocabulary.documents),
+            parts=parts,
+            judgements=matched.columns,
+            manifest=make_manifest(self.settings, self.files.fingerprints(), parts, types, relations, self.reports),
+        )
+
+    def _read(self, part: str) -> Grouped:
+        known = self.vocabulary.relations if self.inventory else None
+        is_judged = part == "train" and bool(self.inputs.judgements)
+        overruled = read_overruled(self.inputs.judgements if is_judged else (), known)
+        if self.elsewhere:
+            roles = ("train", "rest") if is_judged else (part,)
+            lines = self.elsewhere.read(roles, self.vocabulary, list(known) if known else None, overruled)
+            grouped = self._report_read(part, group_lines(lines))
+        else:
+            sentences = self.files.read(part, known)
+            rest = self.files.read("rest", known)
+            grouped = self._group(part, overruled.of_training(sentences, rest) if is_judged else sentences)
+        if is_judged:
+            self.reports["overruled"] = overruled.report()
+        return grouped
+
+    def _group(self, part: str, sentences: Iterable[Sentence]) -> Grouped:
+        builder = BagBuilder(self.vocabulary, self.settings.max_tokens)
+        for sentence in sentences:
+            builder.add(sentence)
+        return self._report_read(part, builder.finish())
+
+    def _report_read(self, part: str, grouped: Grouped) -> Grouped:
+        self.reports.setdefault("read", {})[part] = _counts(grouped)
+        return grouped
+
+    def _without_leakage(self, train: Grouped, test: Grouped | None) -> Grouped:
+        if test is None:
+            return train
+        leakage = find_leakage(train, test)
+        self.reports["leakage"] = asdict(leakage)
+        if self.settings.leak == "refuse":
+            refuse_leakage(leakage, train.num_sentences_read)
+        return without_pairs_of(train, test.table) if self.settings.leak == "drop" else train
+
+    def _split(self, train: Grouped) -> dict[str, BagTable]:
+        settings = self.settings
+        split = split_by_pair(train, settings.validation_share, settings.seed, settings.keep_shared_sentences)
+        self.reports["split"] = _counts(split)
+        return {"train": split.train, "validation": split.validation}
+
+    def _form(self, train: Grouped) -> CorpusForm:
+        """Return how the corpus writes, which direct sentences and those a model is asked about later must follow."""
+        form = corpus_form(train.table, list(self.vocabulary.words), self.vocabulary.entity_name.values())
+        self.reports["form"] = asdict(form)
+        return form
+
+    def _read_direct(self, form: CorpusForm) -> list[Sentence]:
+        """Return the directly supervised sentences, written as the corpus writes."""
+        if not self.inputs.direct:
+            return []
+        return [in_form(sentence, form) for sentence in self.files.read("direct", None)]
+
+    def _without_tested(self, direct: list[Sentence], test: Grouped | None) -> list[Sentence]:
+        """Return the directly supervised sentences without those of test, which are counted in any case."""
+        if test is None or not direct:
+            return direct
+        kept = not_in_test(direct, test.table, list(self.vocabulary.words))
+        self.reports["leakage"]["direct_sentences_in_test"] = len(direct) - len(kept)
+        return direct if self.settings.leak == "allow" else kept
+
+    def _types(self, train: BagTable, direct: Sequence[Sentence]) -> EntityTypes:
+        types = read_entity_types(self.inputs.types, self.vocabulary.relations) if self.inputs.types else {}
+        if direct:
+            names = dict(zip(self.vocabulary.entities, self._names(), strict=True))
+            types = {**direct_types(direct, types, names, self.settings.seed), **types}
+        return finest_types(list(self.vocabulary.entities), types, count_mentions(train, len(self.vocabulary.entities)))
+
+    def _order_words(self, train: BagTable) -> WordOrder:
+        if self.inputs.vectors:
+            self.on_progress("reading word vectors", 0, 0)
+        return order_words(list(self.vocabulary.words), self._names(), train, self.inputs.vectors)
+
+    def _judged(self, parts: dict[str, BagTable], words: Sequence[str]) -> Judged | None:
+        test = parts.get("test")
+        if test is None:
+            return None
+        return Judged(
+            table=test,
+            entities=self.vocabulary.entities,
+            relations=self.vocabulary.relations,
+            text=lambda row: " ".join(words[number] for number in test.tokens.row(row).tolist()),
+        )
+
+    def _names(self) -> list[str]:
+        """Return the first name of each entity; empty for one whose sentences were all left out."""
+        return [self.vocabulary.entity_name.get(number, "") for number in range(len(self.vocabulary.entities))]
+
+
+def _counts(report: object) -> dict[str, int]:
+    """Return the counting fields of a stage's result."""
+    return {name: value for name, value in vars(report).items() if name.startswith("num_")}

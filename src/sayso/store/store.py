@@ -1,0 +1,231 @@
+"""A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sayso.errors import BadInputError
+from sayso.io.atomic import refuse_foreign, restore
+from sayso.io.checksum import FILES, is_verifying, sums_of
+from sayso.io.folder_kind import refuse_other_kind
+from sayso.io.json_file import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
+from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
+from sayso.store.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
+from sayso.store.entity_type import EntityTypes
+from sayso.store.limit import Limits, is_finite, is_within
+from sayso.store.manifest import FORMAT, StoreManifest
+from sayso.store.rows import Rows
+from sayso.store.table import BagTable
+
+MANIFEST = "manifest.json"
+_ADVICE = "make the store again with `sayso prepare`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreContents:
+    """All that a store holds.
+
+    Words come in the order of the numbers in the tables: word 0 is the unknown word, then the words with a vector,
+    most frequent in training first, then the others. `vector_VD` has a row for word 0 (zeros) and for each word with
+    a vector; `entity_vector_ED` a row per entity. Both have width 0 where no vectors were given.
+    """
+
+    words: list[str]
+    word_count: np.ndarray
+    vector_VD: np.ndarray
+    entity_ids: list[str]
+    entity_names: list[str]
+    entity_types: EntityTypes
+    entity_vector_ED: np.ndarray
+    relations: list[Relation]
+    documents: list[str]
+    parts: dict[str, BagTable]
+    judgements: dict[str, np.ndarray | list[str]]
+    manifest: dict[str, Any]
+
+
+def refuse_no_store(folder: Path) -> None:
+    """Raise `UserError` where a folder holds what is not of a store, and must not be replaced by one."""
+    refuse_foreign(folder, lambda name: name == MANIFEST or name.endswith(".arrow"), "a store")
+    # One with a checksum is ours, however damaged: making the store again is the remedy.
+    if folder.is_dir() and any(folder.iterdir()) and not has_checksum(folder / MANIFEST):
+        _read_manifest(folder)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a store of any format."""
+    restore(folder)
+    refuse_other_kind(folder, "store")
+    if not (folder / MANIFEST).is_file():
+        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` (there is no {MANIFEST})")
+    found = read_object(folder / MANIFEST, "the manifest of a store", _ADVICE)
+    if "format" not in found:
+        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare`")
+    return found
+
+
+def write_store(folder: Path, contents: StoreContents) -> dict[str, Any]:
+    """Write the store into a folder, which is made where it is missing, and return its manifest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_columns(folder / "words.arrow", {"word": contents.words, "count": contents.word_count})
+    write_columns(folder / "vectors.arrow", {"vector": contents.vector_VD})
+    write_columns(
+        folder / "entities.arrow",
+        {
+            "id": contents.entity_ids,
+            "name": contents.entity_names,
+            "type": contents.entity_types.type_E,
+            "vector": contents.entity_vector_ED,
+        },
+    )
+    write_columns(folder / "types.arrow", {"name": contents.entity_types.names})
+    write_columns(folder / "documents.arrow", {"id": contents.documents})
+    write_columns(folder / "judgements.arrow", contents.judgements)
+    write_columns(folder / "relations.arrow", _relation_columns(contents.relations))
+    for part, table in contents.parts.items():
+        write_bags(folder, part, table)
+    sums = sums_of(folder, (path.name for path in folder.glob("*.arrow")))
+    manifest = sealed({**contents.manifest, FILES: sums})
+    (folder / MANIFEST).write_text(to_json(manifest, indent=2) + "\n", encoding="utf-8")
+    return manifest
+
+
+def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | Rows | list[str]]:
+    return {
+        "name": [relation.name for relation in relations],
+        "definition": [relation.definition for relation in relations],
+        "example": [relation.example for relation in relations],
+        "functional": np.array([relation.is_functional for relation in relations], np.uint8),
+    }
+
+
+class Store:
+    """An opened store; columns are read from disk as they are used."""
+
+    def __init__(self, folder: Path, in_memory: bool = False) -> None:
+        self.folder = folder
+        self.manifest = _read_manifest(folder)
+        if self.manifest["format"] != FORMAT:
+            raise BadInputError(
+                f"{folder}: store of format {self.manifest['format']}, this version reads {FORMAT}:"
+                " make it again with `sayso prepare`"
+            )
+        try:
+            record_of(StoreManifest, self.manifest, is_open=True)
+        except JsonError as error:
+            raise BadInputError(f"{folder / MANIFEST}: not the manifest of a store ({error}): {_ADVICE}") from None
+        self.files = checked_files(folder / MANIFEST, self.manifest, _ADVICE, in_memory)
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies the store's inputs and settings."""
+        return str(self.manifest["fingerprint"])
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of the parts that are there, of train, validation, test and direct."""
+        return list(self.manifest["parts"])
+
+    def part(self, name: str) -> BagTable:
+        """Return the bags of a part."""
+        if name not in self.manifest["parts"]:
+            raise BadInputError(f"{self.folder}: the store has no part {name!r}, only {', '.join(self.parts)}")
+        limits = Limits(
+            words=len(self.words),
+            entities=len(self.entities["id"]),
+            relations=len(self.relations),
+            documents=len(self._documents),
+        )
+        return read_bags(self.files, name, limits)
+
+    @cached_property
+    def _words(self) -> dict[str, pa.Array]:
+        return read_columns(self.files, "words.arrow", "word", "count")
+
+    @property
+    def words(self) -> pa.Array:
+        """The words by number."""
+        return self._words["word"]
+
+    @cached_property
+    def word_count(self) -> np.ndarray:
+        """How often training sentences have each word."""
+        return np.asarray(to_numpy(self._words["count"]))
+
+    @cached_property
+    def vector_VD(self) -> np.ndarray:
+        """The word vectors, of the first V words."""
+        vector_VD = np.asarray(to_numpy(read_columns(self.files, "vectors.arrow", "vector")["vector"]))
+        self._refuse_not_finite("vectors.arrow", vector_VD)
+        return vector_VD
+
+    @cached_property
+    def entities(self) -> dict[str, pa.Array]:
+        """The columns `id`, `name`, `type` (a number of `types`) and `vector` of the entities."""
+        columns = read_columns(self.files, "entities.arrow", "id", "name", "type", "vector")
+        self._refuse_not_finite("entities.arrow", np.asarray(to_numpy(columns["vector"])))
+        if is_verifying() and not is_within(np.asarray(to_numpy(columns["type"])), 0, len(self.types)):
+            raise BadInputError(f"{self.folder / 'entities.arrow'}: types that types.arrow does not name: {_ADVICE}")
+        return columns
+
+    def _refuse_not_finite(self, name: str, values: np.ndarray) -> None:
+        if is_verifying() and not is_finite(values):
+            raise BadInputError(f"{self.folder / name}: a vector is not finite: {_ADVICE}")
+
+    @cached_property
+    def types(self) -> list[str]:
+        """The names of the entity types; the first is `/other`."""
+        return list(read_columns(self.files, "types.arrow", "name")["name"].to_pylist())
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """The relation inventory."""
+        names = ("name", "definition", "example", "functional")
+        columns = read_columns(self.files, "relations.arrow", *names)
+        rows = zip(*(columns[name].to_pylist() for name in names), strict=True)
+        return [Relation(name, definition, example, bool(functional)) for name, definition, example, functional in rows]
+
+    @cached_property
+    def judgements(self) -> dict[str, pa.Array]:
+        """Rationale marks on test sentences: `sentence`, `relation` (numbers), `label`, `annotator`."""
+        return read_columns(self.files, "judgements.arrow")
+
+    @cached_property
+    def _documents(self) -> pa.Array:
+        return read_columns(self.files, "documents.arrow", "id")["id"]
+
+    def bag(self, table: BagTable, index: int) -> Bag:
+        """Return one bag as a record, with words for numbers."""
+        head_id, tail_id = (self.entities["id"][int(column[index])].as_py() for column in (table.head_B, table.tail_B))
+        labels = tuple(self.relations[number].name for number in table.relations.row(index))
+        first, last = table.first_B1[index : index + 2]
+        sentences = [self._sentence(table, index, number, labels) for number in range(int(first), int(last))]
+        return Bag(head_id, tail_id, tuple(sentences), frozenset(labels))
+
+    def _sentence(self, table: BagTable, bag: int, index: int, relations: tuple[str, ...]) -> Sentence:
+        def mention(entity: int, spans: Rows) -> Mention:
+            flat = spans.row(index).tolist()
+            pieces = tuple(Span(*flat[i : i + 2]) for i in range(0, len(flat), 2))
+            return Mention(self.entities["id"][entity].as_py(), self.entities["name"][entity].as_py(), pieces)
+
+        expresses = float(table.expresses_N[index])
+        return Sentence(
+            tokens=tuple(self.words.take(pa.array(table.tokens.row(index))).to_pylist()),
+            head=mention(int(table.head_B[bag]), table.head_spans),
+            tail=mention(int(table.tail_B[bag]), table.tail_spans),
+            relations=relations,
+            source=self._source(table, index),
+            expresses=None if expresses != expresses else expresses,
+        )
+
+    def _source(self, table: BagTable, index: int) -> Source | None:
+        document = int(table.document_N[index])
+        if document < 0:
+            return None
+        spelling = (tuple(numbers.row(index).tolist()) for numbers in (table.glued, table.curly))
+        return Source(self._documents[document].as_py(), *table.place_N2[index].tolist(), *spelling)

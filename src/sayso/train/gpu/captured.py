@@ -1,0 +1,208 @@
+"""Training with steps that the GPU takes by itself: captured once, replayed for every batch.
+
+Shapes: U steps of an epoch, T its tokens, L numbers in a step's row.
+
+A step of this model is some fifty short kernels, which the processor cannot start as fast as the GPU finishes them. So
+all data is on the device, an epoch's batches are laid out there beforehand, and one graph of several steps is replayed:
+each step cuts out its own batch by a count that it raises itself. Losses are looked at once an epoch.
+"""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from threading import Lock
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sayso.model.extractor import Extractor
+from sayso.model.kernels import compiler
+from sayso.model.kernels.base import Codes
+from sayso.model.position import PositionEmbedding
+from sayso.seeding import sub_seed
+from sayso.train.data import RunData
+from sayso.train.epoch import EpochPlan, Shard
+from sayso.train.gpu.dropped_rows import Draws
+from sayso.train.gpu.flat_adam import FlatAdam
+from sayso.train.gpu.packed import Packed, pack
+from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
+from sayso.train.gpu.padded_loss import PaddedLoss
+from sayso.train.gpu.prepared import distance_rows, peak_encoder
+from sayso.train.gpu.token_space import shared_space
+from sayso.train.loop import Epoch, OnStep, Progress
+from sayso.train.losses import LossTally
+
+STEPS_A_GRAPH = 8
+_GRAPHS_BETWEEN_LOOKS = 64
+# Captures in several threads at once would see each other's allocations.
+_ONE_AT_A_TIME = Lock()
+
+
+def why_not_captured(extractor: Extractor, device: torch.device, shard: Shard) -> str | None:
+    """Return why a run on a GPU takes its steps one by one; None where they can be captured, or there is no GPU."""
+    if device.type != "cuda":
+        return None
+    if shard.num > 1:
+        return "several processes share every batch"
+    if not compiler.IS_THERE:
+        return "triton is not installed"
+    return None if peak_encoder(extractor.encoder) else "its encoder has no captured form"
+
+
+class _Buffers(NamedTuple):
+    """What a graph reads and writes: always the same memory, filled anew for every epoch."""
+
+    packed: Packed
+    codes: Codes
+
+    @classmethod
+    def for_epoch(cls, epoch: PaddedEpoch, packed: Packed) -> "_Buffers":
+        empty_T = torch.zeros(epoch.capacity.tokens, dtype=torch.int32, device=packed.row_L.device)
+        codes = Codes(
+            word_T=empty_T,
+            head_T=empty_T.clone(),
+            tail_T=empty_T.clone(),
+            piece_T=empty_T.clone(),
+            start_S1=empty_T[:0],
+        )
+        return cls(packed, codes)
+
+    def fill(self, epoch: PaddedEpoch, packed: Packed, position: PositionEmbedding) -> None:
+        """Put an epoch in place of the last."""
+        self.packed.row_L.copy_(packed.row_L)
+        _, head_T, tail_T, piece_T = epoch.tokens.columns
+        num = len(piece_T)
+        self.codes.word_T[:num] = epoch.word_T
+        self.codes.head_T[:num] = distance_rows(position, head_T)
+        self.codes.tail_T[:num] = distance_rows(position, tail_T)
+        self.codes.piece_T[:num] = piece_T
+
+
+class CapturedEpochs:
+    """The epochs of a run on one GPU. The model and the optimizer are up to date after each of them."""
+
+    def __init__(self, extractor: Extractor, optimizer: torch.optim.Adam, data: RunData) -> None:
+        encoder, settings = peak_encoder(extractor.encoder), data.config.train
+        assert encoder is not None
+        self.data, self.convolution = data, encoder.convolution
+        self.parameters = [parameter for parameter in extractor.parameters() if parameter.requires_grad]
+        device = self.parameters[0].device
+        self.stream = _own_stream(device)
+        self.adam = FlatAdam(optimizer, self.parameters, settings.gradient_clip)
+        dtype = torch.bfloat16 if settings.precision == "bf16" else torch.float32
+        self.loss = PaddedLoss(extractor, data.config.loss, dtype)
+        parts = [data.train] + ([data.direct] if data.direct is not None else [])
+        self.extractor, self.space = extractor, shared_space([part.presented for part in parts], device)
+        self.number_1 = torch.zeros(1, dtype=torch.int64, device=device)
+        self.key_1 = torch.zeros_like(self.number_1)
+        self.capacity, self.names = Capacity(), list[str]()
+        self.buffers: _Buffers | None = None
+        self.term_UX, self.norm_U = self.adam.value_X.new_empty(0, 0), self.adam.value_X.new_empty(0)
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
+        self._thread = ThreadPoolExecutor(1)
+        self._side = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self._ahead: tuple[int, Future[tuple[PaddedEpoch, Packed]]] | None = None
+
+    def train_epoch(self, epoch: int, on_step: OnStep) -> Epoch:
+        """Take one step for each batch of the epoch."""
+        began = time.monotonic()
+        self.stream.wait_stream(torch.cuda.current_stream(self.key_1.device))
+        self.extractor.train()
+        with torch.cuda.stream(self.stream):
+            padded = self._prepare(epoch)
+            self._ahead = (epoch + 1, self._thread.submit(self._lay_out, epoch + 1))
+            self._replay(epoch, padded, began, on_step)
+            losses = LossTally(epoch, Shard())
+            losses.add_all(self.names, torch.cat([self.term_UX, self.norm_U[:, None]], 1), padded.num_bags_U)
+            terms = losses.means()
+            self.adam.note_steps(len(padded.num_bags_U))
+        seconds = time.monotonic() - began
+        return Epoch(terms, losses.first, seconds, padded.num_sentences / seconds)
+
+    def _lay_out(self, epoch: int) -> tuple[PaddedEpoch, Packed]:
+        """Return the epoch's steps, laid out beside what the GPU is doing."""
+        with torch.cuda.stream(self._side):
+            plan = EpochPlan(self.data, epoch)
+            padded = pad_epoch(plan, self.space, self.capacity, len(self.data.word_VW))
+            packed = pack(padded.fields)
+            self._side.synchronize()
+        return padded, packed
+
+    def _prepare(self, epoch: int) -> PaddedEpoch:
+        """Put the epoch where the graph looks for it; capture anew where it needs more room than those before."""
+        number, ahead = self._ahead or (-1, None)
+        padded, packed = ahead.result() if ahead is not None and number == epoch else self._lay_out(epoch)
+        self.key_1.fill_(sub_seed(self.data.config.seed, f"dropout/{epoch}/0"))
+        if self.buffers is None or padded.capacity != self.capacity:
+            self.capacity = padded.capacity
+            self.buffers = _Buffers.for_epoch(padded, packed)
+            self.buffers.fill(padded, packed, self.convolution.position)
+            self._capture(len(padded.num_bags_U))
+        self.buffers.fill(padded, packed, self.convolution.position)
+        self.number_1.zero_()
+        # What was copied belongs to the other stream, which may use its memory again from now on.
+        self.stream.synchronize()
+        return padded
+
+    def _replay(self, epoch: int, padded: PaddedEpoch, began: float, on_step: OnStep) -> None:
+        num_steps, done, looked = len(padded.num_bags_U), 0, 0
+        while done < num_steps:
+            num = STEPS_A_GRAPH if num_steps - done >= STEPS_A_GRAPH else 1
+            self.graphs[num].replay()
+            done += num
+            if done == num_steps or done - looked >= _GRAPHS_BETWEEN_LOOKS * STEPS_A_GRAPH:
+                looked = done
+                self.stream.synchronize()
+                rate = padded.num_sentences * done / num_steps / (time.monotonic() - began)
+                on_step(Progress(epoch, done, num_steps, rate))
+
+    def _terms(self) -> dict[str, Tensor]:
+        """Return the loss terms of the step whose number is on the device."""
+        assert self.buffers is not None
+        fields = self.buffers.packed.cut(self.number_1)
+        codes = replace(self.buffers.codes, start_S1=fields["start_S1"])
+        return self.loss.terms(fields, codes, Draws(self.key_1, self.number_1, self.convolution.dropout.num_dropped))
+
+    def _step(self) -> None:
+        """One step of training, as it is captured."""
+        term_X = torch.stack(list(self._terms().values()))
+        found = torch.autograd.grad(term_X, self.parameters, torch.ones_like(term_X), allow_unused=True)
+        gradients = [_or_zeros(gradient, p) for gradient, p in zip(found, self.parameters, strict=True)]
+        self.adam.step(gradients, self.number_1, self.norm_U)
+        self.term_UX.index_copy_(0, self.number_1, term_X.detach()[None])
+        self.number_1 += 1
+
+    def _capture(self, num_steps: int) -> None:
+        """Record the graphs, after steps that compile the kernels; what those learned is taken back."""
+        kept = [values.clone() for values in self._learned()]
+        with _ONE_AT_A_TIME:
+            self.number_1.zero_()
+            self.names = list(self._terms())
+            self.term_UX = self.adam.value_X.new_zeros(num_steps, len(self.names))
+            self.norm_U = self.adam.value_X.new_zeros(num_steps)
+            for _ in range(2):
+                self.number_1.zero_()
+                self._step()
+            for num in {STEPS_A_GRAPH, 1}:
+                self.graphs[num] = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graphs[num], stream=self.stream, capture_error_mode="thread_local"):
+                    for _ in range(num):
+                        self._step()
+        for values, before in zip(self._learned(), kept, strict=True):
+            values.copy_(before)
+
+    def _learned(self) -> Sequence[Tensor]:
+        return (self.adam.value_X, self.adam.mean_X, self.adam.square_X)
+
+
+def _own_stream(device: torch.device) -> torch.cuda.Stream:
+    """Return the current stream where the caller chose one, else a fresh one: the common one cannot be captured."""
+    current = torch.cuda.current_stream(device)
+    is_common = current == torch.cuda.default_stream(device)
+    return torch.cuda.Stream(device) if is_common else current  # type: ignore[no-untyped-call]
+
+
+def _or_zeros(gradient: Tensor | None, parameter: Tensor) -> Tensor:
+    return torch.zeros_like(parameter) if gradient is None else gradient

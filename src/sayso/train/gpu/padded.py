@@ -1,0 +1,191 @@
+"""The steps of an epoch in tensors of one size, with padding that counts nowhere.
+
+Shapes: U steps, B bags of a batch with one spare bag, N sentences of bags, M distractors (M1: with one spare), Q direct
+sentences, S = N + M + Q sentences, T tokens of all steps end to end, G sentences of augmented bags, R relations,
+Y words of a step.
+
+Where a step has fewer bags than others, each missing one has an empty sentence; all other empty sentences are in the
+spare bag. So every bag has a sentence, no maximum is taken over nothing, and what padding gives has a weight of 0.
+Augmented bags are padded alike: a missing one has an empty sentence of its own and an empty distractor.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from sayso.train.epoch import EpochPlan
+from sayso.train.gpu.distinct import distinct_words
+from sayso.train.gpu.placed import PlacedBags, PlacedDistractors
+from sayso.train.gpu.token_space import TokenSpace
+
+_SLACK = 1.02
+"""How much larger than the largest step of an epoch steps may be, so that those of later epochs fit as well."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """The most that a step may hold, and the tokens of an epoch."""
+
+    sentences: int = 0
+    distractors: int = 0
+    augmented: int = 0
+    words: int = 0
+    tokens: int = 0
+
+    def holding(self, **needed: int) -> "Capacity":
+        """Return this capacity, or a larger one where something would not fit."""
+        too_small = {name: num for name, num in needed.items() if num > getattr(self, name)}
+        return replace(self, **{name: -(-int(num * _SLACK + 1) // 16) * 16 for name, num in too_small.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaddedEpoch:
+    """The fields of every step, the tokens of all steps and each one's row in its step's table, and sizes."""
+
+    fields: dict[str, Tensor]
+    tokens: TokenSpace
+    word_T: Tensor
+    capacity: Capacity
+    num_bags_U: list[int]
+    num_sentences: int
+
+
+def pad_epoch(plan: EpochPlan, space: TokenSpace, capacity: Capacity, num_words: int) -> PaddedEpoch:
+    """Return the epoch; `space` holds the training sentences and then the direct ones, `num_words` is V."""
+    bags = PlacedBags(plan, space.first_S.device)
+    capacity = capacity.holding(sentences=bags.num_most)
+    distractors = PlacedDistractors(plan, bags) if plan.distractors is not None else None
+    if distractors is not None:
+        capacity = capacity.holding(distractors=distractors.num_most)
+        capacity = capacity.holding(augmented=distractors.num_most_augmented(capacity.distractors))
+    fields = _bag_fields(plan, bags, capacity)
+    if distractors is not None:
+        fields |= _augmented_fields(bags, distractors, capacity)
+        assert plan.distractors is not None
+        space = space.plus(plan.distractors.presented)
+    sentence_US = _sentences(plan, bags, distractors, capacity, space)
+    if plan.data.config.loss.sentence:
+        fields |= _target_fields(plan, bags, sentence_US)
+    return _with_tokens(space.take(sentence_US.view(-1)), sentence_US.shape[1], fields, bags, capacity, num_words)
+
+
+def _with_tokens(
+    tokens: TokenSpace, num_slots: int, fields: dict[str, Tensor], bags: PlacedBags, capacity: Capacity, num_words: int
+) -> PaddedEpoch:
+    token_T = tokens.columns[0]
+    start_US = tokens.first_S.view(-1, num_slots)
+    # The last sentence of a step ends where the next step begins.
+    stop_U = torch.cat([start_US[1:, 0], start_US.new_tensor([len(token_T)])])
+    words = distinct_words(token_T, [*start_US[:, 0].tolist(), len(token_T)], num_words)
+    capacity = capacity.holding(words=words.num_most, tokens=len(token_T))
+    fields["start_S1"] = torch.cat([start_US, stop_U[:, None]], 1).int()
+    fields["word_Y"] = words.table(len(start_US), capacity.words)
+    return PaddedEpoch(
+        fields=fields,
+        tokens=tokens,
+        word_T=words.codes(token_T >= num_words, token_T - num_words, capacity.words),
+        capacity=capacity,
+        num_bags_U=bags.num_bags_U.tolist(),
+        num_sentences=int((tokens.length_S > 0).sum()),
+    )
+
+
+def _sentences(
+    plan: EpochPlan, bags: PlacedBags, distractors: PlacedDistractors | None, capacity: Capacity, space: TokenSpace
+) -> Tensor:
+    """Return sentence_US: bag sentences, distractors and direct sentences of each step, empty ones between them."""
+    num_direct = plan.data.config.loss.direct_sentences if plan.data.direct is not None else 0
+    num_slots = capacity.sentences + capacity.distractors + num_direct
+    sentence_US = bags.sentence_N.new_zeros(bags.num_steps, num_slots)
+    sentence_US[bags.step_N, bags.rank_N] = bags.sentence_N + 1
+    if distractors is not None:
+        assert plan.distractors is not None
+        first = space.num_sentences - len(plan.distractors.presented.tokens)
+        place_M = capacity.sentences + distractors.rank_M
+        sentence_US[distractors.step_M, place_M] = first + distractors.number_M
+    if num_direct:
+        row_UQ = torch.from_numpy(plan.direct_order).to(sentence_US.device).view(-1, num_direct)
+        sentence_US[:, num_slots - num_direct :] = 1 + plan.data.train.table.num_sentences + row_UQ
+    return sentence_US
+
+
+def _bag_fields(plan: EpochPlan, bags: PlacedBags, capacity: Capacity) -> dict[str, Tensor]:
+    table, device, num_bags = plan.data.train.table, bags.size_B.device, bags.batch_bags
+    shape = (bags.num_steps, num_bags + 1)
+    bag_UN = bags.bag_N.new_full((bags.num_steps, capacity.sentences), num_bags)
+    bag_UN[bags.step_N, bags.rank_N] = bags.place_B[bags.bag_N]
+    # Only the last step can lack bags.
+    num_there, num_sentences = int(bags.num_bags_U[-1]), int(bags.num_sentences_U[-1])
+    missing = torch.arange(num_there, num_bags, device=device)
+    bag_UN[-1, num_sentences : num_sentences + len(missing)] = missing
+    size_UB = torch.zeros(shape, dtype=torch.int64, device=device).scatter_add(1, bag_UN, torch.ones_like(bag_UN))
+    labels = table.relations.take(plan.order)
+    label_UBR = torch.zeros(*shape, plan.data.num_relations, device=device)
+    of_bag = torch.repeat_interleave(torch.from_numpy(labels.length).to(device))
+    label_UBR[bags.step_B[of_bag], bags.place_B[of_bag], torch.from_numpy(labels.value).to(device).long()] = 1.0
+    weight_UB = torch.zeros(shape, device=device)
+    weight_UB[bags.step_B, bags.place_B] = 1.0 / bags.num_bags_U[bags.step_B]
+    fields = {
+        "bag_N": bag_UN,
+        "start_B1": torch.nn.functional.pad(size_UB.cumsum(1), (1, 0)).int(),
+        "label_BR": label_UBR,
+        "weight_B": weight_UB,
+    }
+    for name, entity_B in (("head_B", table.head_B), ("tail_B", table.tail_B)):
+        # Row 0 of the entity vectors is the entity without one.
+        fields[name] = torch.zeros(shape, dtype=torch.int64, device=device)
+        fields[name][bags.step_B, bags.place_B] = torch.from_numpy(entity_B[plan.order]).to(device).long() + 1
+    return fields
+
+
+def _target_fields(plan: EpochPlan, bags: PlacedBags, sentence_US: Tensor) -> dict[str, Tensor]:
+    """Return each sentence's own target, NaN where it has none, and one over the number of targets of the step."""
+    is_positive_B = torch.from_numpy(plan.data.train.table.is_positive_B[plan.order]).to(sentence_US.device)
+    target_US = torch.full(sentence_US.shape, torch.nan, device=sentence_US.device)
+    target_US[bags.step_N, bags.rank_N] = torch.where(is_positive_B[bags.bag_N], torch.nan, 0.0)
+    if plan.data.direct is not None and len(plan.direct_order):
+        target = torch.from_numpy(plan.data.direct.table.expresses_N[plan.direct_order]).to(target_US)
+        target_UQ = target.view(len(target_US), -1)
+        target_US[:, target_US.shape[1] - target_UQ.shape[1] :] = target_UQ
+    num_U1 = (~target_US.isnan()).sum(1, keepdim=True)
+    return {"target_S": target_US, "target_weight_1": 1.0 / num_U1.clamp(min=1)}
+
+
+def _augmented_fields(bags: PlacedBags, distractors: PlacedDistractors, capacity: Capacity) -> dict[str, Tensor]:
+    """Return the augmented bags: their sentences, bags and relations, and where each distractor stands among them."""
+    num_steps, num_most, device = bags.num_steps, capacity.distractors, bags.size_B.device
+    rank_UM = torch.arange(num_most, device=device).expand(num_steps, -1)
+    is_missing_UM = rank_UM >= distractors.num_U[:, None]
+    # The spare augmented bag takes what is left; the last sentence of bags is always an empty one of the spare bag.
+    place_UG = torch.full((num_steps, capacity.augmented), capacity.sentences - 1, device=device)
+    group_UG = torch.full_like(place_UG, num_most)
+    itself_UM = distractors.num_own_U[:, None] + 2 * (rank_UM - distractors.num_U[:, None]) + 1
+    step_UM = torch.arange(num_steps, device=device)[:, None].expand_as(rank_UM)
+    for offset, place in ((0, capacity.sentences - 1), (1, capacity.sentences + rank_UM[is_missing_UM])):
+        at = (step_UM[is_missing_UM], itself_UM[is_missing_UM] - 1 + offset)
+        place_UG[at], group_UG[at] = place, rank_UM[is_missing_UM]
+    index_M = torch.arange(len(distractors.size_M), device=device)
+    of_G = torch.repeat_interleave(index_M, distractors.size_M)
+    stop_M = distractors.size_M.cumsum(0)
+    offset_G = torch.arange(len(of_G), device=device) - (stop_M - distractors.size_M)[of_G]
+    is_itself_G = offset_G == distractors.size_M[of_G] - 1
+    own_G = distractors.first_M[of_G] + offset_G
+    at = (distractors.step_M[of_G], distractors.start_M[of_G] + offset_G)
+    place_UG[at] = torch.where(is_itself_G, capacity.sentences + distractors.rank_M[of_G], own_G)
+    group_UG[at] = distractors.rank_M[of_G]
+    itself_UM[distractors.step_M, distractors.rank_M] = distractors.start_M + distractors.size_M - 1
+    bag_UM = torch.full((num_steps, num_most + 1), bags.batch_bags, device=device)
+    bag_UM[distractors.step_M, distractors.rank_M] = bags.place_B[distractors.bag_M]
+    relation_UM = torch.zeros_like(bag_UM)
+    relation_UM[distractors.step_M, distractors.rank_M] = distractors.relation_M
+    weight_UM = torch.zeros(num_steps, num_most, device=device)
+    weight_UM[distractors.step_M, distractors.rank_M] = 1.0 / bags.num_bags_U[distractors.step_M]
+    return {
+        "place_G": place_UG,
+        "group_G": group_UG,
+        "itself_M": itself_UM,
+        "distractor_bag_M1": bag_UM,
+        "distractor_relation_M1": relation_UM,
+        "distractor_weight_M": weight_UM,
+    }

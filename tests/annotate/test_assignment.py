@@ -1,0 +1,122 @@
+import pytest
+
+from sayso.annotate import assignment as claim
+from sayso.annotate import fact_work as work
+from sayso.annotate.disagreement import closed_facts
+from sayso.annotate.next_fact import hold, next_turn
+from sayso.annotate.people import Annotator, annotator_named
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+from sayso.records import Triple
+
+QUEUE = [Triple(f"h{number}", "capital", f"t{number}") for number in range(3)]
+
+
+def people(connection: Connection, *names: str):
+    return [annotator_named(connection, name) for name in names]
+
+
+def test_everybody_gets_the_first_fact_that_is_free(connection: Connection) -> None:
+    ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
+    given = [claim.claim_next(connection, person, QUEUE, 2) for person in (ada, ben, cleo, ada, cleo)]
+    assert given == [QUEUE[0], QUEUE[0], QUEUE[1], QUEUE[1], QUEUE[2]]
+
+
+def test_nobody_gets_a_fact_twice(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    given = [claim.claim_next(connection, ada, QUEUE, 2) for _ in range(4)]
+    assert given == [*QUEUE, None]
+
+
+def test_a_fact_that_somebody_opened_and_left_unmarked_is_free_again_later(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, ben = people(connection, "Ada", "Ben")
+    claim.claim_next(connection, ada, QUEUE, 1)
+    claim.claim_next(connection, ada, QUEUE, 1)
+    work.mark(connection, ada, QUEUE[1], {"one": "rationale"}, "key")
+    monkeypatch.setattr(claim, "_HELD_SECONDS", -1.0)
+    assert claim.claim_next(connection, ben, QUEUE, 1) == QUEUE[0]
+    assert claim.claim_next(connection, ben, QUEUE, 1) == QUEUE[2]
+
+
+def test_a_fact_with_enough_people_is_refused_to_others(connection: Connection) -> None:
+    ada, ben = people(connection, "Ada", "Ben")
+    claim.claim(connection, ada, QUEUE[0], 1)
+    claim.claim(connection, ada, QUEUE[0], 1)
+    with pytest.raises(UserError, match="as many as are wanted"):
+        claim.claim(connection, ben, QUEUE[0], 1)
+    claim.claim(connection, ben, QUEUE[0], None)
+    assert claim.is_held(connection, ben, QUEUE[0])
+    assert not claim.is_held(connection, ben, QUEUE[1])
+
+
+def test_a_persons_row_is_walked_both_ways(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    for _ in QUEUE:
+        claim.claim_next(connection, ada, QUEUE, 2)
+    assert claim.neighbour(connection, ada, QUEUE[0], 1) == QUEUE[1]
+    assert claim.neighbour(connection, ada, QUEUE[1], -1) == QUEUE[0]
+    assert claim.neighbour(connection, ada, QUEUE[0], -1) is None
+    assert claim.neighbour(connection, ada, QUEUE[2], 1) is None
+
+
+def test_facts_of_another_part_are_passed_over(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    for _ in QUEUE:
+        claim.claim_next(connection, ada, QUEUE, 2)
+
+    def is_open(fact: Triple) -> bool:
+        return fact != QUEUE[1]
+
+    assert claim.neighbour(connection, ada, QUEUE[0], 1, is_open) == QUEUE[2]
+    assert claim.neighbour(connection, ada, QUEUE[2], -1, is_open) == QUEUE[0]
+
+
+def test_passed_over_facts_are_found_again(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    for _ in QUEUE:
+        claim.claim_next(connection, ada, QUEUE, 2)
+    work.mark(connection, ada, QUEUE[0], {"one": "rationale"}, "key 1")
+    work.submit(connection, ada, QUEUE[0], ["one"], "key 2")
+    assert claim.open_facts(connection, ada) == QUEUE[1:]
+
+
+def test_the_place_is_kept(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    assert claim.place_of(connection, ada) is None
+    claim.keep_place(connection, ada, QUEUE[0], 3)
+    claim.keep_place(connection, ada, QUEUE[1], 7)
+    assert claim.place_of(connection, ada) == (QUEUE[1], 7)
+
+
+def finish(connection: Connection, person: Annotator, fact: Triple, per_fact: int) -> None:
+    claim.claim(connection, person, fact, per_fact)
+    work.mark(connection, person, fact, {"one": "rationale"}, f"mark {fact}")
+    work.submit(connection, person, fact, ["one"], f"submit {fact}")
+
+
+def test_how_many_mark_a_fact_is_fixed_by_whoever_gets_it_first(connection: Connection) -> None:
+    ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
+    finish(connection, ada, QUEUE[0], per_fact=2)
+    assert closed_facts(connection, 1) == [], "a lower number would show Ada's marks to who is still to mark the fact"
+    assert claim.claim_next(connection, ben, QUEUE, 1) == QUEUE[0]
+    finish(connection, ben, QUEUE[0], per_fact=1)
+    assert closed_facts(connection, 5) == [QUEUE[0]]
+    assert claim.claim_next(connection, cleo, QUEUE, 5) == QUEUE[1], "a higher one would let them mark what is shown"
+    with pytest.raises(UserError, match="as many as are wanted"):
+        claim.claim(connection, cleo, QUEUE[0], 5)
+
+
+def test_a_fact_opened_and_left_is_refused_once_enough_others_have_it(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
+    assert claim.claim_next(connection, cleo, QUEUE, 2) == QUEUE[0]
+    monkeypatch.setattr(claim, "_HELD_SECONDS", -1.0)
+    for person in (ada, ben):
+        finish(connection, person, QUEUE[0], per_fact=2)
+    with pytest.raises(UserError, match="as many as are wanted"):
+        hold(connection, cleo, QUEUE[0])
+    assert next_turn(connection, cleo, [], None) is None
+    hold(connection, ada, QUEUE[0])

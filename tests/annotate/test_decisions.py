@@ -1,0 +1,163 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from facts.decided import make_decided
+from sayso.annotate.decisions import (
+    DAMAGED,
+    DamagedDecision,
+    DecisionFilter,
+    count_decisions,
+    curators,
+    decide,
+    decided_since,
+    decision_on,
+    decisions,
+    decisions_on,
+    readable,
+    undo_decision,
+    withdraw,
+)
+from sayso.annotate.people import Annotator, annotator_named
+from sayso.annotate.store import Connection, Database
+from sayso.errors import UserError
+from sayso.facts.decided import Quote
+from sayso.records import Triple
+
+FACT = Triple("Q1030", "/location/country/capital", "Q3935")
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    database = Database(tmp_path / "marks.sqlite")
+    with database.writing() as opened:
+        yield opened
+    database.close()
+
+
+@pytest.fixture
+def ada(connection: Connection) -> Annotator:
+    return annotator_named(connection, "Ada")
+
+
+def test_the_last_decision_counts_whoever_made_it(connection: Connection, ada: Annotator) -> None:
+    assert decision_on(connection, FACT) is None
+    decide(connection, ada, make_decided(), "key 1")
+    later = make_decided(decision="rejected", annotator="Ben")
+    decide(connection, annotator_named(connection, "Ben"), later, "key 2")
+    assert decision_on(connection, FACT) == later
+    assert decisions(connection) == [later]
+    assert curators(connection) == ["Ben"]
+
+
+def test_undo_takes_back_one_decision_after_the_other(connection: Connection, ada: Annotator) -> None:
+    first, second = make_decided(), make_decided(decision="needs_evidence")
+    decide(connection, ada, first, "key 1")
+    decide(connection, ada, second, "key 2")
+    assert undo_decision(connection, ada, "key 3") == FACT
+    assert decision_on(connection, FACT) == first
+    assert undo_decision(connection, ada, "key 4") == FACT
+    assert decision_on(connection, FACT) is None
+    assert undo_decision(connection, ada, "key 5") is None
+
+
+def test_a_decision_sent_twice_is_made_once(connection: Connection, ada: Annotator) -> None:
+    for _ in range(2):
+        decide(connection, ada, make_decided(), "the same key")
+    undo_decision(connection, ada, "another key")
+    assert decision_on(connection, FACT) is None
+
+
+def test_the_same_decision_made_again_a_little_later_is_no_second_step(connection: Connection, ada: Annotator) -> None:
+    first = make_decided()
+    decide(connection, ada, first, "key 1")
+    decide(connection, ada, make_decided(decided_at="2026-01-02T03:04:06.000+00:00"), "key 2")
+    assert decision_on(connection, FACT) == first
+    undo_decision(connection, ada, "key 3")
+    assert decision_on(connection, FACT) is None
+
+
+def test_a_withdrawn_decision_can_be_had_back(connection: Connection, ada: Annotator) -> None:
+    decide(connection, ada, make_decided(), "key 1")
+    withdraw(connection, ada, FACT, "key 2")
+    assert decisions(connection) == []
+    undo_decision(connection, ada, "key 3")
+    assert decision_on(connection, FACT) == make_decided()
+
+
+def test_filters_keep_what_fits(connection: Connection, ada: Annotator) -> None:
+    facts = [
+        make_decided(),
+        make_decided(tail_id="Q1", decision="rejected", tail_name="el_paso"),
+        make_decided(tail_id="Q2", relation="born", annotator="Ben"),
+    ]
+    for number, fact in enumerate(facts):
+        decide(connection, ada, fact, f"key {number}")
+    assert decisions(connection) == facts[::-1]
+    assert decisions(connection, DecisionFilter(decision="rejected")) == [facts[1]]
+    assert decisions(connection, DecisionFilter(relation="born")) == [facts[2]]
+    assert decisions(connection, DecisionFilter(annotator="Ben")) == [facts[2]]
+    assert decisions(connection, DecisionFilter(q="El Paso nami")) == [facts[1]]
+    assert decisions(connection, DecisionFilter(q="%' OR 1")) == []
+    assert decisions(connection, first=1, num=1) == [facts[1]]
+    assert count_decisions(connection) == {"accepted": 2, "rejected": 1, "needs_evidence": 0}
+    assert count_decisions(connection, DecisionFilter(q="paso"))["rejected"] == 1
+
+
+def test_decisions_on_many_facts_name_only_the_decided(connection: Connection, ada: Annotator) -> None:
+    decide(connection, ada, make_decided(), "key 1")
+    assert decisions_on(connection, [FACT, Triple("a", "b", "c")]) == {FACT: "accepted"}
+
+
+def test_what_was_decided_since_an_event_is_told_once_with_what_holds_now(
+    connection: Connection, ada: Annotator
+) -> None:
+    assert decided_since(connection) == {}
+    decide(connection, ada, make_decided(), "key 1")
+    decide(connection, ada, make_decided(decision="rejected"), "key 2")
+    ((event, decision),) = decided_since(connection).values()
+    assert decision == "rejected"
+    assert decided_since(connection, event) == {}
+    withdraw(connection, ada, FACT, "key 3")
+    assert [decision for _, decision in decided_since(connection, event).values()] == [""]
+    assert list(decided_since(connection, event)) == [FACT]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"probability": float("nan")},
+        {"probability": "0.9"},
+        {"head_name": None},
+        {"tail_id": "Q1\tP36\nQ2"},
+        {"quotes": (Quote("", "a b", "", 1, float("inf")),)},
+        {"quotes": (Quote("", "a b", "", "first", 0.5),)},  # type: ignore[arg-type]
+        {"decision": "perhaps"},
+    ],
+)
+def test_a_decision_that_could_not_be_read_again_is_not_saved(
+    connection: Connection, ada: Annotator, changes: dict[str, object]
+) -> None:
+    with pytest.raises(UserError, match="cannot be saved"):
+        decide(connection, ada, make_decided(**changes), "key 1")
+    assert decided_since(connection) == {}
+
+
+@pytest.mark.parametrize(
+    "damage", ["replace(value, '0.97', 'NaN')", "replace(value, '0.97', '\"0.97\"')", "'{'", "'[]'"]
+)
+def test_a_damaged_decision_is_told_and_can_be_made_again(connection: Connection, ada: Annotator, damage: str) -> None:
+    decide(connection, ada, make_decided(tail_id="Q1"), "key 0")
+    decide(connection, ada, make_decided(), "key 1")
+    for table in ("entry", "event"):
+        connection.execute(f"UPDATE {table} SET value = {damage} WHERE fact = 2")
+    assert isinstance(decision_on(connection, FACT), DamagedDecision)
+    (whole,), (damaged,) = readable(decisions(connection))
+    assert (whole.tail_id, damaged.fact) == ("Q1", FACT)
+    assert sum(count_decisions(connection).values()) == 2
+    assert curators(connection) == ["Ada"]
+    assert decided_since(connection)[FACT][1] in (DAMAGED, "accepted")
+    assert decisions(connection, DecisionFilter(q="nami", decision="rejected")) == []
+    decide(connection, ada, make_decided(), "key 2")
+    assert decision_on(connection, FACT) == make_decided()

@@ -1,0 +1,308 @@
+"""The whole way, in this process; `tests/cli/test_build.py` has it as users call it."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.documents.build import build
+from sayso.documents.folder import Mode, read_manifest, types_of
+from sayso.documents.markup import without_markup
+from sayso.documents.settings import BuildSettings
+from sayso.documents.shard import COUNTS, Shard, ShardRecord, read_records
+from sayso.documents.tables import BuildInputs
+from sayso.errors import BadInputError, UserError
+from sayso.facts.decided import quote_of
+from sayso.readers.entity_type import read_entity_types
+from sayso.readers.read import Tally, read_sentences
+from sayso.readers.relation import read_inventory
+from sayso.readers.triple import read_triples
+from sayso.records import Relation, Sentence, Triple
+
+TEXTS = {
+    "one": "Ana Diaz was born in Rome. Ana Diaz met Bo Holt.",
+    "two": "Bo Holt lives in Oslo. In Oslo, Holt met Ana.",
+    "three": "Rome is old. Ana Diaz left Rome for Oslo.",
+}
+
+
+class World:
+    """Tables and documents in a folder, and corpora built from them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "kb.tsv").write_text("ana\t/born\trome\nbo\t/lived\toslo\nana\t/lived\trome\nbo\t/lived\tnobody\n")
+        (folder / "names.tsv").write_text("ana\tAna Diaz\tAna\nbo\tBo Holt\tHolt\nrome\tRome\noslo\tOslo\tIt\n")
+        (folder / "types.tsv").write_text("ana\t/person\nbo\t/person\nrome\t/city\noslo\n")
+
+    def documents(self, texts: dict[str, str], name: str = "docs.jsonl") -> Path:
+        lines = (json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items())
+        (self.folder / name).write_text("".join(lines))
+        return self.folder / name
+
+    def build(self, texts: dict[str, str], out: str = "out", mode: Mode = "new", **settings: Any) -> dict[str, Any]:
+        engine = settings.pop("engine", map)
+        documents, f = self.documents(texts), self.folder
+        inputs = BuildInputs(documents=documents, kb=f / "kb.tsv", names=f / "names.tsv", types=f / "types.tsv")
+        return build(inputs, BuildSettings(**settings), f / out, lambda *_: None, mode, engine=engine)
+
+    def lines(self, out: str = "out") -> dict[str, str]:
+        """Return what the shards hold together, and the small files."""
+        shards = {
+            part: "".join(path.read_text() for path in sorted((self.folder / out / part).iterdir()))
+            for part in ("train", "rest", "contexts")
+        }
+        files = ("types.json", "guessed_types.tsv", "relations.jsonl", "kb.tsv")
+        return shards | {name: (self.folder / out / name).read_text() for name in files}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def small_shards(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+    """An engine that gives every document a shard of its own."""
+    number = 0
+    for shard in shards:
+        for document in shard.documents:
+            yield build_shard(Shard(shard.number + number, [document]))
+            number += 1
+
+
+def sentences(path: Path) -> list[Sentence]:
+    tally = Tally(path)
+    found = list(read_sentences(path, tally))
+    assert tally.num_bad == 0
+    return found
+
+
+def test_the_corpus_has_every_pair_once_with_what_the_knowledge_base_says(world: World) -> None:
+    manifest = world.build(TEXTS, na_share=1.0)
+    found = {(s.text, *s.pair): s.relations for s in sentences(world.folder / "out" / "train")}
+    assert found["Ana Diaz was born in Rome .", "ana", "rome"] == ("/born", "/lived")
+    assert found["Ana Diaz was born in Rome .", "rome", "ana"] == ()
+    assert found["Bo Holt lives in Oslo .", "bo", "oslo"] == ("/lived",)
+    assert len(found) == sum(n * (n - 1) for n in (2, 2, 2, 3, 3))
+    assert manifest["counts"]["sentences"] == 6
+    assert {name for record in read_records(world.folder / "out") for name in record.counts} <= set(COUNTS)
+    assert manifest["counts"]["lines with a relation"] == 4
+
+
+def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world: World) -> None:
+    manifest = world.build(TEXTS)
+    out = world.folder / "out"
+    assert read_inventory(out / "relations.jsonl") == [Relation("/born"), Relation("/lived")]
+    assert Triple("ana", "/born", "rome") in set(read_triples(out / "kb.tsv"))
+    assert read_entity_types(out / "types.json")["oslo"] == ()
+    assert manifest["knowledge"]["odd"] == {"with an entity that has no name": 1}
+    assert manifest["names"]["stopped"] == {"common words": 1}
+    assert read_manifest(out)["is_finished"]
+
+
+def test_offsets_lead_to_sentence_and_mentions_in_the_document(world: World) -> None:
+    world.build(TEXTS, na_share=1.0)
+    for line in world.lines()["train"].splitlines():
+        record = json.loads(line)
+        text = TEXTS[record["document"]["id"]]
+        assert text[record["document"]["start"] : record["document"]["stop"]].endswith(".")
+        for role in ("head", "tail"):
+            written = [text[start:stop] for start, stop in record[role]["places"]]
+            assert written == [" ".join(record["tokens"][a:b]) for a, b in record[role]["spans"]]
+
+
+def test_quotes_are_found_in_the_document_at_the_place_of_the_sentence(world: World) -> None:
+    texts = {
+        "plain": "It rains.  Ana Diaz, of Rome\n(Italy's  capital), left. “Holt’s in Oslo,” he said: ‘no’!",
+        "compound": "The Rome-based Ana (see p. 5) isn't in/near Oslo...",
+        "html": "<p>Bo <b>Holt</b>&#8217;s&nbsp;<i>Oslo</i>, a book.</p><p>Ana left Rome.</p>",
+    }
+    world.build(texts, na_share=1.0)
+    found = sentences(world.folder / "out" / "train")
+    assert {sentence.source.document_id for sentence in found} == texts.keys()
+    for sentence in found:
+        there = texts[sentence.source.document_id][sentence.source.start : sentence.source.stop]
+        folded = " ".join(without_markup(there).text.split())
+        quote = quote_of(sentence, 1, 0.5)
+        assert sentence.written == quote.sentence == folded
+        assert quote.exact in folded
+
+
+def test_what_training_does_not_see_is_in_rest(world: World) -> None:
+    world.build(TEXTS, "all", na_share=1.0)
+    world.build(TEXTS, "some", na_share=0.3)
+    assert (world.folder / "all" / "rest").is_dir()
+    assert world.lines("all")["rest"] == ""
+    some = world.lines("some")
+    assert some["rest"]
+    assert sorted((some["train"] + some["rest"]).splitlines()) == sorted(world.lines("all")["train"].splitlines())
+    assert all('"relations": []' in line for line in some["rest"].splitlines())
+
+
+@pytest.mark.parametrize("num_first", [0, 1, 2, 3])
+def test_appending_gives_what_building_all_at_once_gives(world: World, num_first: int) -> None:
+    texts = TEXTS | {f"more {number}": f"Ana met Bo Holt in Rome in year {number}." for number in range(30)}
+    at_once = world.build(texts, "at once")
+    first = dict(list(texts.items())[: num_first * 10 + 1])
+    world.build(first, "twice")
+    appended = world.build(texts, "twice", "append")
+    assert appended["documents"]["num_already_there"] == len(first)
+    assert world.lines("twice") == world.lines("at once")
+    assert appended["counts"] == at_once["counts"]
+
+
+def test_appending_the_same_again_changes_nothing(world: World) -> None:
+    before, lines = world.build(TEXTS), world.lines()
+    after = world.build(TEXTS, mode="append")
+    assert world.lines() == lines
+    assert after["counts"] == before["counts"]
+    assert after["documents"]["num_new"] == 0
+
+
+def test_a_changed_document_is_named_and_not_taken_again(world: World) -> None:
+    world.build(TEXTS)
+    lines = world.lines()
+    manifest = world.build(TEXTS | {"two": "Ana lives in Oslo."}, mode="append")
+    assert (manifest["documents"]["num_changed"], manifest["documents"]["changed"]) == (1, ["two"])
+    assert world.lines() == lines
+
+
+def test_shards_and_their_order_make_no_difference(world: World) -> None:
+    world.build(TEXTS, "one")
+    manifest = world.build(TEXTS, "many", engine=small_shards)
+    assert manifest["shards"] == 3
+    assert world.lines("many") == world.lines("one")
+
+
+def test_the_manifest_is_the_same_whichever_shard_is_done_first(world: World) -> None:
+    names, texts = world.folder / "names.tsv", {"one": "Ana saw Rome.", "two": "Ana saw Oslo."}
+    names.write_text(names.read_text() + "town\tRome\tOslo\n")
+
+    def backwards(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+        return reversed([*small_shards(build_shard, shards)])
+
+    first, second = (
+        world.build(texts, name, engine=engine) for name, engine in (("a", small_shards), ("b", backwards))
+    )
+    assert list(first["ambiguous"].items()) == [("Rome", 1), ("Oslo", 1)]
+    assert json.dumps(first) == json.dumps(second)
+
+
+def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(world: World) -> None:
+    def broken(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+        done = small_shards(build_shard, shards)
+        yield next(done)
+        next(done)
+        (world.folder / "out" / "shards" / "000001.json").unlink()  # killed before the record
+        (world.folder / "out" / "train" / ".000002.jsonl.0badcafe.partial").write_text("half a li")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        world.build(TEXTS, engine=broken)
+    assert not read_manifest(world.folder / "out")["is_finished"]
+    with pytest.raises(UserError, match='what `sayso build` made here was interrupted: go on with mode="append"'):
+        world.build(TEXTS)
+    manifest = world.build(TEXTS, mode="append")
+    world.build(TEXTS, "straight")
+    assert world.lines() == world.lines("straight")
+    assert manifest["documents"]["num_already_there"] == 1
+    assert not list((world.folder / "out").glob("*/.*.partial"))
+
+
+def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
+    def broken(*_: object) -> Iterator[ShardRecord]:
+        raise KeyboardInterrupt
+        yield
+
+    world.build({"one": TEXTS["one"]})
+    with pytest.raises(KeyboardInterrupt):
+        world.build(TEXTS, mode="append", engine=broken)
+    with pytest.raises(UserError, match='was interrupted: go on with mode="append"'):
+        world.build(TEXTS)
+    assert world.build(TEXTS, mode="append")["is_finished"]
+
+
+def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World) -> None:
+    world.build(TEXTS)
+    with pytest.raises(
+        UserError,
+        match='what `sayso build` made here is finished: go on with mode="append", start over with mode="overwrite"',
+    ):
+        world.build(TEXTS)
+    world.build({"one": TEXTS["one"]}, mode="overwrite")
+    assert "Oslo" not in world.lines()["train"]
+    (world.folder / "mine").mkdir()
+    (world.folder / "mine" / "thesis.txt").write_text("years of work")
+    for mode in ("new", "overwrite"):
+        with pytest.raises(UserError, match="holds what `sayso build` did not make"):
+            world.build(TEXTS, "mine", mode)
+    with pytest.raises(UserError, match="there is no built corpus to append to"):
+        world.build(TEXTS, "none", "append")
+
+
+def test_documents_of_which_none_can_be_used_leave_no_folder(world: World) -> None:
+    with pytest.raises(BadInputError):
+        world.build({})
+    assert not (world.folder / "out").exists()
+
+
+def test_after_refused_documents_the_corrected_call_starts_over_and_append_goes_on(world: World) -> None:
+    bad = {"one": TEXTS["one"], "none": "\x00\x01\x02" * 100}
+    for out in ("new", "going on"):
+        with pytest.raises(BadInputError, match="1 of 2 documents cannot be used"):
+            world.build(bad, out)
+    assert world.build(TEXTS, "new")["documents"] == world.build(TEXTS, "at once")["documents"]
+    assert world.lines("new") == world.lines("at once")
+    assert world.build(TEXTS, "going on", "append")["documents"]["num_already_there"] == 1
+
+
+def test_other_settings_or_tables_cannot_be_appended(world: World) -> None:
+    world.build(TEXTS)
+    with pytest.raises(UserError, match=r"built with na_share 0.25, not 0.5"):
+        world.build(TEXTS, mode="append", na_share=0.5)
+    (world.folder / "kb.tsv").write_text("ana\t/born\trome\n")
+    with pytest.raises(UserError, match="kb has changed since this corpus was built"):
+        world.build(TEXTS, mode="append")
+
+
+def test_one_build_at_a_time_writes_into_a_folder(world: World) -> None:
+    def meanwhile(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+        with pytest.raises(UserError, match="`sayso build` is at work in this folder"):
+            world.build(TEXTS, mode="append")
+        yield from map(build_shard, shards)
+
+    world.build(TEXTS, engine=meanwhile)
+
+
+def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) -> None:
+    names = world.folder / "names.tsv"
+    names.write_text(names.read_text() + "other\tCy Holt\tHolt\n")
+    skipped = world.build(TEXTS, "skip")
+    assert skipped["ambiguous"] == {"Holt": 1}
+    assert skipped["counts"]["ambiguous names resolved"] == 0
+    decided = world.build(TEXTS, "document", ambiguous="document")
+    assert decided["counts"]["ambiguous names resolved"] == 1
+    assert decided["counts"]["sentences with pairs"] == skipped["counts"]["sentences with pairs"]
+    assert (
+        len(world.lines("document")["contexts"].splitlines()) == len(world.lines("skip")["contexts"].splitlines()) + 1
+    )
+
+
+def test_missing_files_and_documents_of_no_use_are_told(world: World) -> None:
+    with pytest.raises(BadInputError, match=r"no document in it can be used; the first is .*: empty"):
+        world.build({"a": " "})
+    (world.folder / "names.tsv").unlink()
+    with pytest.raises(BadInputError, match=r"names.tsv: no such file"):
+        world.build(TEXTS)
+
+
+def test_a_corpus_built_without_types_offers_none(world: World) -> None:
+    f = world.folder
+    world.build(TEXTS, "typed")
+    assert types_of(f / "typed", None) == f / "typed" / "types.json"
+    inputs = BuildInputs(documents=world.documents(TEXTS), kb=f / "kb.tsv", names=f / "names.tsv")
+    build(inputs, BuildSettings(), f / "bare", lambda *_: None)
+    assert types_of(f / "bare", None) is None
+    assert types_of(f / "bare", f / "types.tsv") == f / "types.tsv"

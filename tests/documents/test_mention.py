@@ -1,0 +1,109 @@
+import pytest
+
+from sayso.documents.document import Document, GivenMention
+from sayso.documents.gazetteer import Gazetteer
+from sayso.documents.link import Linker
+from sayso.documents.markup import without_markup
+from sayso.documents.mention import DocumentReader, MentioningSentence
+from sayso.facts.decided import quote_of
+from sayso.records import Sentence, Span
+
+NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": ("Holt",), "y": ("Holt",)}
+
+
+def reader(max_tokens: int = 50) -> DocumentReader:
+    return DocumentReader(Gazetteer(NAMES).find, Linker("skip"), NAMES, max_tokens)
+
+
+def read(text: str, *mentions: GivenMention) -> list[MentioningSentence]:
+    return list(reader().sentences(Document("d", text, mentions or None)))
+
+
+def test_only_sentences_with_two_entities_come_with_their_place() -> None:
+    text = "Ana Diaz sings. Ana left Rome for Oslo. Rome is old."
+    (sentence,) = read(text)
+    assert text[sentence.source.start : sentence.source.stop] == "Ana left Rome for Oslo."
+    assert [entity.mention.entity_id for entity in sentence.entities] == ["ana", "rome", "oslo"]
+
+
+def test_two_names_of_one_entity_are_one_mention_with_two_spans() -> None:
+    text = "Ana Diaz, called Ana, left Rome."
+    (sentence,) = read(text)
+    ana = sentence.entities[0]
+    assert ana.mention.name == "Ana Diaz"
+    assert [" ".join(sentence.tokens[a:b]) for a, b in ana.mention.spans] == ["Ana Diaz", "Ana"]
+    assert [text[a:b] for a, b in ana.places] == ["Ana Diaz", "Ana"]
+
+
+def test_a_sentence_whose_only_other_name_is_ambiguous_gives_nothing_and_is_counted() -> None:
+    one = reader()
+    assert not list(one.sentences(Document("d", "Holt left Rome.")))
+    assert (one.counts["ambiguous names"], one.counts["ambiguous names resolved"]) == (1, 0)
+    assert one.ambiguous == {"Holt": 1}
+
+
+def test_the_rest_of_a_name_that_nobody_knows_is_not_resolved() -> None:
+    one = DocumentReader(Gazetteer(NAMES | {"x": ("Bo Holt", "Holt")}).find, Linker("document"), NAMES, 50)
+    text = "Bo Holt sings. Cy Holt left Rome. Holt loves Oslo."
+    (sentence,) = one.sentences(Document("d", text))
+    assert [entity.mention.entity_id for entity in sentence.entities] == ["x", "oslo"]
+
+
+def test_places_count_characters_of_the_document_with_its_markup() -> None:
+    text = "<p>Ana <b>Diaz</b> left R&#111;me.</p>"
+    (sentence,) = read(text)
+    assert sentence.tokens == ("Ana", "Diaz", "left", "Rome", ".")
+    assert [text[slice(*entity.places[0])] for entity in sentence.entities] == ["Ana <b>Diaz", "R&#111;me"]
+    assert text[sentence.source.start : sentence.source.stop] == "Ana <b>Diaz</b> left R&#111;me."
+
+
+def test_mentions_that_come_with_the_document_are_taken_instead_of_names() -> None:
+    text = "She left Rome, he stayed in Oslo."
+    (sentence,) = read(text, GivenMention(0, 3, "ana"), GivenMention(8, 13, "rome"))
+    assert [(entity.mention.entity_id, entity.mention.name) for entity in sentence.entities] == [
+        ("ana", "Ana Diaz"),
+        ("rome", "Rome"),
+    ]
+    assert sentence.entities[1].mention.spans == (Span(2, 3),)
+
+
+def test_a_name_beside_a_hyphen_is_a_token_of_its_own() -> None:
+    (sentence,) = read("The Rome-based Ana sings.")
+    assert sentence.tokens == ("The", "Rome", "-based", "Ana", "sings", ".")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana Diaz, of Rome (Italy), sings.",
+        "In Rome's  old town,\n“Ana’s\u00a0here,” they don’t say.",
+        "The Rome-based Ana/Oslo show, at 9:30...",
+        "Tokenised already : Ana 's off to Rome , he 's here .",
+        "ROME: Ana D'Arc—and Oslo’s—won.",
+    ],
+)
+def test_a_sentence_is_written_as_the_document_writes_it(text: str) -> None:
+    (found,) = read(f"So it is.\n\n{text}\n\nIt is.")
+    sentence = Sentence(found.tokens, *(each.mention for each in found.entities[:2]), source=found.source)
+    assert sentence.written == " ".join(text.split())
+    assert quote_of(sentence, 1, 0.5).exact in sentence.written
+
+
+def test_markup_between_words_is_not_written_and_does_not_part_them() -> None:
+    text = "<p>Ana <b>Diaz</b>&#8217;s R&#111;me<i>, too</i>.</p>"
+    (found,) = read(text)
+    sentence = Sentence(found.tokens, *(each.mention for each in found.entities), source=found.source)
+    assert sentence.written == "Ana Diaz’s Rome, too." == without_markup(text).text.strip()
+
+
+def test_a_sentence_that_is_too_long_is_left_out_and_counted() -> None:
+    one = reader(max_tokens=10)
+    assert not list(one.sentences(Document("d", "Ana and Rome " + "and so on " * 9)))
+    assert one.counts["sentences too long"] == 1
+
+
+def test_a_long_document_gives_what_its_parts_give() -> None:
+    text = "\n\n".join(f"Ana left Rome in year {number}." for number in range(9_000))
+    found = read(text)
+    assert len(text) > 200_000
+    assert [text[s.source.start : s.source.stop] for s in found] == text.split("\n\n")

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+import torch
+
+from sayso.explain.sufficient import Encoded, smallest_sets
+from sayso.features.batch import BagIndex
+from sayso.model.extractor import Extractor, ModelConfig, ModelTables
+from sayso.store.rows import Rows
+
+
+def encoded_by_hand(vectors: list[list[float]], bias: float) -> Encoded:
+    """Return one bag of an attention model whose weights all sentences share: the logit is the mean of the first number
+    of each vector, plus a bias."""
+    tables = ModelTables(word_VW=torch.zeros(2, 3), num_types=0, num_relations=1)
+    extractor = Extractor(ModelConfig(), tables, seed=0).eval()
+    with torch.no_grad():
+        extractor.aggregator.query_RD.zero_()
+        extractor.scorer.relation_RD.zero_()
+        extractor.scorer.relation_RD[0, 0] = 1.0
+        extractor.scorer.bias_R.fill_(bias)
+    vector_ND = torch.zeros(len(vectors), extractor.encoder.width)
+    vector_ND[:, : len(vectors[0])] = torch.tensor(vectors)
+    nowhere = torch.zeros(1, dtype=torch.long)
+    bags = BagIndex(bag_N=nowhere.expand(len(vectors)), head_B=nowhere, tail_B=nowhere)
+    place = np.zeros(1, np.int64)
+    return Encoded(extractor=extractor, vector_ND=vector_ND, bags=bags, bag_F=place, relation_F=place)
+
+
+def support(vectors: list[list[float]], bias: float):
+    encoded = encoded_by_hand(vectors, bias)
+    ranked = Rows(np.arange(len(vectors)), np.array([0, len(vectors)]))
+    return smallest_sets(encoded, ranked, encoded.probability(ranked, encoded.all_facts), 0.5)
+
+
+def test_one_sentence_that_alone_keeps_the_prediction_is_the_smallest_set() -> None:
+    found = support([[9.0], [0.0], [0.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["one_sentence"])
+    assert found.with_set_F[0] == pytest.approx(1 / (1 + np.exp(-8.0)))
+    assert found.without_set_F[0] == pytest.approx(1 / (1 + np.exp(1.0)))
+
+
+def test_other_sentences_that_keep_the_prediction_too_make_it_several() -> None:
+    found = support([[9.0], [8.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["several_sentences"])
+
+
+def test_what_is_predicted_without_any_sentence_does_not_rest_on_them() -> None:
+    found = support([[0.0], [0.1]], bias=3.0)
+    assert (found.size_F.tolist(), found.kinds) == ([0], ["not_sentences"])
+
+
+def test_a_fact_below_the_threshold_has_nothing_to_keep() -> None:
+    found = support([[0.5], [0.0]], bias=-3.0)
+    assert (found.size_F.tolist(), found.kinds) == ([0], ["not_predicted"])
+
+
+def test_a_bag_of_one_sentence_has_that_sentence_as_its_set() -> None:
+    found = support([[9.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["one_sentence"])
+
+
+def test_sentences_that_only_count_together_are_all_in_the_set() -> None:
+    found = support([[-4.0], [9.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([2], ["sentences_together"])
+
+
+def test_a_prediction_that_sentences_only_raise_does_not_rest_on_them() -> None:
+    found = support([[3.0]], bias=0.5)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["not_sentences"])
+
+
+def test_probabilities_of_exactly_one_and_zero_are_fine() -> None:
+    sure = support([[2000.0], [0.0]], bias=-1.0)
+    assert (sure.with_set_F[0], sure.kinds) == (1.0, ["one_sentence"])
+    never = support([[0.0], [0.0]], bias=-2000.0)
+    assert (never.with_set_F[0], never.kinds) == (0.0, ["not_predicted"])

@@ -1,0 +1,41 @@
+import random
+
+from sayso.invent.phrase import HEAD, TAIL, THIRD, Phraser
+from sayso.invent.wording import Wording, all_wordings
+
+BYSTANDERS = {"person": ["Ann Bo"], "place": ["Oz"], "country": ["Ur"], "org": ["the Fund"]}
+
+
+def phraser(seed: int = 1) -> Phraser:
+    return Phraser(BYSTANDERS, random.Random(seed))
+
+
+def test_the_wording_stands_in_the_sentence_word_for_word() -> None:
+    draft = phraser().sentence(Wording("x", "{head} lies near {tail}", ()))
+    assert f" {HEAD} lies near {TAIL} " in f" {' '.join(draft.tokens)} "
+    assert draft.tokens[-1] == "."
+
+
+def test_no_slot_is_left_open_in_any_sentence() -> None:
+    made = phraser()
+    for wordings in all_wordings().stating.values():
+        for wording in wordings:
+            tokens = made.sentence(wording).tokens
+            assert HEAD in tokens
+            assert TAIL in tokens
+            assert not any("{" in token for token in tokens)
+
+
+def test_a_third_entity_is_named_only_where_asked_for() -> None:
+    wording = Wording("x", "{head} lies near {tail}", ())
+    assert all(THIRD in phraser(seed).sentence(wording, with_third=True).tokens for seed in range(20))
+    assert not any(THIRD in phraser(seed).sentence(wording).tokens for seed in range(20))
+
+
+def test_sentences_are_as_long_as_those_of_fb_nyt_on_average() -> None:
+    made = phraser()
+    texts = [wording for wordings in all_wordings().stating.values() for wording in wordings] * 4
+    lengths = [len(made.sentence(wording).tokens) for wording in texts]
+    assert 33 <= sum(lengths) / len(lengths) <= 42
+    assert max(lengths) > 55
+    assert min(lengths) < 20

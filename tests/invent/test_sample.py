@@ -1,0 +1,91 @@
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from sayso.invent import InventSettings
+from sayso.invent.phrase import Phraser
+from sayso.invent.plan import Plan, make_plan
+from sayso.invent.relations import SCENES, strongest
+from sayso.invent.sample import MadeSentence, Sampler
+from sayso.invent.wording import STATING, all_wordings
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(InventSettings.of_size("toy", shared_share=0.1))
+
+
+@pytest.fixture(scope="module")
+def bags(plan: Plan) -> list[list[MadeSentence]]:
+    return list(sampled(plan))
+
+
+def sampled(plan: Plan) -> Iterator[list[MadeSentence]]:
+    phraser = Phraser(plan.bystanders, random.Random(1))
+    return Sampler(plan.entities, all_wordings(), phraser, random.Random(2)).lines(plan.train)
+
+
+def test_spans_point_at_the_names_and_text_is_lower_case(bags: list[list[MadeSentence]]) -> None:
+    for bag in bags:
+        for made in bag:
+            sentence = made.sentence
+            for mention in (sentence.head, sentence.tail):
+                assert mention.spans
+                assert all(sentence.tokens[start:stop] == (mention.name,) for start, stop in mention.spans)
+            assert sentence.text == sentence.text.lower()
+
+
+def test_a_bag_has_no_sentence_twice(bags: list[list[MadeSentence]]) -> None:
+    assert all(len({made.sentence.text for made in bag}) == len(bag) for bag in bags)
+
+
+def test_a_sentence_states_no_relation_that_its_pair_has_not(bags: list[list[MadeSentence]]) -> None:
+    for bag in bags:
+        for made in bag:
+            assert set(made.wording.states) <= set(made.sentence.relations)
+
+
+def test_a_stated_relation_is_stated_by_one_of_its_wordings(bags: list[list[MadeSentence]]) -> None:
+    for bag in bags:
+        for made in bag:
+            if made.wording.states:
+                relation = strongest(made.wording.states)[0]
+                first_words = made.wording.text.split("{")[0].split()
+                assert made.wording.text in STATING[relation]
+                assert set(first_words) <= set(made.sentence.tokens)
+
+
+def test_a_supported_bag_states_each_label_and_an_unsupported_one_none(plan: Plan) -> None:
+    made = sampled(plan)
+    for bag in plan.train.bags:
+        sentences = next(made)
+        if bag.guest:
+            next(made)
+        stated = {relation for sentence in sentences for relation in sentence.wording.states}
+        if bag.is_supported and bag.size >= len(strongest(bag.pair.relations)):
+            assert stated == set(bag.pair.relations)
+        elif not bag.is_supported:
+            assert not stated
+
+
+def test_positive_and_na_bags_share_the_wordings_that_state_nothing(bags: list[list[MadeSentence]]) -> None:
+    used: dict[bool, set[str]] = {True: set(), False: set()}
+    for bag in bags:
+        for made in bag:
+            if made.wording.id.split("#")[0] in SCENES:
+                used[bool(made.sentence.relations)].add(made.wording.id)
+    assert len(used[True] & used[False]) > 0.6 * len(used[True] | used[False])
+
+
+def test_a_guest_shares_a_sentence_with_the_bag_before_it(plan: Plan, bags: list[list[MadeSentence]]) -> None:
+    shared = {}
+    for bag in bags:
+        for made in bag:
+            shared.setdefault(made.sentence.text.replace("_", " "), []).append(made.sentence)
+    pairs = [sentences for sentences in shared.values() if len(sentences) > 1]
+    assert len(pairs) == sum(bag.guest is not None for bag in plan.train.bags) > 50
+    for host, guest in pairs:
+        assert host.head.entity_id == guest.head.entity_id
+        assert host.relations
+        assert not guest.relations

@@ -1,0 +1,163 @@
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readers.strategies import ids, judgements, labels, sentence_texts
+from sayso.errors import BadInputError, UserError
+from sayso.io.folder import claimed
+from sayso.readers.base import BadLine
+from sayso.readers.eraser import read_eraser, write_eraser
+from sayso.records import Judgement
+
+DOCUMENT = "ana was born in rome\nana likes rome\nrome awaits ana"
+ANNOTATION = {
+    "annotation_id": "a1",
+    "classification": "true",
+    "query": "/born",
+    "query_type": None,
+    "docids": None,
+    "evidences": [
+        [{"docid": "m.1|m.2", "start_sentence": 0, "end_sentence": 1, "start_token": 0, "end_token": 5, "text": ""}]
+    ],
+}
+
+
+def evidence(**changes: object) -> list[list[dict[str, object]]]:
+    return [[{"docid": "m.1|m.2", **changes}]]
+
+
+def folder_with(folder: Path, *annotations: object, document: str = DOCUMENT) -> Path:
+    (folder / "docs.jsonl").write_text(json.dumps({"docid": "m.1|m.2", "document": document}) + "\n")
+    path = folder / "val.jsonl"
+    path.write_text("".join(json.dumps(annotation) + "\n" for annotation in annotations))
+    return path
+
+
+def labels_of(path: Path) -> list[str]:
+    return [item.label if isinstance(item, Judgement) else item.reason for _, item in read_eraser(path)]
+
+
+def test_sentences_in_an_evidence_are_rationale_and_the_others_irrelevant(tmp_path: Path) -> None:
+    items = list(read_eraser(folder_with(tmp_path, ANNOTATION)))
+    assert items == [
+        (1, Judgement("m.1", "m.2", "/born", "ana was born in rome", "rationale")),
+        (1, Judgement("m.1", "m.2", "/born", "ana likes rome", "irrelevant")),
+        (1, Judgement("m.1", "m.2", "/born", "rome awaits ana", "irrelevant")),
+    ]
+
+
+def test_without_sentence_numbers_the_tokens_tell_which_sentences(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, {**ANNOTATION, "evidences": evidence(start_token=6, end_token=9)})
+    assert labels_of(path) == ["irrelevant", "rationale", "rationale"]
+
+
+def test_a_line_without_evidence_is_about_the_document_of_its_own_name(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, {**ANNOTATION, "annotation_id": "m.1|m.2", "evidences": []})
+    assert labels_of(path) == ["irrelevant"] * 3
+
+
+def test_documents_may_be_files_in_a_folder(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, ANNOTATION)
+    (tmp_path / "docs.jsonl").unlink()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "m.1|m.2").write_text(DOCUMENT.replace("\n", "\n\n"))
+    assert labels_of(path) == ["rationale", "irrelevant", "irrelevant"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"query": 3}, "'query' is a number"),
+        ({"evidences": 3}, "'evidences' is not a list of lists"),
+        ({"evidences": [[3]]}, "an evidence is not an object"),
+        ({"evidences": [[{}]]}, "'docid' is missing"),
+        ({"evidences": evidence(start_sentence=2, end_sentence=9)}, "evidence [2, 9] lies outside the 3 sentences"),
+        ({"evidences": evidence(start_token=2, end_token=99)}, "evidence [2, 99] lies outside the 11 tokens"),
+        ({"evidences": evidence(start_sentence="x")}, "an evidence is not [start, stop]"),
+        ({"evidences": [], "docids": ["other|m.2"]}, "document 'other|m.2' is not in docs.jsonl"),
+        ({"evidences": [], "docids": ["posR_003.txt"]}, "is not named HEAD|TAIL"),
+        ({"evidences": [], "docids": 7}, "'docids' is not a list of strings"),
+    ],
+)
+def test_a_bad_line_is_one_bad_line_and_the_next_is_read(
+    tmp_path: Path, changes: dict[str, object], reason: str
+) -> None:
+    bad, *good = list(read_eraser(folder_with(tmp_path, {**ANNOTATION, **changes}, ANNOTATION)))
+    assert isinstance(bad[1], BadLine)
+    assert reason in bad[1].reason
+    assert [number for number, _ in good] == [2, 2, 2]
+
+
+def test_a_document_outside_the_folder_is_not_read(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, {**ANNOTATION, "docids": ["../x|y"], "evidences": []})
+    (tmp_path / "docs.jsonl").unlink()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "x|y").write_text(DOCUMENT)
+    assert labels_of(path) == ["document '../x|y' is not in the folder docs"]
+
+
+def test_missing_or_broken_documents_stop_the_reading(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, ANNOTATION)
+    (tmp_path / "docs.jsonl").write_text('{"docid": "d", "document": "x"}\n{"docid": "d", "document": "y"}\n')
+    with pytest.raises(BadInputError, match=r"docs\.jsonl:2: document 'd' stands twice"):
+        read_eraser(path)
+    (tmp_path / "docs.jsonl").unlink()
+    with pytest.raises(BadInputError, match=r"neither docs\.jsonl nor a folder docs"):
+        read_eraser(path)
+
+
+few = st.sampled_from(["a", "b|c", "%7C"])
+marks = (
+    judgements
+    | st.builds(Judgement, few, few, few, st.sampled_from(["x y", "y", "z"]), labels, few)
+    | st.builds(Judgement, ids, ids, ids, sentence_texts, labels, st.just(""))
+)
+
+
+@settings(max_examples=40)
+@given(judgements=st.lists(marks, max_size=12))
+def test_what_is_written_is_read_back_the_same(judgements: list[Judgement]) -> None:
+    last = {(*mark[:4], mark.annotator): mark for mark in judgements if mark.label != "unsure"}
+    with tempfile.TemporaryDirectory() as folder:
+        num_left_out = write_eraser(Path(folder), judgements)
+        if last:
+            back = [item for _, item in read_eraser(Path(folder) / "rationales.jsonl")]
+            assert sorted(back) == sorted(last.values())
+    assert num_left_out == sum(mark.label == "unsure" for mark in judgements)
+
+
+def test_relations_share_a_document_only_where_the_same_sentences_were_judged(tmp_path: Path) -> None:
+    write_eraser(
+        tmp_path,
+        [
+            Judgement("1", "2", "/born", "x", "rationale"),
+            Judgement("1", "2", "/born", "y", "irrelevant"),
+            Judgement("1", "2", "/lived", "y", "rationale"),
+            Judgement("1", "2", "/lived", "x", "irrelevant"),
+            Judgement("1", "2", "/died", "x", "irrelevant"),
+        ],
+    )
+    documents = [json.loads(line)["docid"] for line in (tmp_path / "docs.jsonl").read_text().splitlines()]
+    assert documents == ["1|2", "1|2|2"]
+    annotations = [json.loads(line) for line in (tmp_path / "rationales.jsonl").read_text().splitlines()]
+    assert [annotation["docids"] for annotation in annotations] == [["1|2"], ["1|2"], ["1|2|2"]]
+    assert annotations[1]["evidences"][0][0]["start_sentence"] == 1
+
+
+@pytest.mark.parametrize("name", ["é" * 200, "a\0b", "x/" * 3000])
+def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str) -> None:
+    path = folder_with(tmp_path, {**ANNOTATION, "evidences": [], "docids": [f"{name}|m.2"]})
+    (tmp_path / "docs.jsonl").unlink()
+    (tmp_path / "docs").mkdir()
+    (reason,) = labels_of(path)
+    assert reason.endswith("is not in the folder docs")
+
+
+def test_two_exports_never_mix_in_one_folder(tmp_path: Path) -> None:
+    with claimed(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is at work in this folder"):
+        write_eraser(tmp_path, [Judgement("h", "t", "r", "h met t", "rationale", "ann")])
+    assert list(tmp_path.iterdir()) == []

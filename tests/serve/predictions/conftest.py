@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pytest
+
+from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.settings import ServeSettings
+from sayso.store.predictions import Predictions
+from sayso.store.store import Store
+from toy_explored import Client, make_toy_settings
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+    return make_toy_settings(tmp_path_factory.mktemp("workbench"))
+
+
+@pytest.fixture(scope="session")
+def explored(settings: ServeSettings) -> list[ExploredRun]:
+    store = Store(settings.data)
+    table = store.part("test")
+
+    def opened(folder: Path) -> ExploredRun:
+        return ExploredRun(folder.name, folder, Predictions(folder / "predictions"), store, table)
+
+    return [opened(folder) for folder in settings.runs]
+
+
+@pytest.fixture(scope="session")
+def run(explored: list[ExploredRun]) -> ExploredRun:
+    return explored[0]
+
+
+@pytest.fixture(scope="session")
+def client(settings: ServeSettings) -> Client:
+    return Client(settings)

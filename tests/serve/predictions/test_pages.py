@@ -1,0 +1,110 @@
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from resealed import rewrite
+from sayso.serve.predictions.query import FactQuery
+from sayso.serve.predictions.run import ExploredRun
+from toy_explored import Client, make_toy_settings
+from toy_predictions import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def hostile(run: ExploredRun) -> str:
+    (row,) = run.index.rows(run.index.find_all(FactQuery(q="<i>land</i>", relation="capital")))
+    return f"bag={row.bag}&relation=capital"
+
+
+def test_the_first_page_leads_to_the_first_run(client: Client) -> None:
+    assert client.get("/facts").url.path == "/facts/one"
+
+
+def test_the_table_lists_what_the_index_finds(client: Client, run: ExploredRun) -> None:
+    page = client.get("/facts/one", params={"label": "no", "sort": "head", "order": "up"}).text
+    rows = run.index.page(FactQuery(label="no", sort="head", order="up"))
+    listed = re.findall(r'class="open" href="[^"]*bag=(\d+)&amp;relation=(\w+)', page)
+    assert listed == [(str(row.bag), row.relation) for row in rows.rows]
+    assert f"of {rows.num_found} facts" in page
+
+
+def test_no_text_of_the_corpus_becomes_markup(client: Client, hostile: str) -> None:
+    for address in ("/facts/one?q=land%3C", f"/facts/one/fact?{hostile}", f"/compare?left=one&right=two&{hostile}"):
+        page = client.get(address)
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "<b>port" not in page.text
+        assert "<i>land" not in page.text
+    assert HOSTILE["long"].split()[0] in page.text
+    assert "<i>land</i>" in unescape(page.text)
+
+
+def test_sentences_are_shown_as_their_documents_write_them(client: Client, run: ExploredRun) -> None:
+    row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
+    page = client.get("/facts/one/fact", params={"bag": row.bag, "relation": row.relation, "view": "both"}).text
+    assert '<mark class="head" dir="auto">north land18</mark>.</p>' in page.replace("\n", "")
+    assert "news/" in page
+    answer = client.get("/api/facts/one/fact", params={"bag": row.bag, "relation": row.relation}).json()
+    for each in answer["evidence"]:
+        assert each["text"] == " ".join(each["tokens"])
+        assert {each["tokens"][number] for number in each["source"]["glued"]} in ({"."}, {","}, {",", "."})
+        assert each["source"]["curly"] == []
+
+
+def test_a_fact_leads_to_its_neighbours_in_the_table(client: Client, run: ExploredRun) -> None:
+    query = FactQuery(label="no", sort="head", order="up")
+    rows = run.index.page(query).rows
+    page = client.get(
+        "/facts/one/fact", params={"bag": rows[1].bag, "relation": rows[1].relation, "within": query.link()}
+    ).text
+    assert f"bag={rows[0].bag}&amp;relation={rows[0].relation}" in page
+    assert f"bag={rows[2].bag}&amp;relation={rows[2].relation}" in page
+    assert f"2 of {run.index.page(query).num_found}" in page
+
+
+def test_a_fact_found_nowhere_in_the_table_is_shown_all_the_same(client: Client, hostile: str) -> None:
+    assert client.get(f"/facts/one/fact?{hostile}&within=relation%3Dborn").status_code == 200
+    assert client.get(f"/facts/one/fact?{hostile}&within=page%3D-7").status_code == 200
+
+
+@pytest.mark.parametrize(("view", "read", "seen"), [("read", True, False), ("seen", False, True), ("both", True, True)])
+def test_the_view_shows_what_people_read_or_what_the_model_saw(
+    client: Client, run: ExploredRun, view: str, read: bool, seen: bool
+) -> None:
+    row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
+    page = client.get("/facts/one/fact", params={"bag": row.bag, "relation": row.relation, "view": view}).text
+    assert ('<mark class="tail" dir="auto">port town18</mark> is the capital' in page) == read
+    assert ("/tail" in page.split("evidence-list")[1]) == seen
+
+
+def test_runs_that_share_no_mechanism_are_compared_each_by_its_own(tmp_path: Path) -> None:
+    settings = make_toy_settings(tmp_path)
+    for run, name in zip(settings.runs, ("shapley", "attention"), strict=True):
+        rewrite(run / "predictions" / "manifest.json", mechanisms=[name], ranked_by=name)
+    answer = Client(settings).get("/compare", params={"left": "one", "right": "two", "bag": 0, "relation": "capital"})
+    assert answer.status_code == 200
+    assert "ranked by shapley" in answer.text
+    assert "ranked by attention" in answer.text
+
+
+def test_a_point_of_the_curve_lists_its_facts(client: Client) -> None:
+    page = client.get("/facts/one/curve", params={"point": 0}).text
+    assert 'aria-current="true"' in page
+    assert "facts at recall" in page
+    assert page.count('class="open"') >= 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/facts/three", "/facts/one/fact?bag=99999&relation=capital", "/compare?left=one&right=three&bag=0&relation=born"],
+)
+def test_what_is_not_there_is_said_on_a_page(client: Client, address: str) -> None:
+    page = client.get(address)
+    assert page.status_code == 404
+    assert "Not Found" in page.text
+
+
+def test_an_odd_query_is_refused_and_not_a_fault(client: Client) -> None:
+    assert client.get("/facts/one?min_probability=many").status_code == 422
+    assert client.get("/facts/one?sort=colour").status_code == 422

@@ -1,0 +1,55 @@
+import pytest
+
+from sayso.serve.predictions.index import FactIndex
+from sayso.serve.predictions.query import FactQuery
+from sayso.serve.predictions.run import ExploredRun
+from toy_predictions import MECHANISMS, NUM_WITH_WORDS
+
+
+@pytest.fixture
+def capital(run: ExploredRun) -> int:
+    """The fact of a bag of three sentences, whose probability is above the threshold."""
+    found = run.index.find_all(FactQuery(relation="capital", q="land", label="yes", min_probability=0.5))
+    return int(found[0])
+
+
+def test_sentences_come_by_rank_with_every_score(run: ExploredRun, capital: int) -> None:
+    evidence = run.explanation(capital).evidence
+    assert [each.rank for each in evidence] == [1, 2, 3]
+    assert all(set(each.scores) == set(MECHANISMS) for each in evidence)
+    shapley = [each.scores["shapley"] for each in evidence]
+    assert shapley == sorted(shapley, reverse=True)
+
+
+def test_what_the_model_saw_has_types_for_mentions(run: ExploredRun, capital: int) -> None:
+    (told,) = [each for each in run.explanation(capital).evidence if "is the capital of" in each.sentence.text]
+    assert told.seen == ("/tail", "is", "the", "capital", "of", "/head", ".")
+    assert len(told.word_scores) == len(told.seen)
+
+
+def test_words_have_scores_in_the_first_sentences_only(run: ExploredRun) -> None:
+    for row in range(run.index.num_facts):
+        for each in run.explanation(row).evidence:
+            assert bool(each.word_scores) == (each.rank <= NUM_WITH_WORDS)
+
+
+def test_every_fact_says_what_its_row_says(run: ExploredRun) -> None:
+    for row in run.index.rows(run.index.find_all(FactQuery())):
+        explanation = run.explanation(row.number)
+        assert explanation.head.name == row.head_name
+        assert explanation.relation == row.relation
+        assert explanation.probability == row.probability
+        assert explanation.is_label == row.is_label
+        assert len(explanation.evidence) == row.num_sentences
+
+
+def test_a_fact_without_a_planted_sentence_has_no_rank(run: ExploredRun) -> None:
+    assert {test.rank for test in run.planted(0)} == {None}
+    assert {test.rank for test in run.planted(1)} == {2.0}
+    assert {test.num for test in run.planted(1)} == {run.fact(1)["num_sentences"] + 1}
+
+
+def test_the_first_sentence_is_worth_what_the_index_says(run: ExploredRun, capital: int) -> None:
+    top = {each.mechanism: each for each in run.top_sentences(capital)}["shapley"]
+    (row,) = FactIndex(run.predictions).rows(run.index.find_all(FactQuery())[:1] * 0 + capital)
+    assert row.faithfulness == pytest.approx(row.probability - top.removed)

@@ -1,0 +1,107 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from sayso.errors import BadInputError
+from sayso.serve.review.file import facts_file, open_found
+from sayso.serve.review.query import FoundQuery
+from toy_found import FACTS, KNOWN, NEW, write_found
+
+LINE = KNOWN.to_json()
+
+
+def changed(**values: object) -> str:
+    return json.dumps(KNOWN.to_dict() | values)
+
+
+def test_facts_that_have_a_verdict_instead_of_support_are_listed_and_shown(tmp_path: Path) -> None:
+    record = KNOWN.to_dict()
+    record["verdict"] = record.pop("support") | {"kind": "stated", "num_smallest": 2}
+    (tmp_path / "facts.jsonl").write_text(json.dumps(record) + "\n")
+    file = open_found("news", tmp_path / "facts.jsonl")
+    assert file.index.page(FoundQuery()).rows[0].support == file.fact(0).support.kind == "sentences_together"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"head": "Q1"}', "'relation' is missing"),
+        (changed(probability="high"), "probability"),
+        (changed(evidence=[{"rank": 1}]), "document"),
+        (changed(evidence=[KNOWN.to_dict()["evidence"][0] | {"score": "much"}]), "score"),
+        (changed(head_name="\ud800"), "character"),
+        ("", "not JSON"),
+    ],
+)
+def test_a_first_line_that_is_no_fact_is_told_at_once(tmp_path: Path, line: str, reason: str) -> None:
+    path = tmp_path / "facts.jsonl"
+    path.write_text(f"{line}\n{LINE}\n")
+    with pytest.raises(
+        BadInputError, match=r"facts.jsonl:1: not a fact of `sayso extract --format jsonl` \(.*"
+    ) as told:
+        open_found("news", path)
+    assert reason in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "",
+        changed(status="perhaps"),
+        changed(probability=float("nan")),
+        changed(num_sentences=-1),
+        changed(evidence=[KNOWN.to_dict()["evidence"][0] | {"score": float("nan")}]),
+        changed(evidence=[KNOWN.to_dict()["evidence"][0] | {"rank": 1.5}]),
+        changed(head_name=None),
+        changed(tail="Q1\tP36\nQ2"),
+        changed(support="one_sentence"),
+        changed(head=7),
+    ],
+)
+def test_a_later_line_that_is_no_fact_is_told_when_the_facts_are_listed(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "facts.jsonl"
+    path.write_text(f"{LINE}\n{line}\n")
+    file = open_found("news", path)
+    with pytest.raises(BadInputError, match=r"facts\.jsonl:2: not a fact"):
+        _ = file.index
+
+
+def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "facts.jsonl"
+    path.write_bytes(LINE.encode() + b"\n\xff\n")
+    with pytest.raises(BadInputError, match=r"facts\.jsonl:2: not a fact"):
+        _ = open_found("news", path).index
+
+
+def test_a_file_that_has_changed_under_the_workbench_is_told(tmp_path: Path) -> None:
+    file = open_found("news", facts_file(write_found(tmp_path / "news")))
+    assert file.fact(2) == FACTS[2]
+    file.path.write_text("".join(f"{fact.to_json()}\n" for fact in (NEW[0], *FACTS)))
+    with pytest.raises(BadInputError, match="the file has changed since it was read"):
+        file.fact(0)
+    file.path.write_text("")
+    with pytest.raises(BadInputError, match="the file has changed since it was read"):
+        file.fact(2)
+
+
+def test_a_folder_without_facts_and_a_packed_file_are_told(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"there is no facts\.jsonl here"):
+        facts_file(tmp_path)
+    with pytest.raises(BadInputError, match="unpack it"):
+        open_found("news", tmp_path / "facts.jsonl.gz")
+    with pytest.raises(BadInputError, match="no such file"):
+        open_found("news", facts_file(tmp_path / "nowhere.jsonl"))
+    (tmp_path / "facts.jsonl").touch()
+    with pytest.raises(BadInputError, match=r"facts\.jsonl:1: not a fact"):
+        open_found("news", facts_file(tmp_path))
+
+
+def test_windows_line_ends_and_a_missing_last_one_are_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_bytes("\r\n".join(fact.to_json() for fact in FACTS).encode())
+    file = open_found("some", path)
+    assert [file.fact(row) for row in range(file.index.num_facts)] == list(FACTS)

@@ -1,0 +1,216 @@
+import csv
+import io
+import json
+import re
+import sqlite3
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from sayso.facts.extracted import FoundFact
+from sayso.serve.settings import ServeSettings
+from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.prepare import prepare
+from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, KNOWN, NEW, ids, write_found
+from toy_predictions import HOSTILE
+from toy_workbench import Person, fact_lines, open_client
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r'class="open" href="/found/news/fact\?head=([^&]*)&amp;', page)
+
+
+def decide(person: Person, fact: FoundFact, decision: str, **more: str) -> str:
+    person.page("/found/news/fact", **ids(fact))
+    return person.post_form("/found/news/decide", **ids(fact), decision=decision, **more)
+
+
+def test_the_section_is_there_only_where_facts_are(client: TestClient, shelf: ServeSettings, tmp_path: Path) -> None:
+    assert 'href="/found"' in client.get("/curate").text
+    assert client.get("/found").url.path == "/found/news"
+    with open_client(replace(shelf, database=tmp_path / "other.db")) as without:
+        assert 'href="/found"' not in without.get("/curate").text
+        assert without.get("/found").status_code == 404
+
+
+def test_the_table_lists_what_is_not_decided_new_ones_first(ada: Person) -> None:
+    assert listed(ada.page("/found/news")) == [
+        "Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "h%3C1%3E%26%22", "Q21", "Q20",
+    ]  # fmt: skip
+    decide(ada, NEW[0], "accepted")
+    page = ada.page("/found/news")
+    assert listed(page)[0] == "Q1"
+    assert "9 facts" in page
+    assert "written down, 1 decided" in page
+    assert "badge accepted" in ada.page("/found/news", decision="any", status="new")
+
+
+def test_a_list_of_nothing_says_why(ada: Person) -> None:
+    assert "No fact is like this" in ada.page("/found/news", decision="rejected")
+    for fact in FACTS:
+        decide(ada, fact, "rejected")
+    assert "Every fact is decided" in ada.page("/found/news")
+
+
+def test_a_fact_is_shown_with_its_quotes_its_support_and_what_it_contradicts(ada: Person) -> None:
+    page = unescape(ada.page("/found/news/fact", **ids(NEW[1])))
+    assert "The tail is the seat of government of the head." in page
+    assert "Rests on one sentence: 1 of 3 keeps the prediction (0.91 without the others)" in page
+    assert 'So <mark class="exact" dir="auto">Windhoek is Namibia</mark> \'s capital .' in page.replace("\n", "")
+    assert "https://example.org/7, characters 120–155" in page
+    assert page.count('class="badge smallest"') == 1
+    assert "1 further sentence is not in the file" in page
+    assert "instead" not in page
+    page = ada.page("/found/news/fact", **ids(CONTRADICTING))
+    assert "The knowledge base has instead" in page
+    assert '<bdi class="name">port town0</bdi> <span class="code">t0</span>, <span class="code">nobody</span>' in page
+    assert "without any sentence the model still gives 0.80" in page
+
+
+def test_next_and_previous_are_those_of_the_list_as_it_was(ada: Person) -> None:
+    page = ada.page("/found/news", relation="capital", status="new")
+    first, second, _ = (unescape(each) for each in re.findall(r'class="open" href="([^"]*)"', page))
+    shown = ada.page(first)
+    assert "1 of 3" in shown
+    (within,) = re.findall(r'name="within" value="([^"]*)"', shown.split("/curate/undo")[0])
+    shown = decide(ada, NEW[1], "accepted", within=unescape(within))
+    assert "accepted</span> by Ada" in shown
+    assert "1 of 3" in shown
+    assert unescape(re.search(r'rel="next" href="([^"]*)"', shown)[1]) == second
+    shown = ada.page(second)
+    assert unescape(re.search(r'rel="prev" href="([^"]*)"', shown)[1]) == first
+    back = unescape(re.search(r'href="([^"]*)">← Found', shown)[1])
+    assert listed(ada.page(back)) == ["Q3", "Q5"]
+
+
+def test_a_decision_is_listed_exported_withdrawn_and_undone(ada: Person) -> None:
+    decide(ada, NEW[0], "accepted", reason=" <b>told</b> ")
+    decide(ada, KNOWN, "rejected")
+    page = ada.page("/curate")
+    assert "1 accepted" in page
+    assert "&lt;b&gt;told&lt;/b&gt;" in page
+    assert 'href="/found/news/fact?head=Q0&amp;relation=contains&amp;tail=T0"' in page
+    (item,) = json.loads(ada.client.get("/curate/files/jsonld").text)["first"]["items"]
+    assert item["target"][0]["selector"]["refinedBy"]["exact"] == "Windhoek is Namibia"
+    rows = list(csv.DictReader(io.StringIO(ada.client.get("/curate/files/csv").text)))
+    assert {row["reason"] for row in rows} == {"<b>told</b>"}
+    assert {row["model_fingerprint"] for row in rows} == {"abc"}
+    verdicts = [json.loads(line) for line in ada.client.get("/curate/files/judgements").text.splitlines()]
+    assert {(each["head"], each["verdict"]) for each in verdicts} == {("Q0", "accepted"), ("Q20", "rejected")}
+    undone = ada.post_form("/curate/undo", facts="news", within="decision=any")
+    assert "2 of 9" not in undone
+    assert "9 of 9" in undone
+    assert "by Ada" not in undone
+    assert "by Ada" not in decide(ada, NEW[0], "withdrawn")
+    assert "Nothing is decided yet" in ada.page("/curate")
+
+
+def test_an_undo_goes_back_to_the_extraction_also_where_the_store_has_the_fact(
+    shelf: ServeSettings, tmp_path: Path
+) -> None:
+    head_id, tail_id, *_ = fact_lines(0)[0].split("\t")
+    fact = replace(KNOWN, head_id=head_id, relation="capital", tail_id=tail_id)
+    facts = (write_found(tmp_path / "news", (fact,)),)
+    with open_client(replace(shelf, database=tmp_path / "marks.db", facts=facts)) as client:
+        ada = Person(client, "Ada")
+        decide(ada, fact, "accepted")
+        assert 'href="/facts/run/fact?' in ada.page("/curate")
+        assert "← Found: news" in ada.post_form("/curate/undo", facts="news")
+
+
+def test_no_text_of_the_file_becomes_markup(ada: Person) -> None:
+    decide(ada, HOSTILE_FACT, "accepted", reason="<b>sure</b>")
+    for page in (
+        ada.page("/found/news", decision="any", q="<i>land"),
+        ada.page("/found/news/fact", **ids(HOSTILE_FACT)),
+        ada.page("/curate"),
+    ):
+        for tag in ("<script>alert", "<b>", "<i>", "<u>", "<s>run", "<em>"):
+            assert tag not in page
+        assert "<i>land</i>" in unescape(page)
+    page = unescape(ada.page("/found/news/fact", **ids(HOSTILE_FACT)))
+    assert HOSTILE["long"].split()[0] in page
+    assert "<em>doc</em>, characters 0–9" in page
+
+
+def test_several_extractions_have_tabs_and_names_of_their_own(shelf: ServeSettings, tmp_path: Path) -> None:
+    folders = (write_found(tmp_path / "a" / "news"), write_found(tmp_path / "b" / "news", NEW))
+    single = (tmp_path / "single.jsonl",)
+    single[0].write_text(f"{KNOWN.to_json()}\n")
+    with open_client(replace(shelf, database=tmp_path / "marks.db", facts=folders + single)) as client:
+        page = client.get("/found/news-2", params={"status": "new"}).text
+        assert re.findall(r'<a href="/found/([\w-]+)\?status=new"', page) == ["news", "news-2", "single"]
+        assert "6 facts that" in page
+        assert "1 fact that" in client.get("/found/single").text
+
+
+def test_a_store_without_a_test_part_will_do(tmp_path: Path) -> None:
+    lines = [line for pair in range(20) for line in fact_lines(pair)]
+    (tmp_path / "train.txt").write_text("\n".join(lines) + "\n")
+    settings = PrepareSettings(validation_share=0.3)
+    prepare(Inputs(train=tmp_path / "train.txt"), settings, tmp_path / "store", lambda *_: None)
+    facts = (write_found(tmp_path / "news"),)
+    with open_client(ServeSettings(data=tmp_path / "store", database=tmp_path / "marks.db", facts=facts)) as client:
+        assert client.get("/found/news").status_code == 200
+        assert client.app.state.workbench.settings.part == "validation"
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/found/elsewhere", 404),
+        ("/found/news/fact?head=Q0&relation=contains&tail=nobody", 404),
+        ("/found/news/fact?head=Q0&relation=contains", 422),
+        ("/found/news?sort=colour", 422),
+        ("/found/news?min_probability=nan", 422),
+    ],
+)
+def test_what_is_not_there_is_said_in_the_one_form(client: TestClient, address: str, status: int) -> None:
+    answer = client.get(address)
+    assert answer.status_code == status
+    assert "<h1>" in answer.text
+    assert set(client.get(f"/api{address}").json()["error"]) == {"status", "code", "message", "details"}
+
+
+def test_a_bad_line_is_told_on_the_page_and_nothing_else_suffers(settings: ServeSettings) -> None:
+    path = settings.facts[0] / "facts.jsonl"
+    path.write_text(f"{FACTS[0].to_json()}\nnonsense\n")
+    with open_client(settings) as client:
+        answer = client.get("/found/news")
+        assert answer.status_code == 400
+        assert "facts.jsonl:2: not a fact of `sayso extract --format jsonl`" in unescape(answer.text)
+        assert client.get("/api/found").json()["error"]["code"] == "bad_request"
+        assert client.get("/curate").status_code == 200
+        path.write_text(f"{FACTS[0].to_json()}\n")
+        assert client.get("/found/news").status_code == 200
+
+
+def test_nobody_decides_without_a_name_or_from_elsewhere(ada: Person) -> None:
+    form = {**ids(NEW[0]), "decision": "accepted"}
+    forged = ada.client.post("/found/news/decide", data={**form, "form_token": "x"})
+    assert forged.status_code == 403
+    stranger = Person(TestClient(ada.client.app, base_url=str(ada.client.base_url)))
+    assert "Sign in" in stranger.page("/found/news/fact", **ids(NEW[0]))
+    answer = stranger.client.post("/found/news/decide", data={**form, "form_token": stranger.token})
+    assert answer.status_code in (401, 403)
+    assert listed(ada.page("/found/news", decision="accepted")) == []
+
+
+def test_a_damaged_decision_breaks_no_page_and_can_be_made_again(ada: Person, settings: ServeSettings) -> None:
+    decide(ada, NEW[0], "accepted")
+    with sqlite3.connect(settings.database) as connection:
+        for table in ("entry", "event"):
+            connection.execute(f"UPDATE {table} SET value = replace(value, '0.9', 'NaN') WHERE kind = 'decision'")
+    with open_client(settings) as client:
+        again = Person(client, "Ada")
+        page = again.page("/found/news")
+        assert listed(page)[0] == "Q0"
+        assert "badge damaged" in page
+        assert "damaged and cannot be read" in again.page("/found/news/fact", **ids(NEW[0]))
+        assert "is damaged and in no file" in again.page("/curate")
+        assert client.get("/curate/files/csv").status_code == client.get("/api/decisions").status_code == 200
+        decide(again, NEW[0], "rejected")
+        assert "damaged" not in again.page("/curate")

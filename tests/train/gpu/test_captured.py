@@ -1,0 +1,149 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from gpu import needs_gpu
+from sayso.model.extractor import Extractor
+from sayso.model.kernels import compiler
+from sayso.train.config import RunConfig, config_of
+from sayso.train.epoch import Shard
+from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
+from sayso.train.loop import train_epoch
+from sayso.train.losses import TrainingError
+from sayso.train.objective import Objective
+from sayso.train.run import Watchers, train
+from sayso.train.side_by_side import Job, train_side_by_side
+from sayso.train.state import Standing
+from train.toy_run import run_data, toy_config
+
+VARIANTS = [
+    ("attention", "words", 0.0, False),
+    ("attention", "type", 1.0, False),
+    ("attention", "type_and_words", 1.0, True),
+    ("direct", "words", 0.0, False),
+    ("direct", "type", 1.0, True),
+]
+
+
+class Trainee:
+    """A model with its optimizer on the GPU."""
+
+    def __init__(self, store: Path, config: RunConfig) -> None:
+        self.data = run_data(store, config)
+        self.extractor = Extractor(config.model, self.data.tables(), config.seed).cuda()
+        self.optimizer = torch.optim.Adam(self.extractor.parameters(), lr=config.train.learning_rate)
+
+    def train(self, is_captured: bool, num_epochs: int) -> list[dict[str, float]]:
+        """Train and return the loss terms of each epoch."""
+        if is_captured:
+            epochs = CapturedEpochs(self.extractor, self.optimizer, self.data)
+            return [epochs.train_epoch(number, lambda _: None).terms for number in range(1, num_epochs + 1)]
+        objective = Objective(self.extractor, self.data.config.loss)
+        return [
+            train_epoch(objective, self.extractor, self.optimizer, self.data, Shard(), number, lambda _: None).terms
+            for number in range(1, num_epochs + 1)
+        ]
+
+    def learned(self) -> torch.Tensor:
+        return torch.cat([parameter.detach().flatten() for parameter in self.extractor.parameters()])
+
+
+@needs_gpu
+@pytest.mark.parametrize(("aggregator", "mentions", "distractor", "entities"), VARIANTS)
+def test_captured_epochs_learn_what_plain_ones_learn(store, aggregator, mentions, distractor, entities) -> None:
+    config = toy_config(aggregator, mentions, distractor, entities)
+    plain, captured = Trainee(store, config), Trainee(store, config)
+    expected, found = plain.train(False, 3), captured.train(True, 3)
+    for before, after in zip(expected, found, strict=True):
+        assert after == pytest.approx(before, rel=1e-3, abs=1e-5)
+    assert float((captured.learned() - plain.learned()).norm() / plain.learned().norm()) < 2e-3
+    steps = [trainee.optimizer.state[trainee.extractor.scorer.bias_R]["step"] for trainee in (plain, captured)]
+    assert float(steps[0]) == float(steps[1]) > 3
+
+
+@needs_gpu
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(store, tmp_path) -> None:
+    table = toy_config("direct", max_epochs=4, patience=4).to_table()
+    table["model"]["encoder"]["cnn"]["dropout"] = 0.3
+    whole, half = config_of(table), tmp_path / "half"
+    expected = train(whole, store, tmp_path / "whole", "cuda")
+    with pytest.raises(InterruptedError):
+        train(whole, store, half, "cuda", watchers=stop_after(2))
+    found = train(whole, store, half, "cuda", resume=True)
+    # Gradients are added up in no fixed order, so only draws repeat exactly, not the last digits.
+    assert found.epoch == expected.epoch
+    assert found.best_area == pytest.approx(expected.best_area, abs=0.02)
+
+
+def stop_after(epoch: int):
+    def stop(row) -> None:
+        if row["epoch"] == epoch:
+            raise InterruptedError
+
+    return Watchers(on_epoch=stop)
+
+
+@needs_gpu
+def test_dropout_repeats_its_draws(store) -> None:
+    table = toy_config("attention", "type", 0.0).to_table()
+    table["model"]["encoder"]["cnn"]["dropout"] = 0.5
+    config = config_of(table)
+    terms = [Trainee(store, config).train(True, 1)[0]["bag"] for _ in range(2)]
+    other = Trainee(store, replace(config, seed=99))
+    other.extractor.load_state_dict(Trainee(store, config).extractor.state_dict())
+    # Gradients are added up in no fixed order, so a repeated run differs too, but far less than one with other draws.
+    assert 10 * abs(terms[0] - terms[1]) < abs(other.train(True, 1)[0]["bag"] - terms[0])
+
+
+@needs_gpu
+def test_divergence_names_the_batch(store) -> None:
+    trainee = Trainee(store, toy_config(learning_rate=1e30))
+    with pytest.raises(TrainingError, match="epoch 1, batch"):
+        trainee.train(True, 1)
+
+
+@needs_gpu
+def test_half_precision_stays_near(store) -> None:
+    config = toy_config()
+    half = replace(config, train=replace(config.train, precision="bf16"))
+    expected, found = Trainee(store, config).train(True, 2), Trainee(store, half).train(True, 2)
+    assert found[-1] == pytest.approx(expected[-1], rel=0.02)
+
+
+@needs_gpu
+def test_runs_side_by_side_end_as_they_would_alone(store, tmp_path) -> None:
+    configs = [toy_config("attention", seed=1), toy_config("direct", seed=2), toy_config("attention", "words", 0.0)]
+    jobs = [Job(config, tmp_path / f"run{number}") for number, config in enumerate(configs)]
+    found = train_side_by_side(jobs, store, "cuda", num_at_a_time=3)
+    for config, standing in zip(configs, found, strict=True):
+        assert isinstance(standing, Standing)
+        alone = train(config, store, tmp_path / f"alone{config.seed}{config.variant}", "cuda")
+        assert standing.best_average_precision == pytest.approx(alone.best_average_precision, abs=0.02)
+
+
+def test_runs_side_by_side_on_a_processor_are_those_of_a_run_alone(store, tmp_path) -> None:
+    configs = [toy_config("attention", seed=1, max_epochs=1), toy_config("direct", seed=2, max_epochs=1)]
+    jobs = [Job(config, tmp_path / str(config.seed)) for config in configs]
+    found = train_side_by_side(jobs, store, "cpu", num_at_a_time=2)
+    alone = train(configs[0], store, tmp_path / "alone", "cpu")
+    assert isinstance(found[0], Standing)
+    assert found[0].best_average_precision == alone.best_average_precision
+    assert (tmp_path / "2" / "model").exists()
+
+
+def test_what_one_run_cannot_do_does_not_stop_the_others(store, tmp_path) -> None:
+    (tmp_path / "taken").write_text("")
+    jobs = [Job(toy_config(max_epochs=1), tmp_path / name) for name in ("taken", "free")]
+    refused, done = train_side_by_side(jobs, store, "cpu", num_at_a_time=1)
+    assert "a file of this name exists" in str(refused)
+    assert isinstance(done, Standing)
+
+
+def test_steps_are_captured_on_one_gpu_alone(store) -> None:
+    extractor = Extractor(toy_config().model, run_data(store, toy_config()).tables(), 13)
+    assert why_not_captured(extractor, torch.device("cpu"), Shard()) is None
+    assert why_not_captured(extractor, torch.device("cuda"), Shard(0, 2)) == "several processes share every batch"
+    if not compiler.IS_THERE:
+        assert why_not_captured(extractor, torch.device("cuda"), Shard()) == "triton is not installed"

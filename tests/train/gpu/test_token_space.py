@@ -1,0 +1,53 @@
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.features.mentions import Presented
+from sayso.store.rows import Rows
+from sayso.train.gpu.token_space import EMPTY, TokenSpace, shared_space
+
+CPU = torch.device("cpu")
+
+
+def presented(lengths: list[int], first: int = 0) -> Presented:
+    """Return sentences of these lengths whose tokens are all different."""
+    token_T = first + np.arange(sum(lengths), dtype=np.int32)
+    small_T = (token_T % 100).astype(np.int8)
+    return Presented(
+        tokens=Rows.of_lengths(token_T, np.array(lengths, np.int64)),
+        head_distance_T=small_T,
+        tail_distance_T=-small_T,
+        piece_T=small_T % 3,
+    )
+
+
+@given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=5), seed=st.integers(0, 99))
+def test_sentences_are_taken_in_any_order_and_again(lengths: list[int], seed: int) -> None:
+    space = TokenSpace.of([presented(lengths)], CPU).plus(presented([2, 3], first=1000))
+    chosen = np.random.default_rng(seed).integers(0, space.num_sentences, 6)
+    taken = space.take(torch.from_numpy(chosen))
+    expected: list[int] = []
+    starts = [0, *np.cumsum(lengths).tolist()]
+    for sentence in chosen.tolist():
+        if 0 < sentence <= len(lengths):
+            expected += range(starts[sentence - 1], starts[sentence])
+        elif sentence > len(lengths):
+            expected += [1000, 1001] if sentence == len(lengths) + 1 else [1002, 1003, 1004]
+    token_T, head_T, tail_T, piece_T = taken.columns
+    assert token_T.tolist() == expected
+    assert head_T.tolist() == [token % 100 for token in expected]
+    assert torch.equal(tail_T, -head_T)
+    assert torch.equal(piece_T, head_T % 3)
+    assert int(taken.length_S.sum()) == len(expected)
+
+
+def test_the_empty_sentence_has_no_tokens() -> None:
+    assert TokenSpace.of([presented([3])], CPU).take(torch.tensor([EMPTY, EMPTY])).columns[0].numel() == 0
+
+
+def test_those_who_read_the_same_sentences_share_them() -> None:
+    one, other = presented([2, 2]), presented([2, 2])
+    held = shared_space([one], CPU)
+    assert shared_space([one], CPU) is held
+    assert shared_space([other], CPU) is not held
