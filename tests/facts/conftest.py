@@ -1,0 +1,3 @@
+from toy_fixtures import evaluations, runs, store, subjects
+
+__all__ = ["evaluations", "runs", "store", "subjects"]
