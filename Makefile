@@ -32,9 +32,10 @@ fast-checks: lint
 check: fast-checks
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-# Types are checked beside the tests: alone they would leave a core idle.
+# Types are checked beside the tests: alone they would leave a core idle. Three test processes keep two cores busy,
+# because slow tests often wait for a server, a cluster or a browser.
 test: lint browser
-	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal; tests=$$?; wait $$types && exit $$tests
+	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal --durations=12; tests=$$?; wait $$types && exit $$tests
 
 # On a machine with a GPU, where any Python with torch, triton, pytest and hypothesis does: GPU_PYTHON=python3.
 GPU_PYTHON ?= $(BIN)/python
