@@ -5,6 +5,7 @@ import re
 import pytest
 
 from sayso.cli import COMMANDS, GROUPS
+from sayso.library import Model
 from sayso.readers import READERS
 from script import ROOT, load
 from test_layers import LAYERS, SOURCE
@@ -45,3 +46,8 @@ def test_files_named_in_the_documents_exist() -> None:
             assert (ROOT / target).exists(), f"{page} links to {target}, which is not there"
         for path in re.findall(r"`(src/[\w/.]+|docs/[\w/.-]+|tests/[\w/.]+|bench/[\w/.]+)`", (ROOT / page).read_text()):
             assert (ROOT / path).exists(), f"{page} names {path}, which is not there"
+
+
+@pytest.mark.parametrize("name", [name for name, member in vars(Model).items() if name[0] != "_" and callable(member)])
+def test_the_library_page_names_every_method_of_a_model(name: str) -> None:
+    assert re.search(rf"\b[mM]odel\.{name}\(", (ROOT / "docs" / "library.md").read_text())

@@ -19,7 +19,8 @@ def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None
         printed = walkthrough.run(step.command, tmp_path, subprocess.PIPE)
         same = walkthrough.shape(printed, step.varies) == walkthrough.shape(step.output, step.varies)
         assert same, f"run `make docs`: {step.command}\n{printed}"
-    for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+    for page in ("README.md", "docs/library.md"):
+        code = "".join(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL))
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
