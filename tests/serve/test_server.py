@@ -3,10 +3,11 @@
 import asyncio
 import re
 import signal
+import socket
 import threading
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import httpx
 import pytest
@@ -73,6 +74,19 @@ def test_ctrl_c_ends_it_with_130(tmp_path: Path) -> None:
         assert httpx.get(f"{running.url}/sign-in").status_code == 200
         running.process.send_signal(signal.SIGINT)
         assert running.process.wait(300) == 130
+
+
+@pytest.mark.slow
+def test_half_a_request_does_not_keep_it_from_ending(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    with serving(store.folder, tmp_path / "marks.db") as running:
+        host, port = urlsplit(running.url).netloc.split(":")
+        with closing(socket.create_connection((host, int(port)), 60)) as half:
+            half.sendall(b"POST /api/decisions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{  ")
+            assert httpx.get(f"{running.url}/sign-in").status_code == 200
+            running.process.send_signal(signal.SIGTERM)
+            assert half.recv(1000) == b""  # after the deadline for requests it would be an answer, 408
+            assert running.process.wait(300) == 143
 
 
 @pytest.mark.slow

@@ -66,6 +66,14 @@ class Connection(H11Protocol):
         self._stop()
         super().connection_lost(exc)
 
+    def shutdown(self) -> None:
+        """End the connection when the server ends; a request that has not arrived is not waited for."""
+        if self.is_unfinished:
+            self._stop()
+            self.transport.close()
+        else:
+            super().shutdown()
+
     def _expect(self) -> None:
         self._since = time.monotonic()
         self._deadline = self.loop.call_later(self.request_seconds, self._end)

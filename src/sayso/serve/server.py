@@ -15,6 +15,8 @@ from sayso.serve.connection import Connection, Seldom
 from sayso.serve.settings import ServeSettings
 
 _BACKLOG = 64
+_SHUTDOWN_SECONDS = 5
+"""How long requests that are being answered may take once the server is told to end."""
 _ANY_HOST = ("0.0.0.0", "::")
 
 
@@ -62,7 +64,14 @@ def run(app: FastAPI, opened: socket.socket) -> None:
     """Serve until somebody ends it."""
     # No access log: links carry tokens. One process: the writer's lock is in its memory.
     config = uvicorn.Config(
-        app, http=Connection, ws="none", backlog=_BACKLOG, log_level="warning", access_log=False, server_header=False
+        app,
+        http=Connection,
+        ws="none",
+        backlog=_BACKLOG,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     for name in ("uvicorn.error", "asyncio"):
         logging.getLogger(name).addFilter(Seldom())
