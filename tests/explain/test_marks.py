@@ -1,5 +1,8 @@
 from pathlib import Path
 
+import pytest
+
+from sayso.errors import BadInputError
 from sayso.explain.marks import IRRELEVANT, NEITHER, RATIONALE, marks_of_files, marks_of_store
 from sayso.store.store import Store
 from toy_evaluation import evaluation_lines, mark_line
@@ -33,6 +36,23 @@ def test_unknown_pairs_relations_and_sentences_are_counted_and_listed(store: Sto
     listed = "\n".join(found.report["first_unmatched"])
     for wanted in (":2: no test bag of the pair 'nobody'", ":3: relation '/made/up'", ":4: the bag has no such", ":5:"):
         assert wanted in listed
+
+
+def test_a_table_in_place_of_marks_is_refused_with_the_form_that_is_wanted(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("head,relation,tail,sentence,label,annotator\na,r,b,a and b,rationale,kim\n")
+    with pytest.raises(BadInputError, match=r"marks\.csv:1: .*annotations export` writes with --form jsonl or eraser"):
+        marks_of_files([path], store, store.part("test"))
+
+
+def test_a_reason_that_is_counted_names_the_key_at_fault(store: Store, tmp_path: Path) -> None:
+    line, path = evaluation_lines()[0], tmp_path / "marks.jsonl"
+    path.write_text("\n".join([mark_line(line, "rationale"), '{"head": {}}', mark_line(line, "x", head="me")]) + "\n")
+    found = marks_of_files([path], store, store.part("test"))
+    assert found.report["reasons"] == {
+        "'head' is an object, not a string": 1,
+        "no test bag of the pair '…', '…'": 1,
+    }
 
 
 def test_the_majority_of_several_people_counts_and_an_even_vote_is_neither(store: Store, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def files(tmp_path: Path) -> Inputs:
         "label": "rationale",
     }
     lost = [mark | {"tail": "id.x"}, mark | {"relation": "/x"}, mark | {"sentence": "x"}]
-    marks.write_text("".join(json.dumps(m) + "\n" for m in (mark, *lost)) + "{\n")
+    marks.write_text("".join(json.dumps(m) + "\n" for m in (mark, *lost)))
     return Inputs(
         train=train,
         test=test,
@@ -169,11 +169,26 @@ def test_direct_sentences_are_written_as_the_corpus_writes(files: Inputs, tmp_pa
 
 
 def test_marks_are_matched_and_those_that_fit_nothing_are_listed(files: Inputs, tmp_path: Path) -> None:
-    store = make(files, tmp_path / "store")
+    (marks,) = files.rationales
+    marks.write_text(marks.read_text() + "{\n")
+    store = make(files, tmp_path / "store", max_bad_share=0.2)
     report = store.manifest["judgements"]
     assert (report["num_matched"], report["num_unmatched"]) == (1, 4)
     assert [shown.rpartition("marks.jsonl:")[2].split(":")[0] for shown in report["first_unmatched"]] == list("2345")
     assert store.judgements["label"].to_pylist() == ["rationale"]
+
+
+def test_bad_lines_of_a_marks_file_count_as_in_every_other_file(files: Inputs, tmp_path: Path) -> None:
+    (marks,) = files.rationales
+    marks.write_text(marks.read_text() + "{\n")
+    with pytest.raises(BadInputError, match=r"marks\.jsonl:5: .* \(1 of 5 lines are bad, more than 0\.10%: allow more"):
+        make(files, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_file_without_a_mark_is_refused_however_many_bad_lines_are_allowed(files: Inputs, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r'train\.txt:1: .*no line of this file is a mark: .*{"head": …'):
+        make(replace(files, rationales=(files.train,)), tmp_path / "store", max_bad_share=1.0)
 
 
 def test_the_store_is_the_same_byte_for_byte_when_made_again(files: Inputs, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a reader of sentences promises, and the loop that most of them share."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -8,6 +9,9 @@ from sayso.tokens import control_character
 
 MAX_TOKENS = 5_000
 """A sentence with more tokens is a bad line: something went wrong when it was made."""
+
+
+_QUOTED = re.compile("(?<!^)'[^']*'")
 
 
 class BadLineError(Exception):
@@ -69,6 +73,15 @@ def refuse_control(*names: str) -> None:
     if found := control_character(*names):
         name = next(name for name in names if control_character(name))
         raise BadLineError(f"the id or name {name[:60]!r} has the control character {found} in it")
+
+
+def kind_of_fault(reason: str) -> str:
+    """Return the reason without what differs from line to line: what is quoted, except the key that it begins with.
+
+    >>> kind_of_fault("'head' is missing"), kind_of_fault("relation '/born' is not in the inventory")
+    ("'head' is missing", "relation '…' is not in the inventory")
+    """
+    return _QUOTED.sub("'…'", reason)
 
 
 def checked_tokens(text: str) -> list[str]:

@@ -10,12 +10,14 @@ from pathlib import Path
 from sayso.errors import BadInputError, as_command, option
 from sayso.input_file import holds_no
 from sayso.readers import READERS
-from sayso.readers.base import BadLine, Item, Line
+from sayso.readers.base import BadLine, Item, Line, kind_of_fault
 from sayso.readers.files import files_of
 from sayso.readers.lines import holds_something, read_lines
 from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
+MARKS = "marks"
+"""The form of a tally that counts people's marks, not sentences."""
 _NUM_SHOWN = 20
 _NUM_LINES_LOOKED_AT = 10
 
@@ -34,8 +36,7 @@ class Tally:
     def count_bad(self, file: Path, number: int, reason: str) -> None:
         """Count a bad line of one of the corpus's files; the first few are kept for showing."""
         self.num_bad += 1
-        # What stands in quotes differs from line to line; the rest is the kind of fault.
-        self.reasons["".join(reason.split("'")[::2]) if "'" in reason else reason] += 1
+        self.reasons[kind_of_fault(reason)] += 1
         if len(self.shown) < _NUM_SHOWN:
             self.shown.append(f"{file}:{number}: {reason}")
 
@@ -50,10 +51,11 @@ class Tally:
     def refuse_too_many_bad(self, max_share: float) -> None:
         """Raise `BadInputError` with the first bad line if more than this share is bad."""
         if self.has_too_many_bad(max_share):
+            # `sayso check` reads sentences only.
+            see = "" if self.form == MARKS else f"see `{as_command('sayso', 'check', self.path)}`, or "
             raise BadInputError(
                 f"{self.shown[0]} ({self.num_bad:,} of {self.num_good + self.num_bad:,} lines are bad, more than"
-                f" {max_share:.2%}: see `{as_command('sayso', 'check', self.path)}`, or allow more with"
-                f" {option('max_bad_share', '--max-bad')})"
+                f" {max_share:.2%}: {see}allow more with {option('max_bad_share', '--max-bad')})"
             )
 
 

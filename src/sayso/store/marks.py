@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sayso.readers.base import BadLine
+from sayso.errors import BadInputError
+from sayso.readers.base import BadLine, kind_of_fault
 from sayso.readers.mark import read_judgements
+from sayso.readers.read import MARKS, Tally
 from sayso.records import Judgement, sentence_key
 from sayso.store.table import BagTable
 
 _NUM_SHOWN = 20
+_EXPECTED = (
+    'a marks file has lines {"head": …, "tail": …, "relation": …, "sentence": …, "label": "rationale"}, or ERASER\'s:'
+    " what `sayso annotations export` writes with --form jsonl or eraser"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +39,26 @@ class Judged:
     text: Callable[[int], str]
 
 
-def match_judgements(paths: Sequence[Path], judged: Judged | None) -> Matched:
-    """Return the marks of the files on sentences of the bags; what does not fit is counted and listed, not dropped."""
+def match_judgements(paths: Sequence[Path], judged: Judged | None, max_bad_share: float = 1.0) -> Matched:
+    """Return the marks of the files on sentences of the bags; what does not fit is counted and listed, not dropped.
+
+    A file with no mark in it is a `BadInputError`, and so is one with more than this share of lines that are no marks.
+    """
     matcher = _Matcher(judged)
     for path in paths:
+        tally = Tally(path, MARKS)
         for number, item in read_judgements(path):
-            reason = item.reason if isinstance(item, BadLine) else matcher.add(item)
+            if isinstance(item, BadLine):
+                tally.count_bad(path, number, item.reason)
+                reason = item.reason
+            else:
+                tally.num_good += 1
+                reason = matcher.add(item)
             if reason:
                 matcher.refuse(f"{path}:{number}: {reason}", reason)
+        if not tally.num_good:
+            raise BadInputError(f"{tally.shown[0]}; no line of this file is a mark: {_EXPECTED}")
+        tally.refuse_too_many_bad(max_bad_share)
     return matcher.finish()
 
 
@@ -72,7 +90,7 @@ class _Matcher:
 
     def refuse(self, shown: str, reason: str) -> None:
         """Count a mark that fits nothing."""
-        kind = "".join(reason.split("'")[::2])
+        kind = kind_of_fault(reason)
         self.reasons[kind] = self.reasons.get(kind, 0) + 1
         if len(self.unmatched) < _NUM_SHOWN:
             self.unmatched.append(shown)

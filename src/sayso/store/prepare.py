@@ -80,7 +80,8 @@ class _Preparation:
         vectors, self.reports["entity_vectors"] = entity_vectors(
             entity_ids, words.name_vector_ED, self.inputs.entity_vectors
         )
-        matched = match_judgements(self.inputs.rationales, self._judged(parts, words.words))
+        judged = self._judged(parts, words.words)
+        matched = match_judgements(self.inputs.rationales, judged, self.settings.max_bad_share)
         self.reports |= {"words": words.report, "judgements": matched.report}
         relations = self.inventory or [Relation(name) for name in self.vocabulary.relations]
         return StoreContents(
