@@ -91,6 +91,17 @@ def test_an_unknown_relation_is_a_bad_line(tmp_path: Path) -> None:
     assert f"{path}:1: relation '/lived' is not in the inventory" in result.stdout
 
 
+def test_types_of_other_entities_are_refused_and_the_form_is_said(tmp_path: Path) -> None:
+    path, types = tmp_path / "x.txt", tmp_path / "relations.tsv"
+    path.write_text(GOOD)
+    types.write_text("name\tdefinition\n/lived\twhere someone lived\n")
+    result = sayso("check", path, "--types", types)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"sayso: {types}: none of the 2 entities of the corpus ('")
+    assert "lines of an id and its types with tabs between" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_windows_line_ends_and_repeated_lines_are_no_fault(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(GOOD.replace("\n", "\r\n").encode() * 3)

@@ -305,6 +305,15 @@ def test_a_knowledge_base_in_place_of_types_is_refused(files: Inputs, tmp_path: 
         make(replace(files, types=kb), tmp_path / "store")
 
 
+def test_types_of_other_entities_are_refused(files: Inputs, tmp_path: Path) -> None:
+    types = tmp_path / "other.tsv"
+    types.write_text("somebody\t/person\nid.ann\n")
+    with pytest.raises(
+        BadInputError, match=r"other\.tsv: none of the 14 entities of the corpus \('id\.\w+' is one\) has a"
+    ):
+        make(replace(files, types=types), tmp_path / "store")
+
+
 def test_directly_supervised_sentences_of_test_are_left_out_and_counted(files: Inputs, tmp_path: Path) -> None:
     test = tmp_path / "tested.txt"
     test.write_text(line("ann", "bonn", "/lived", "ann moved -lrb- again -rrb- to bonn 's suburbs , at last ."))

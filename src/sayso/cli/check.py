@@ -55,15 +55,18 @@ def check(
 
     Example: `sayso check train.txt.gz test.txt.gz --relations relation2id.txt --types entity_types.json`
     """
-    from sayso.readers.entity_type import read_entity_types
+    from sayso.readers.entity_type import read_entity_types, refuse_no_type
     from sayso.readers.read import refuse_unknown_form
     from sayso.readers.relation import read_inventory
     from sayso.readers.survey import summarise
 
     refuse_unknown_form(form)
     known = {relation.name for relation in read_inventory(relations)} if relations else None
-    typed = {entity for entity, kinds in read_entity_types(types, known or ()).items() if kinds} if types else None
+    kinds = read_entity_types(types, known or ()) if types else {}
     read = [_read(path, form, known) for path in files]
+    if types:
+        refuse_no_type(types, kinds, set().union(*(surveyor.entities for surveyor, _ in read)))
+    typed = {entity for entity, names in kinds.items() if names} if types else None
     reports = [_report(summarise([surveyor], typed), [tally]) for surveyor, tally in read]
     whole = _report(summarise([surveyor for surveyor, _ in read], typed), [tally for _, tally in read])
     if as_json:

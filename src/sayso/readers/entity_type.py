@@ -33,6 +33,15 @@ def read_entity_types(path: Path, relations: Collection[str] = ()) -> EntityType
     return types
 
 
+def refuse_no_type(path: Path, types: EntityTypes, entities: Collection[str]) -> None:
+    """Raise `BadInputError` where the table has no type for any entity of a corpus: it is not its table."""
+    if entities and not any(types.get(entity_id) for entity_id in entities):
+        raise BadInputError(
+            f"{path}: none of the {len(entities):,} entities of the corpus ({min(entities)!r} is one) has a type in"
+            f" this file; {_EXPECTED}"
+        )
+
+
 def _refuse_facts(path: Path, types: EntityTypes, relations: Collection[str]) -> None:
     """Refuse a table whose types are relations, or entities in great number (a class may well be an entity too)."""
     names = {name for kinds in types.values() for name in kinds}

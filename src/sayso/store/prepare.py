@@ -7,7 +7,7 @@ from typing import Any
 
 from sayso.engine.base import Engine
 from sayso.io.atomic import atomic_folder
-from sayso.readers.entity_type import read_entity_types
+from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
 from sayso.records import Relation, Sentence
 from sayso.store.decisions import read_overruled
@@ -161,7 +161,10 @@ class _Preparation:
         return direct if self.settings.leak == "allow" else kept
 
     def _types(self, train: BagTable, direct: Sequence[Sentence]) -> EntityTypes:
-        types = read_entity_types(self.inputs.types, self.vocabulary.relations) if self.inputs.types else {}
+        types = {}
+        if self.inputs.types:
+            types = read_entity_types(self.inputs.types, self.vocabulary.relations)
+            refuse_no_type(self.inputs.types, types, self.vocabulary.entities)
         if direct:
             names = dict(zip(self.vocabulary.entities, self._names(), strict=True))
             types = {**direct_types(direct, types, names, self.settings.seed), **types}
