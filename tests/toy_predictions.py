@@ -54,10 +54,15 @@ def make_plain_store(folder: Path, train: list[str], test: list[str]) -> Store:
 
 
 def make_run_folder(
-    folder: Path, store: Store, seed: int = 0, mentions: Appearance = "type", with_words: bool = True
+    folder: Path,
+    store: Store,
+    seed: int = 0,
+    mentions: Appearance = "type",
+    with_words: bool = True,
+    part: str = "test",
 ) -> Path:
-    """Return a run's folder with predictions on the test part: every label, and one drawn relation for each bag."""
-    rng, table = np.random.default_rng(seed), store.part("test")
+    """Return a run's folder with predictions on a part: every label, and one drawn relation for each bag."""
+    rng, table = np.random.default_rng(seed), store.part(part)
     num_words = len(store.words)
     (folder / "model").mkdir(parents=True)
     (folder / "model" / "config.json").write_text(json.dumps({"mentions": mentions}))
@@ -70,7 +75,7 @@ def make_run_folder(
         "variant": "CNNs+ATT+F",
         "model_fingerprint": f"model{seed}",
         "data_fingerprint": store.fingerprint,
-        "part": "test",
+        "part": part,
         "threshold": THRESHOLD,
         "num_top": 1,
         "mechanisms": list(MECHANISMS),

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from running import serving
+from sayso.store.store import Store
 from toy_found import write_found
+from toy_predictions import make_run_folder
 from toy_workbench import Person, make_settings, open_client
 
 PAGES = ("/annotate", "/facts/run", "/facts/run/fact?bag=0&relation=capital", "/api/facts/run", "/")
@@ -38,6 +40,60 @@ def test_pages_of_files_that_were_cut_short_say_so_and_the_server_lives(client, 
         assert "the file has changed since it was opened: start the workbench again" in answer.text
     assert client.get("/sign-in").status_code == 200
     person.mark(0, "capital", "rationale")  # what somebody has on the screen can still be saved
+
+
+def evaluate_again(folder: Path, part: str = "test") -> None:
+    """Replace the predictions of the run by others, as `sayso evaluate` does."""
+    again = make_run_folder(folder / "again", Store(folder / "store"), seed=1, part=part)
+    shutil.rmtree(folder / "run" / "predictions", ignore_errors=True)
+    (again / "predictions").rename(folder / "run" / "predictions")
+    shutil.rmtree(again)
+
+
+def test_predictions_that_were_made_again_are_shown_and_annotating_goes_on(client, tmp_path: Path) -> None:
+    asked = "/api/facts/run/fact?bag=1&relation=capital"
+    before = {page: client.get(page).json() for page in ("/api/facts/run", asked)}
+    evaluate_again(tmp_path)
+    for page in (*PAGES, "/agree", "/try", "/curate", "/api/annotations", "/annotate/fact?bag=0&relation=capital"):
+        assert client.get(page).status_code == 200, page
+    for page, answer in before.items():
+        assert client.get(page).json() != answer, page
+
+
+def test_predictions_that_cannot_be_shown_affect_only_the_pages_of_their_run(client, tmp_path: Path) -> None:
+    person = Person(client, "Bo")
+    person.mark(1, "capital", "rationale", "irrelevant", "irrelevant")
+    person.submit(1, "capital")
+    fact = "/annotate/fact?bag=1&relation=capital"
+    assert "What the models say" in person.page(fact)
+    evaluate_again(tmp_path, part="validation")
+    for page in ("/facts/run", "/api/facts/run"):
+        answer = client.get(page)
+        assert answer.status_code == 409
+        assert "predictions of the validation part, not of test" in answer.text
+    assert "What the models say" not in person.page(fact)
+    for page in ("/annotate", "/agree", "/try", "/curate", "/found/facts"):
+        person.page(page)
+    evaluate_again(tmp_path)
+    assert "What the models say" in person.page(fact)
+    person.page("/facts/run")
+
+
+def test_a_run_whose_predictions_were_removed_affects_only_its_own_pages(client, tmp_path: Path) -> None:
+    assert client.get("/facts/run").status_code == 200
+    shutil.rmtree(tmp_path / "run" / "predictions")
+    assert client.get("/facts/run").status_code == 409
+    assert client.get("/annotate").status_code == 200
+    evaluate_again(tmp_path)
+    assert client.get("/facts/run").status_code == 200
+
+
+@pytest.mark.parametrize("damage", [cut, lambda folder: (folder / "evidence.arrow").unlink()])
+def test_damaged_predictions_in_place_of_good_ones_do_not_stop_annotating(client, tmp_path: Path, damage) -> None:
+    evaluate_again(tmp_path)
+    damage(tmp_path / "run" / "predictions")
+    assert client.get("/facts/run").status_code == 409
+    assert client.get("/annotate").status_code == 200
 
 
 def test_a_store_that_was_replaced_by_the_same_one_is_shown(client, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ async def refuse_forged(request: Request) -> None:
 
 
 def refuse_changed(request: Request) -> None:
-    """Show nothing of files that are not those that were opened; what people send is still taken."""
+    """Show nothing of a store that has changed since it was opened; what people send is still taken."""
     if request.method in _SAFE and request.url.path not in _DOORS:
         request.app.state.workbench.refuse_changed()
 

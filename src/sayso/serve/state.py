@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -10,30 +10,19 @@ import pyarrow as pa
 
 from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
 from sayso.annotate.store import Database
-from sayso.errors import BadInputError, as_command
 from sayso.facts.extracted import FACTS_FILE
-from sayso.io.atomic import restore
-from sayso.io.folder_kind import refuse_other_kind
 from sayso.records import Bag, Triple
+from sayso.serve.predictions.open_run import OpenRun
 from sayso.serve.predictions.run import ExploredRun
 from sayso.serve.review.file import FoundFile, facts_file, open_found
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
-from sayso.store.predictions import IN_RUN, Predictions
+from sayso.store.predictions import Predictions
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _NUM_BAGS_KEPT = 256
 _USUAL_PARTS = ("test", "validation", "train")
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenRun:
-    """A run by the name it has in addresses, and what it says about the part that is shown."""
-
-    name: str
-    folder: Path
-    predictions: Predictions
 
 
 class Workbench:
@@ -44,12 +33,21 @@ class Workbench:
         self.store = Store(settings.data, in_memory=True)
         self.settings = settings = replace(settings, part=settings.part or _usual_part(self.store))
         self.table: BagTable = self.store.part(settings.part)
-        self.runs = _open_runs(settings, self.store)
+        self.runs = self._open_runs()
         self.found = _open_found(settings.facts)
         self.database = Database(settings.database)
         # People mark the sentences of a bag one after the other, and several people the same bags.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
-        self.queue = lru_cache(maxsize=1)(self._queue)
+        self._candidates = lru_cache(maxsize=1)(self._find_candidates)
+        self._queue = lru_cache(maxsize=1)(self._find_queue)
+
+    def _open_runs(self) -> tuple[OpenRun, ...]:
+        folders = self.settings.runs
+        names = _distinct(folder.resolve().name for folder in folders)
+        return tuple(
+            OpenRun(name, folder, self.store, self.settings.part, self.table)
+            for name, folder in zip(names, folders, strict=True)
+        )
 
     @cached_property
     def relation_numbers(self) -> dict[str, int]:
@@ -67,14 +65,17 @@ class Workbench:
         """Say whether the part has a bag for the fact; the database may know facts of other parts and stores."""
         return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
 
-    @cached_property
-    def _candidates(self) -> Candidates:
-        predictions = self.runs[0].predictions if self.runs else None
+    def queue(self, settings: QueueSettings) -> list[Triple]:
+        """Return the facts that come up for annotation, in order."""
+        first = next(iter(self.explored.values()), None)
+        return self._queue(settings, first.predictions if first else None)
+
+    def _find_candidates(self, predictions: Predictions | None) -> Candidates:
         return find_candidates(self.table, predictions, self.relation_numbers)
 
-    def _queue(self, settings: QueueSettings) -> list[Triple]:
-        """Return the facts that come up for annotation, in order."""
-        facts, order = self._candidates, in_order(self._candidates, settings, self.relation_numbers)
+    def _find_queue(self, settings: QueueSettings, predictions: Predictions | None) -> list[Triple]:
+        facts = self._candidates(predictions)
+        order = in_order(facts, settings, self.relation_numbers)
         bags, relations = facts.bag_F[order], facts.relation_F[order]
         heads, tails = (
             self.store.entities["id"].take(pa.array(column[bags], pa.int64())).to_pylist()
@@ -87,12 +88,10 @@ class Workbench:
         """Return a bag of the part."""
         return self.store.bag(self.table, number)
 
-    @cached_property
+    @property
     def explored(self) -> dict[str, ExploredRun]:
-        """The runs as Explore looks at them, by name."""
-        return {
-            run.name: ExploredRun(run.name, run.folder, run.predictions, self.store, self.table) for run in self.runs
-        }
+        """The runs whose predictions can be shown, by name."""
+        return {run.name: run.explored for run in self.runs if run.problem is None}
 
     @cached_property
     def workers(self) -> dict[str, Worker]:
@@ -104,9 +103,10 @@ class Workbench:
         return next((run for run in self.runs if run.name == name), None)
 
     def refuse_changed(self) -> None:
-        """Raise `ChangedError` where a file of the store or of a run's predictions is another by now."""
-        for files in (self.store.files, *(run.predictions.files for run in self.runs)):
-            files.refuse_changed()
+        """Raise `ChangedError` if a file of the store has changed; read runs again that were evaluated again."""
+        self.store.files.refuse_changed()
+        for run in self.runs:
+            run.follow()
 
     def close(self) -> None:
         """End the models' processes and close the database."""
@@ -118,31 +118,6 @@ class Workbench:
 def _usual_part(store: Store) -> str:
     """Return the part that is shown where nobody says: a store of which facts were extracted may have no test part."""
     return next((part for part in _USUAL_PARTS if part in store.parts), _USUAL_PARTS[0])
-
-
-def _open_runs(settings: ServeSettings, store: Store) -> tuple[OpenRun, ...]:
-    runs = []
-    names = _distinct(folder.resolve().name for folder in settings.runs)
-    for name, folder in zip(names, settings.runs, strict=True):
-        refuse_other_kind(folder, "run")
-        _refuse_no_predictions(folder, settings)
-        predictions = Predictions(folder / IN_RUN, in_memory=True)
-        predictions.refuse_other_store(store)
-        part = predictions.manifest["part"]
-        if part != settings.part:
-            raise BadInputError(
-                f"{folder}: predictions of the {part} part, not of {settings.part}: use `--part {part}`"
-            )
-        runs.append(OpenRun(name=name, folder=folder, predictions=predictions))
-    return tuple(runs)
-
-
-def _refuse_no_predictions(folder: Path, settings: ServeSettings) -> None:
-    restore(folder / IN_RUN)
-    if not (folder / IN_RUN).exists():
-        part = ("--part", settings.part) if settings.part != _USUAL_PARTS[0] else ()
-        command = as_command("sayso", "evaluate", folder, "--data", settings.data, *part)
-        raise BadInputError(f"{folder}: no predictions are here yet; make them with: {command}")
 
 
 def _open_found(paths: tuple[Path, ...]) -> dict[str, FoundFile]:

@@ -19,11 +19,13 @@ class AskedFact(NamedTuple):
 
 
 def find_run(run: str, bench: Bench) -> ExploredRun:
-    """Return the run of this name."""
-    found = bench.explored.get(run)
+    """Return the run of this name; one whose predictions have changed and cannot be read again is a problem."""
+    found = bench.run(run)
     if found is None:
         raise not_found(f"There is no run {run!r} here.")
-    return found
+    if found.problem is not None:
+        raise found.problem
+    return found.explored
 
 
 def asked_fact(
