@@ -206,7 +206,7 @@ NOT_SENTENCES = "not_sentences"
 NOT_PREDICTED = "not_predicted"
 SUPPORT_LABELS = {
     ONE_SENTENCE: "rests on one sentence",
-    SENTENCES_TOGETHER: "rests on several sentences together",
+    SENTENCES_TOGETHER: "rests on several sentences",
     SEVERAL_SENTENCES: "several sentences, each enough",
     NOT_SENTENCES: "not on the sentences",
     NOT_PREDICTED: "not predicted",
@@ -219,8 +219,9 @@ class Support(NamedTuple):
     that set alone, without it, and without any sentence.
 
     `kind` is one of SUPPORT_LABELS: without the set the prediction falls (`one_sentence`, or `sentences_together` where
-    the set has several), the other sentences keep it too (`several_sentences`), it is there without any sentence
-    (`not_sentences`), or there is none (`not_predicted`).
+    the set has several), the other sentences keep it too (`several_sentences` where at least two alone reach the
+    threshold, else `sentences_together`), it is there without any sentence (`not_sentences`), or there is none
+    (`not_predicted`). `num_enough` is how many alone reach the threshold; it is counted where the others keep it too.
     """
 
     kind: str
@@ -228,6 +229,7 @@ class Support(NamedTuple):
     probability_with: float
     probability_without: float
     probability_of_none: float
+    num_enough: int | None = None
 
 
 def support_kind(kind: str, num_smallest: int) -> str:

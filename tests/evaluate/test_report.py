@@ -93,6 +93,7 @@ def test_the_predictions_files_hold_what_was_found(evaluations: list[Evaluation]
     assert found.mechanisms == run.mechanisms
     assert found.facts["probability"].to_pylist() == run.explained.probability_F.tolist()
     assert found.facts["support"].to_pylist() == run.explained.sufficient.kinds
+    assert found.facts["num_enough"].to_pylist() == run.explained.sufficient.num_enough_F.tolist()
     assert found.evidence["sentence"].to_pylist() == run.explained.sentences.value.tolist()
     assert found.evidence["score.leave_one_out"].to_pylist() == run.explained.scores["leave_one_out"].tolist()
     assert found.evidence["mark"].to_pylist().count(1) == 6

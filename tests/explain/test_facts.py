@@ -89,11 +89,16 @@ def test_kinds_of_support_fit_the_probabilities(run: Evaluation) -> None:
     assert set(sufficient.kinds) > {"not_predicted"}
     for fact, kind in enumerate(sufficient.kinds):
         assert (kind == "not_predicted") == (run.explained.probability_F[fact] < threshold)
-        if kind in ("one_sentence", "sentences_together"):
+        num_enough = int(sufficient.num_enough_F[fact])
+        if kind in ("one_sentence", "sentences_together") and num_enough < 0:
             assert sufficient.without_set_F[fact] < threshold
             assert (kind == "one_sentence") == (sufficient.size_F[fact] == 1)
-        if kind == "several_sentences":
+        if kind == "several_sentences" or num_enough >= 0:
             assert sufficient.without_set_F[fact] >= threshold
+            assert (kind == "several_sentences") == (num_enough >= 2)
+            bag, relation = int(run.explained.bag_F[fact]), int(run.explained.relation_F[fact])
+            alone = [probability_of(run.subject, bag, relation, one[None]) for one in run.explained.sentences.row(fact)]
+            assert num_enough == sum(probability >= threshold for probability in alone)
         if kind == "not_sentences":
             assert sufficient.without_any_F[fact] >= threshold
 

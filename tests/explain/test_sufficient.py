@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from sayso.explain.sufficient import Encoded, smallest_sets
+from sayso.explain.sufficient import Encoded, sigmoid, smallest_sets
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.store.rows import Rows
@@ -26,6 +26,14 @@ def encoded_by_hand(vectors: list[list[float]], bias: float) -> Encoded:
     return Encoded(extractor=extractor, vector_ND=vector_ND, bags=bags, bag_F=place, relation_F=place)
 
 
+class SummingSentences(Encoded):
+    """A model by hand: the logit is the sum of the first numbers of the sentences' vectors, less 1."""
+
+    def probability(self, sentences: Rows, facts: np.ndarray) -> np.ndarray:
+        value_N = self.vector_ND[:, 0].numpy()
+        return sigmoid(np.array([value_N[sentences.row(row)].sum() - 1.0 for row in range(len(facts))]))
+
+
 def support(vectors: list[list[float]], bias: float):
     encoded = encoded_by_hand(vectors, bias)
     ranked = Rows(np.arange(len(vectors)), np.array([0, len(vectors)]))
@@ -42,6 +50,26 @@ def test_one_sentence_that_alone_keeps_the_prediction_is_the_smallest_set() -> N
 def test_other_sentences_that_keep_the_prediction_too_make_it_several() -> None:
     found = support([[9.0], [8.0]], bias=-1.0)
     assert (found.size_F.tolist(), found.kinds) == ([1], ["several_sentences"])
+
+
+def test_sentences_that_are_each_enough_are_counted() -> None:
+    found = support([[9.0], [8.0], [7.0], [-9.0]], bias=-1.0)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["several_sentences"])
+    assert found.num_enough_F.tolist() == [3]
+
+
+def test_one_sentence_that_is_enough_and_others_that_are_so_only_together_are_not_each_enough() -> None:
+    encoded = SummingSentences(**vars(encoded_by_hand([[9.0], [1.0], [1.0]], bias=-1.0)))
+    ranked = Rows(np.arange(3), np.array([0, 3]))
+    found = smallest_sets(encoded, ranked, encoded.probability(ranked, encoded.all_facts), 0.6)
+    assert (found.size_F.tolist(), found.kinds) == ([1], ["sentences_together"])
+    assert found.without_set_F[0] == pytest.approx(1 / (1 + np.exp(-1.0)))
+    assert found.num_enough_F.tolist() == [1]
+
+
+def test_sentences_are_counted_only_where_the_others_keep_the_prediction_too() -> None:
+    assert support([[9.0], [0.0], [0.0]], bias=-1.0).num_enough_F.tolist() == [-1]
+    assert support([[0.0], [0.1]], bias=3.0).num_enough_F.tolist() == [-1]
 
 
 def test_what_is_predicted_without_any_sentence_does_not_rest_on_them() -> None:

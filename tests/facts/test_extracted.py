@@ -13,6 +13,19 @@ def test_a_record_says_what_the_prediction_rests_on_under_support() -> None:
     assert "verdict" not in record
 
 
+@pytest.mark.parametrize("num_enough", [None, 14])
+def test_the_count_of_sentences_that_are_each_enough_is_read_again(num_enough: int | None) -> None:
+    fact = make_found(support=Support("several_sentences", 1, 0.9, 0.8, 0.1, num_enough))
+    assert FoundFact.from_json(fact.to_json()) == fact
+
+
+def test_lines_without_the_count_of_sentences_are_still_read() -> None:
+    fact = make_found(support=Support("several_sentences", 1, 0.9, 0.8, 0.1))
+    record = fact.to_dict()
+    del record["support"]["num_enough"]
+    assert FoundFact.from_json(json.dumps(record)) == fact
+
+
 @pytest.mark.parametrize(
     ("old", "num_smallest", "kind"),
     [

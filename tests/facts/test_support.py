@@ -23,19 +23,37 @@ from sayso.records import SUPPORT_LABELS, Support
         (
             Support("sentences_together", 2, 0.9, 0.1, 0.01),
             3,
-            "Rests on several sentences together: 2 of 3 keep the prediction (0.90 without the others);"
+            "Rests on several sentences: 2 of 3 together keep the prediction (0.90 without the others);"
             " without them the probability falls to 0.10.",
         ),
         (
             Support("sentences_together", 2, 0.9, 0.01, 0.01),
             2,
-            "Rests on several sentences together: only all 2 keep the prediction (0.90);"
+            "Rests on several sentences: only all 2 keep the prediction (0.90);"
             " without them the probability falls to 0.01.",
+        ),
+        (
+            Support("several_sentences", 1, 0.99, 0.98, 0.01, num_enough=14),
+            32,
+            "Several sentences, each enough: 14 of 32 sentences are each enough;"
+            " without the best one the others still give 0.98.",
+        ),
+        (
+            Support("several_sentences", 2, 0.99, 0.98, 0.01, num_enough=3),
+            3,
+            "Several sentences, each enough: 3 of 3 sentences are each enough;"
+            " without the best 2 the other still gives 0.98.",
+        ),
+        (
+            Support("sentences_together", 1, 0.9, 0.8, 0.01, num_enough=1),
+            5,
+            "Rests on several sentences: 1 of 5 keeps the prediction (0.90 without the others),"
+            " and the 4 others together do too (0.80).",
         ),
         (
             Support("several_sentences", 2, 0.9, 0.8, 0.01),
             5,
-            "Several sentences, each enough: 2 of 5 together keep the prediction (0.90 without the others),"
+            "Rests on several sentences: 2 of 5 together keep the prediction (0.90 without the others),"
             " and the 3 others together do too (0.80).",
         ),
         (

@@ -56,6 +56,7 @@ def _facts(run: Evaluation) -> dict[str, Column]:
         "probability_with_smallest": sufficient.with_set_F,
         "probability_without_smallest": sufficient.without_set_F,
         "probability_of_none": sufficient.without_any_F,
+        "num_enough": sufficient.num_enough_F.astype(np.int32),
         "disagreement": explained.disagreement_F.astype(np.float32),
         **_by_mechanism("probability_with_top", explained.only_top),
         **_by_mechanism("probability_without_top", explained.without_top),

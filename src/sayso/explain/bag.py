@@ -115,10 +115,12 @@ def _evidence(
 def support_of(explained: ExplainedFacts, fact: int) -> Support:
     """Return what one of the explained predictions rests on."""
     sufficient = explained.sufficient
+    num_enough = int(sufficient.num_enough_F[fact])
     return Support(
         kind=sufficient.kinds[fact],
         num_smallest=int(sufficient.size_F[fact]),
         probability_with=float(sufficient.with_set_F[fact]),
         probability_without=float(sufficient.without_set_F[fact]),
         probability_of_none=float(sufficient.without_any_F[fact]),
+        num_enough=None if num_enough < 0 else num_enough,
     )

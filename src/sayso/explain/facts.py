@@ -210,6 +210,7 @@ def _joined(
             with_set_F=all_of(lambda each: each.sufficient.with_set_F),
             without_set_F=all_of(lambda each: each.sufficient.without_set_F),
             without_any_F=all_of(lambda each: each.sufficient.without_any_F),
+            num_enough_F=all_of(lambda each: each.sufficient.num_enough_F).astype(np.int64),
             kinds=[kind for each, _ in found for kind in each.sufficient.kinds],
         ),
         planted_rank=by_name(lambda each: each.planted_rank),

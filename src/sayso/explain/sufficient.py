@@ -44,12 +44,17 @@ class Encoded:
 @dataclass(frozen=True, kw_only=True)
 class Sufficient:
     """The smallest set of each fact: how many of its first sentences, and the probability with it, without it, and
-    without any sentence."""
+    without any sentence.
+
+    `num_enough_F` counts the sentences that alone reach the threshold, in the facts that stay predicted without their
+    smallest set; -1 in the others, where they are not counted.
+    """
 
     size_F: np.ndarray
     with_set_F: np.ndarray
     without_set_F: np.ndarray
     without_any_F: np.ndarray
+    num_enough_F: np.ndarray
     kinds: list[str]
 
 
@@ -81,8 +86,10 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
     floor_F = np.maximum(threshold, probability_F - KEEPS_WITHIN)
     size_F = _search(encoded, ranked, floor_F, is_predicted_F & (without_any_F < floor_F))
     without_set_F = encoded.probability(after(ranked, size_F), encoded.all_facts)
-    kinds = np.where(size_F == 1, ONE_SENTENCE, SENTENCES_TOGETHER)
-    kinds = np.where(without_set_F >= threshold, SEVERAL_SENTENCES, kinds)
+    is_repeated_F = is_predicted_F & (without_any_F < threshold) & (without_set_F >= threshold)
+    num_enough_F = _num_enough(encoded, ranked, threshold, is_repeated_F)
+    kinds = np.where((size_F == 1) & ~is_repeated_F, ONE_SENTENCE, SENTENCES_TOGETHER)
+    kinds = np.where(num_enough_F >= 2, SEVERAL_SENTENCES, kinds)
     kinds = np.where(without_any_F >= threshold, NOT_SENTENCES, kinds)
     kinds = np.where(is_predicted_F, kinds, NOT_PREDICTED)
     return Sufficient(
@@ -90,6 +97,7 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
         with_set_F=encoded.probability(first_of(ranked, size_F), encoded.all_facts),
         without_set_F=without_set_F,
         without_any_F=without_any_F,
+        num_enough_F=num_enough_F,
         kinds=kinds.tolist(),
     )
 
@@ -107,3 +115,13 @@ def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.n
         size_F[open_facts[keeps]] = size
         open_facts = open_facts[~keeps]
     return size_F
+
+
+def _num_enough(encoded: Encoded, ranked: Rows, threshold: float, is_counted_F: np.ndarray) -> np.ndarray:
+    """Return how many sentences of each fact alone reach the threshold, -1 for facts that are not counted."""
+    facts = np.flatnonzero(is_counted_F)
+    counted = ranked.take(facts)
+    fact_E = np.repeat(facts, counted.length)
+    alone = Rows.of_lengths(counted.value, np.ones(len(fact_E), np.int64))
+    is_enough_E = encoded.probability(alone, fact_E) >= threshold
+    return np.where(is_counted_F, np.bincount(fact_E[is_enough_E], minlength=len(ranked)), -1)

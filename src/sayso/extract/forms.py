@@ -100,6 +100,7 @@ _SUPPORT = pa.struct(
         ("probability_with", pa.float64()),
         ("probability_without", pa.float64()),
         ("probability_of_none", pa.float64()),
+        ("num_enough", pa.int32()),
     ]
 )
 SCHEMA = pa.schema(

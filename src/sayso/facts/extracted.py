@@ -170,8 +170,16 @@ def _support(record: dict[str, Any]) -> Support:
     # sayso 0.1 called it a verdict; such files are read until 0.3.
     found = nested(record, "support" if "support" in record else "verdict")
     kind, num_smallest = string(found, "kind"), whole(found, "num_smallest")
-    probabilities = (share(found, f"probability_{which}") for which in ("with", "without", "of_none"))
-    return Support(support_kind(kind, num_smallest), num_smallest, *probabilities)
+    # Files of 0.1 have no such count.
+    num_enough = None if found.get("num_enough") is None else whole(found, "num_enough")
+    return Support(
+        kind=support_kind(kind, num_smallest),
+        num_smallest=num_smallest,
+        probability_with=share(found, "probability_with"),
+        probability_without=share(found, "probability_without"),
+        probability_of_none=share(found, "probability_of_none"),
+        num_enough=num_enough,
+    )
 
 
 def _status(record: dict[str, Any]) -> Status:

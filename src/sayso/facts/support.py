@@ -3,6 +3,7 @@
 from sayso.records import (
     NOT_PREDICTED,
     NOT_SENTENCES,
+    SENTENCES_TOGETHER,
     SEVERAL_SENTENCES,
     SUPPORT_LABELS,
     Support,
@@ -15,7 +16,10 @@ def support_sentence(support: Support, probability: float, threshold: float | No
     >>> support_sentence(Support("not_predicted", 0, 0.1, 0.1, 0.05), 0.04, 0.5, 3)
     'Not predicted (0.04 is below 0.5).'
     """
-    label = SUPPORT_LABELS.get(support.kind, support.kind).capitalize()
+    # Files of 0.1 do not say how many sentences are each enough.
+    is_counted = support.kind != SEVERAL_SENTENCES or support.num_enough is not None
+    kind = support.kind if is_counted else SENTENCES_TOGETHER
+    label = SUPPORT_LABELS.get(kind, kind).capitalize()
     if support.kind == NOT_PREDICTED:
         return f"{label} ({_below(probability, threshold)})."
     if support.kind == NOT_SENTENCES:
@@ -25,6 +29,8 @@ def support_sentence(support: Support, probability: float, threshold: float | No
         )
     if num_sentences == 1:
         return f"{label}: without it the probability falls from {probability:.2f} to {support.probability_without:.2f}."
+    if kind == SEVERAL_SENTENCES:
+        return f"{label}: {_enough(support, num_sentences)}"
     return f"{label}: {_kept(support, num_sentences)}{_removed(support, num_sentences)}"
 
 
@@ -36,17 +42,27 @@ def _below(probability: float, threshold: float | None) -> str:
     return f"{next((text for text in texts if float(text) < threshold), repr(probability))} is below {threshold:g}"
 
 
+def _enough(support: Support, num_sentences: int) -> str:
+    left = num_sentences - support.num_smallest
+    best = "one" if support.num_smallest == 1 else f"{support.num_smallest:,}"
+    others = "the other still gives" if left == 1 else "the others still give"
+    return (
+        f"{support.num_enough:,} of {num_sentences:,} sentences are each enough;"
+        f" without the best {best} {others} {support.probability_without:.2f}."
+    )
+
+
 def _kept(support: Support, num_sentences: int) -> str:
     num, alone = support.num_smallest, support.probability_with
     if num == num_sentences:
         return f"only all {num:,} keep the prediction ({alone:.2f})"
-    keep = "keeps" if num == 1 else "together keep" if support.kind == SEVERAL_SENTENCES else "keep"
+    keep = "keeps" if num == 1 else "together keep"
     return f"{num:,} of {num_sentences:,} {keep} the prediction ({alone:.2f} without the others)"
 
 
 def _removed(support: Support, num_sentences: int) -> str:
     left, without = num_sentences - support.num_smallest, support.probability_without
-    if support.kind == SEVERAL_SENTENCES:
+    if support.kind == SEVERAL_SENTENCES or support.num_enough is not None:
         others = "the other does too" if left == 1 else f"the {left:,} others together do too"
         return f", and {others} ({without:.2f})."
     them = "it" if support.num_smallest == 1 else "them"

@@ -29,13 +29,17 @@ class EntityAnswer(BaseModel):
 
 
 class SupportAnswer(BaseModel):
-    """What a prediction rests on: the smallest set of sentences that keeps it, and the probability with and without."""
+    """What a prediction rests on: the smallest set of sentences that keeps it, and the probability with and without.
+
+    `num_enough` sentences alone reach the threshold; null where they were not counted.
+    """
 
     kind: str
     num_smallest: int
     probability_with: float
     probability_without: float
     probability_of_none: float
+    num_enough: int | None = None
     text: str
 
 

@@ -102,6 +102,7 @@ class ExploredRun:
                 probability_with=fact["probability_with_smallest"],
                 probability_without=fact["probability_without_smallest"],
                 probability_of_none=fact["probability_of_none"],
+                num_enough=_counted(fact),
             ),
             ranked_by=self.ranked_by,
             variant=str(self.predictions.manifest["variant"]),
@@ -189,3 +190,9 @@ class ExploredRun:
             raise BadInputError(f"{folder / 'config.json'}: {error}: {advice}") from None
         files = checked_files(folder / "config.json", found, advice, self.store.files.in_memory)
         return appearance, read_columns(files, "words.arrow", "word")["word"].to_pylist()
+
+
+def _counted(fact: dict[str, Any]) -> int | None:
+    """Return how many sentences of a fact are each enough; None where they are not counted, as in stores of 0.1."""
+    num = int(fact.get("num_enough", -1))
+    return None if num < 0 else num
