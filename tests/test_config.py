@@ -80,6 +80,12 @@ def test_a_change_that_cannot_be_read_is_refused(change: str) -> None:
         apply_changes({"seed": 1}, [change])
 
 
+@pytest.mark.parametrize("change", ["brakes={}", "engine = {kind = 'steam'}"])
+def test_a_change_of_a_whole_group_is_refused_since_it_would_undo_others(change: str) -> None:
+    with pytest.raises(BadConfigError, match=r"one by one, as (brakes|engine)\.NAME=value"):
+        apply_changes({}, ["brakes.kind=disc", change])
+
+
 @given(
     st.integers(), st.text(st.characters(exclude_categories=["C"])), st.floats(allow_nan=False, allow_infinity=False)
 )

@@ -89,7 +89,11 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
             inner = inner.setdefault(name, {})
             if not isinstance(inner, dict):
                 raise BadConfigError(f"{option('changes:', '--set')} {change}: {name} is not a group of settings")
-        inner[names[-1]] = _value_of(text.strip())
+        inner[names[-1]] = value = _value_of(text.strip())
+        if isinstance(value, dict):  # it would wipe out what other changes and the file say of the group
+            raise BadConfigError(
+                f"{option('changes:', '--set')} {change}: set its settings one by one, as {key.strip()}.NAME=value"
+            )
     return changed
 
 
