@@ -17,6 +17,6 @@ NoVerify = Annotated[
     typer.Option(
         "--no-verify",
         callback=_set,
-        help="Trust the files of stores, models and extractions: no checksums, for huge ones.",
+        help="Skip checksums and ranges of numbers (stores, models, extractions), for huge files.",
     ),
 ]
