@@ -46,7 +46,12 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
         "facts with an entity that has no name: 1, the first is ana /born nobody",
     ):
         assert line in result.stderr
-    assert f"next: sayso check {out}/train --relations {out}/relations.jsonl --types {out}/types.json" in result.stderr
+    named = f"--relations {out}/relations.jsonl --types {out}/types.json"
+    assert result.stderr.splitlines()[-3:] == [
+        f"next: sayso check {out}/train {named}",
+        f"next: sayso vectors train {out}/train --out words.bin",
+        f"next: sayso prepare --train {out}/train {named} --vectors words.bin --out STORE",
+    ]
     words = (out / "train", "--relations", out / "relations.jsonl", "--types", out / "types.json")
     checked = sayso("check", *words, "--json")
     assert (checked.returncode, json.loads(checked.stdout)["sentences"]) == (0, 6)

@@ -1,6 +1,9 @@
 import re
 from pathlib import Path
 
+import pytest
+
+from sayso.cli.console import say_next
 from script import ROOT
 
 
@@ -9,3 +12,18 @@ def test_every_command_that_is_printed_with_a_path_is_quoted_for_the_shell() -> 
     for path in Path(ROOT / "src").rglob("*.py"):
         found = unquoted.findall(path.read_text())
         assert found == [], f"{path}: put it together with `as_command`"
+
+
+def test_each_next_command_is_a_line_to_paste_and_prose_is_not_one(capsys: pytest.CaptureFixture[str]) -> None:
+    say_next("corpus", "sayso check corpus", "sayso prepare corpus", note="read the page")
+    assert capsys.readouterr().err.splitlines() == [
+        "wrote corpus",
+        "next: sayso check corpus",
+        "next: sayso prepare corpus",
+        "read the page",
+    ]
+
+
+def test_only_the_one_helper_writes_next() -> None:
+    files = [path.name for path in (ROOT / "src" / "sayso" / "cli").glob("*.py") if "next: " in path.read_text()]
+    assert files == ["console.py"]

@@ -37,7 +37,7 @@ def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, tri
     assert len(ids) == 33
     assert matrix.shape == (33, 4)
     assert "33 entities; filtered MRR 0." in result.stdout
-    assert f"wrote {tmp_path / 'e.bin'}; next: sayso prepare" in result.stderr
+    assert f"wrote {tmp_path / 'e.bin'}\nnext: sayso prepare" in result.stderr
     assert "no --exclude" in result.stderr
 
 

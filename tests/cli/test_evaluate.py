@@ -32,7 +32,8 @@ def test_a_table_is_printed_and_a_report_and_predictions_are_written(run: Path, 
     assert "relations: 12 facts of the KB, 18 bags (test)" in result.stdout
     rows = [line.split()[:4] for line in result.stdout.splitlines() if line.startswith("one")]
     assert rows[-1] == ["one", "all", "12", "6"]
-    assert f"wrote {run / 'report.json'} and {run / 'report.html'}; next:" in result.stderr
+    page = run / "report.html"
+    assert f"wrote {run / 'report.json'} and {page}\nopen {page} in a browser\n" in result.stderr
     report = json.loads((run / "report.json").read_text())
     assert report["runs"][0]["relations"]["num_facts"] == 12
     assert len(Predictions(run / "predictions").facts["bag"]) >= 12

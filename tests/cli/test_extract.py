@@ -39,8 +39,7 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     assert columns.split() == ["head", "relation", "tail", "probability", "status", "first", "evidence"]
     assert first.split()[0].startswith("north_land")
     assert "18 sentences of 6 pairs; 6 pairs predicted now, 0 repeated sentences left out" in result.stderr
-    judged = f"sayso serve --data STORE --facts {out}, to accept or reject them"
-    assert f"wrote {out / 'facts.jsonl'}; next: {judged}" in result.stderr
+    assert f"wrote {out / 'facts.jsonl'}\nnext: sayso serve --data STORE --facts {out}\n" in result.stderr
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
 
 
@@ -80,8 +79,8 @@ def test_forms_that_are_not_asked_for_again_are_removed_and_named(run: Path, cor
         "facts.tsv",
     ]
     files = f"{tmp_path / 'out' / 'facts.tsv'}, {tmp_path / 'out' / 'facts.quickstatements.tsv'}"
-    last = f"wrote {files}; next: with more documents the same command with --resume"
-    assert result.stderr.splitlines()[-1] == last, "what reads facts.jsonl is not next where there is none"
+    last = [f"wrote {files}", "for more documents, the same command with --resume"]
+    assert result.stderr.splitlines()[-2:] == last, "what reads facts.jsonl is not next where there is none"
 
 
 def test_the_precision_of_a_chosen_threshold_is_said_to_be_that_of_validation_pairs(

@@ -24,7 +24,24 @@ def test_train_writes_vectors_and_names_the_next_command(tmp_path):
     assert read_word_vectors(out).matrix.shape[1] == 4
     assert "20 distinct sentences" in result.stdout
     assert "epoch 5 of 5" in result.stderr
-    assert f"wrote {out}; next: sayso prepare" in result.stderr
+    following = f"sayso prepare --train {tmp_path}/train.txt --vectors {out} --out STORE"
+    assert f"wrote {out}\nnext: {following}\n" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("manifest", "tables"),
+    [
+        ({"made_by": "sayso build", "types": {"given": 2}}, "--relations {0}/relations.jsonl --types {0}/types.json"),
+        ({"made_by": "sayso build", "types": {"given": 0}}, "--relations {0}/relations.jsonl"),
+        ({"made_by": "sayso invent"}, "--relations {0}/relations.tsv --types {0}/types.json"),
+    ],
+)
+def test_the_next_command_names_the_tables_beside_the_sentences(tmp_path, manifest: dict[str, object], tables: str):
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    out = tmp_path / "words.bin"
+    result = CliRunner().invoke(app, ["train", str(corpus(tmp_path)), "--out", str(out), "--width", "4", "--seed", "1"])
+    named = tables.format(tmp_path)
+    assert f"next: sayso prepare --train {tmp_path}/train.txt {named} --vectors {out} --out STORE\n" in result.stderr
 
 
 def test_the_figures_may_be_had_as_json(tmp_path):

@@ -123,8 +123,11 @@ def build(
     typed = ("--types", out / "types.json") if manifest["types"]["given"] else ()
     tables = ("--relations", out / "relations.jsonl", *typed)
     check = as_command("sayso", "check", out / "train", *tables)
-    prepare = as_command("sayso", "prepare", "--train", out / "train", *tables, "--out", "STORE")
-    say_next(str(out), f"{check}, then {prepare}")
+    vectors = as_command("sayso", "vectors", "train", out / "train", "--out", "words.bin")
+    prepare = as_command(
+        "sayso", "prepare", "--train", out / "train", *tables, "--vectors", "words.bin", "--out", "STORE"
+    )
+    say_next(str(out), check, vectors, prepare)
 
 
 def _mode(append: bool, overwrite: bool) -> "Mode":

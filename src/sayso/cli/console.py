@@ -99,9 +99,13 @@ def warnings_as_remarks() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def say_next(wrote: str, command: str) -> None:
-    """Say what was written and what to do next."""
-    remark(f"wrote {wrote}; next: {command}")
+def say_next(wrote: str, *commands: str, note: str = "") -> None:
+    """Say what was written, then the commands that come next, each on a line to paste, then what no command says."""
+    remark(f"wrote {wrote}")
+    for command in commands:
+        remark(f"next: {command}")
+    if note:
+        remark(note)
 
 
 class Stages:

@@ -75,7 +75,7 @@ def evaluate(
         print_json(report.figures)
     else:
         _print(report.figures)
-    say_next(f"{written[0]} and {written[1]}", f"open {written[1]} in a browser")
+    say_next(f"{written[0]} and {written[1]}", note=f"open {written[1]} in a browser")
 
 
 @contextmanager

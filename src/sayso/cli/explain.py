@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.complete import parts
-from sayso.cli.console import print_json, remark, say
+from sayso.cli.console import print_json, remark, say, say_next
 from sayso.cli.verify import NoVerify
 from sayso.errors import UserError
 
@@ -53,7 +53,7 @@ def explain(
         found = _from_file(run, file, (head, tail), relation or [], method, threshold, types)
     if html is not None:
         _write(html, found)
-        remark(f"wrote {html}; next: open it in a browser")
+        say_next(str(html), note="open it in a browser")
     if as_json:
         print_json([each.to_dict() for each in found])
     elif html is None:

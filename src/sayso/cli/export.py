@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import print_json, remark, say
+from sayso.cli.console import print_json, remark, say, say_next
 from sayso.cli.verify import NoVerify
 
 
@@ -33,4 +33,4 @@ def export(
         print_json({"variant": model.variant, "relations": len(model.relations), "largest_difference": error})
     else:
         say(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
-    remark(f"wrote {out} ({out.stat().st_size:,} bytes); next: docs/library.md says how to call it")
+    say_next(f"{out} ({out.stat().st_size:,} bytes)", note="docs/library.md says how to call it")

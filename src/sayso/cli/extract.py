@@ -148,12 +148,8 @@ def extract(
         ) from None
     _report(found, as_json)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
-    steps = ["with more documents the same command with --resume"]
-    if "jsonl" in files:
-        steps.insert(
-            0, f"{as_command('sayso', 'serve', '--data', data or 'STORE', '--facts', out)}, to accept or reject them"
-        )
-    say_next(", ".join(files.values()), "; ".join(steps))
+    review = [as_command("sayso", "serve", "--data", data or "STORE", "--facts", out)] * ("jsonl" in files)
+    say_next(", ".join(files.values()), *review, note="for more documents, the same command with --resume")
 
 
 def _mode(resume: bool, overwrite: bool, since: Path | None) -> "Mode":

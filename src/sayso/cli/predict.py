@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.complete import sentence_forms
-from sayso.cli.console import print_json, print_table, remark, stages
+from sayso.cli.console import print_json, print_table, remark, say_next, stages
 from sayso.cli.verify import NoVerify
 from sayso.errors import as_command
 
@@ -64,7 +64,7 @@ def predict(
     _remark_on(facts, tally, threshold)
     if out is not None:
         _write(out, facts)
-        remark(f"wrote {out}: {len(facts):,} facts; next: {as_command('less', out)}")
+        say_next(f"{out}: {len(facts):,} facts", as_command("less", out))
     if as_json:
         for fact in facts:
             print_json(fact._asdict(), indent=None)

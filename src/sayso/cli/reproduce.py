@@ -125,7 +125,7 @@ def _say_plan(request: "Request", as_json: bool) -> None:
         say(f"left out: {variant}: {reason}")
     table = [[key, variant, str(seed), "done" if key in done else "to do"] for key, variant, seed, _ in rows]
     print_table(f"{len(rows)} runs, {standing.num_workers} side by side", ["run", "variant", "seed", ""], table, 4)
-    remark("nothing was run; next: the same command without --dry-run")
+    remark("nothing was run; to run it, leave out --dry-run")
 
 
 def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
@@ -144,7 +144,7 @@ def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
         _print(extraction_table(result.summary))
         _print(claim_tables(result.summary)[0])
     page, document, *_ = result.files
-    say_next(f"{page}, {document} and figures", f"open {page} in a browser")
+    say_next(f"{page}, {document} and figures", note=f"open {page} in a browser")
 
 
 def _print(table: "Table") -> None:

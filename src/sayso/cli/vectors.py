@@ -51,7 +51,23 @@ def train(
         print_json({"words": report.num_words, "sentences": report.num_sentences, "seed": seed})
     else:
         say(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
-    say_next(str(out), as_command("sayso", "prepare", "--train", corpora[0], "--vectors", out, "--out", "STORE"))
+    files = ("--train", corpora[0], *_tables_beside(corpora[0]), "--vectors", out, "--out", "STORE")
+    say_next(str(out), as_command("sayso", "prepare", *files))
+
+
+def _tables_beside(corpus: Path) -> list[object]:
+    """Return the options that name relations and types, where `build` or `invent` wrote them beside the sentences."""
+    from sayso.documents.folder import RELATIONS, types_of
+    from sayso.io.folder_kind import kind_of
+
+    folder = corpus.parent
+    kind = kind_of(folder)
+    if kind == "invented":
+        return ["--relations", folder / "relations.tsv", "--types", folder / "types.json"]
+    if kind == "corpus":
+        types = types_of(folder, None)
+        return ["--relations", folder / RELATIONS, *(("--types", types) if types else ())]
+    return []
 
 
 def _announced(seed: int | None) -> int:
