@@ -1,15 +1,17 @@
-"""Writes docs/results.md from the committed files in results/: no figure of its tables is typed."""
+"""Writes docs/results.md and the pages beside it from the committed files in results/: no figure is typed."""
 
 import json
 from pathlib import Path
 
 from result_tables import RESULTS, TABLES, read_rows, shortcut_charts
 
-from sayso.reproduce.block import Figure, to_markdown
+from sayso.reproduce.block import Figure, Table, to_markdown
+from sayso.reproduce.claim_table import claim_tables
 from sayso.reproduce.document import FIGURES, document_of
+from sayso.reproduce.tables import extraction_table
 
 PAGE = Path(__file__).with_name("results.md")
-FIGURE_FOLDER = Path(__file__).with_name("results")
+DETAILS = Path(__file__).with_name("results")
 ORIGIN = (
     "Made from the committed files in `results/` by `make docs`: tables, figures and claims from what runs left there.",
     "The paragraphs about them were written by hand.",
@@ -19,7 +21,7 @@ SCALES = {"shortcut": ", AP and AUC x100", "size": ", AP x100", "stated": ""}
 
 
 def section(path: Path) -> list[str]:
-    """Return the part of the page for one file of results, as its first line asks."""
+    """Return the part of the experiments' page for one file of results, as its first line asks."""
     head, *every = read_rows(path)
     rows = [row for row in every if "diverged" not in row]
     lines = [f"## {head['title']}", "", *head["text"], ""]
@@ -42,19 +44,34 @@ def section(path: Path) -> list[str]:
     return lines
 
 
-def reproduction(path: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the part of the page for one reproduction, with the notes beside it if there are any, and its figures.
+def reproduction(path: Path) -> tuple[str, dict[str, str]]:
+    """Return the page of one reproduction, with the notes beside it if there are any, and its figures.
 
-    What the notes say before their first heading stands at the top of the part.
+    What the notes say before their first heading stands at the top of the page.
     """
-    files = {name: f"results/{path.stem}-{name}.svg" for name in FIGURES}
+    files = {name: f"{path.stem}-{name}.svg" for name in FIGURES}
     blocks = document_of(json.loads(path.read_text()), files, is_alone=True)
+    about, why = notes_of(path)
+    title, first, rest = to_markdown(blocks).partition("\n\n")
+    figures = {block.file: block.svg + "\n" for block in blocks if isinstance(block, Figure)}
+    return f"{title}\n\n{' '.join(ORIGIN)}{first}{about}{rest}\n{why}", figures
+
+
+def notes_of(path: Path) -> tuple[str, str]:
+    """Return what the notes beside a reproduction say about its data, and why its claims come out as they do."""
     notes = path.with_suffix(".md")
     about, heading, why = (notes.read_text() if notes.exists() else "").partition("### ")
-    title, first, rest = to_markdown(blocks, top=2).partition("\n\n")
-    text = f"{title}{first}{about}{rest}\n{heading}{why}"
-    figures = {Path(block.file).name: block.svg + "\n" for block in blocks if isinstance(block, Figure)}
-    return text.splitlines(), figures
+    return about, f"## {why}" if heading else ""
+
+
+def in_short(path: Path) -> list[str]:
+    """Return a reproduction's part of the main page: what it rests on, the claims, and how well facts are found."""
+    summary = json.loads(path.read_text())
+    about, _ = notes_of(path)
+    claims = next(block for block in claim_tables(summary) if isinstance(block, Table))
+    lines = [f"## {summary['name']}", "", about.strip(), ""]
+    lines += [to_markdown([claims, extraction_table(summary)]).strip(), ""]
+    return [*lines, f"All readings, τ by mechanism and figures: [{path.stem}](results/{path.stem}.md).", ""]
 
 
 def experiments(results: Path) -> list[Path]:
@@ -63,31 +80,41 @@ def experiments(results: Path) -> list[Path]:
 
 
 def page(results: Path = RESULTS) -> str:
-    """Return the whole page: reproductions of the paper first, then what led to them."""
+    """Return the main page: each reproduction of the paper in short, and the list of experiments."""
     lines = ["# Results", "", *ORIGIN, ""]
     for path in sorted(results.glob("*.json")):
-        lines += [*reproduction(path)[0], ""]
-    for path in experiments(results):
-        lines += section(path)
-    return "\n".join(lines)
+        lines += in_short(path)
+    if titles := [read_rows(path)[0]["title"] for path in experiments(results)]:
+        lines += [
+            "## Experiments",
+            "",
+            "What led to these settings and figures ([all of them](results/experiments.md)):",
+            "",
+        ]
+        lines += [f"- {title}" for title in titles]
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def drawings(results: Path = RESULTS) -> dict[str, str]:
-    """Return the text of every figure of the page, by file."""
-    found = {}
+def details(results: Path = RESULTS) -> dict[str, str]:
+    """Return the text of every page and figure beside the main page, by file."""
+    found, sections = {}, []
     for path in sorted(results.glob("*.json")):
-        found |= reproduction(path)[1]
+        text, figures = reproduction(path)
+        found |= {f"{path.stem}.md": text, **figures}
     for path in experiments(results):
+        sections += section(path)
         head, *rows = read_rows(path)
         if head["table"] == "shortcut":
             finished = [row for row in rows if "diverged" not in row]
             found |= {file: svg + "\n" for file, (_, svg) in shortcut_charts(finished).items()}
+    if sections:
+        found["experiments.md"] = "\n".join(["# Experiments", "", *ORIGIN, "", *sections])
     return found
 
 
 if __name__ == "__main__":
     PAGE.write_text(page())
-    FIGURE_FOLDER.mkdir(exist_ok=True)
-    for file, svg in drawings().items():
-        (FIGURE_FOLDER / file).write_text(svg)
-    print(f"wrote {PAGE}")
+    DETAILS.mkdir(exist_ok=True)
+    for file, text in details().items():
+        (DETAILS / file).write_text(text)
+    print(f"wrote {PAGE} and {DETAILS}")

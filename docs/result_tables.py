@@ -1,4 +1,4 @@
-"""The tables of docs/results.md that experiments fill: lines of results/ to lines of Markdown."""
+"""The tables of docs/results/experiments.md: lines of results/ to lines of Markdown."""
 
 import json
 import statistics
@@ -139,7 +139,7 @@ def shortcut_table(rows: list[Row]) -> list[str]:
         cells = [spread(row["test"][kind] for row in runs) for kind in ("average_precision", "area_up_to_recall_0_4")]
         cells += [tau_cell(runs, marks, mechanism, "H") for mechanism in MECHANISMS]
         lines.append(f"| {strength:g} | {name} | {' | '.join(cells)} |")
-    figures = [f"![{title}](results/{file})" for file, (title, _) in shortcut_charts(rows).items()]
+    figures = [f"![{title}]({file})" for file, (title, _) in shortcut_charts(rows).items()]
     return [*lines, "", *figures]
 
 

@@ -1,7 +1,7 @@
 """Settings tried on the validation part alone: changes x variants x seeds, several runs side by side.
 
 Each --try is one or more changes with spaces between; the shipped settings are tried too. Killed, it goes on where it
-stood. The test part is never looked at. The lines become a section of docs/results.md (`make docs`).
+stood. The test part is never looked at. The lines become a section of docs/results/experiments.md (`make docs`).
 
     python experiments/settings.py --data stores/nyt --name "FB-NYT" --work runs/settings --out results/6-settings.jsonl \\
         --title "Settings tried" --variants CNNs+ATT,DirectSup --try model.encoder.cnn.dropout=0.3 --try "train.patience=20"

@@ -22,8 +22,17 @@ def maker() -> ModuleType:
 
 def test_the_page_is_made_from_the_committed_runs(maker: ModuleType) -> None:
     assert (ROOT / "docs" / "results.md").read_text() == maker.page(), "run `make docs`"
-    for file, text in maker.drawings().items():
+    details = maker.details()
+    assert {path.name for path in (ROOT / "docs" / "results").iterdir()} == set(details)
+    for file, text in details.items():
         assert (ROOT / "docs" / "results" / file).read_text() == text, "run `make docs`"
+
+
+def test_the_main_page_is_short_and_links_every_page_beside_it(maker: ModuleType) -> None:
+    page = maker.page()
+    assert len(page.splitlines()) < 120
+    for file in maker.details():
+        assert not file.endswith(".md") or f"](results/{file})" in page
 
 
 def test_a_reproduction_becomes_tables_figures_claims_and_notes(maker: ModuleType, tmp_path: Path) -> None:
@@ -32,13 +41,15 @@ def test_a_reproduction_becomes_tables_figures_claims_and_notes(maker: ModuleTyp
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "toy.json").write_text(json.dumps(summary))
     (tmp_path / "results" / "toy.md").write_text("### Why\n\nBecause it is a toy.\n")
-    page, drawn = maker.page(tmp_path / "results"), maker.drawings(tmp_path / "results")
-    assert "## The paper's tables, figures and claims on the toy corpus" in page
+    details = maker.details(tmp_path / "results")
+    page = details.pop("toy.md")
+    assert "# The paper's tables, figures and claims on the toy corpus" in page
     assert "Because it is a toy." in page
-    for file, text in drawn.items():
-        assert f"](results/{file})" in page
+    for file, text in details.items():
+        assert f"]({file})" in page
         ElementTree.fromstring(text)
-    assert set(drawn) == {"toy-figure-1.svg", "toy-figure-2.svg"}
+    assert set(details) == {"toy-figure-1.svg", "toy-figure-2.svg"}
+    assert "## the toy corpus" in maker.page(tmp_path / "results")
 
 
 def test_the_shortcut_becomes_a_table_and_a_figure_for_each_measure(maker: ModuleType, tmp_path: Path) -> None:
@@ -51,7 +62,8 @@ def test_the_shortcut_becomes_a_table_and_a_figure_for_each_measure(maker: Modul
     ]
     lines.append(rows.row_of(diverged(make_outcome("CNNs+ATT", 3)), "toy") | {"strength": 0.0})
     rows.write_rows(tmp_path / "1.jsonl", {"title": "The shortcut", "table": "shortcut", "text": []}, lines)
-    page, drawn = maker.page(tmp_path), maker.drawings(tmp_path)
+    drawn = maker.details(tmp_path)
+    page = drawn.pop("experiments.md")
     assert len([line for line in page.splitlines() if line.startswith(("| 0 | CNNs", "| 1 | CNNs"))]) == 4
     assert "- Diverged and in no mean: CNNs+ATT, seed 3, toy: epoch 1, batch 3: the loss is nan." in page
     assert set(drawn) == {
@@ -59,7 +71,7 @@ def test_the_shortcut_becomes_a_table_and_a_figure_for_each_measure(maker: Modul
         *(f"shortcut-tau-{name}.svg" for name in ("leave_one_out", "saliency", "gradient_x_input", "attention")),
     }
     for file, text in drawn.items():
-        assert f"](results/{file})" in page
+        assert f"]({file})" in page
         assert len(ElementTree.fromstring(text).findall(".//{*}polyline")) == 2
 
 
@@ -70,8 +82,8 @@ def parts(maker: ModuleType) -> dict[str, str]:
 
 
 def test_the_page_says_whose_marks_they_are_and_what_the_vectors_are(parts: dict[str, str]) -> None:
-    (part,) = (text for title, text in parts.items() if title.endswith("FB-NYT, the part at hand"))
-    about = part.partition("### The claims")[0]
+    (part,) = (text for title, text in parts.items() if title == "FB-NYT, the part at hand")
+    about = part.partition("| claim |")[0]
     assert "agreed readings of two language models" in about
     assert "0.67 between them and people" in about
     assert "100-d GloVe" in about
@@ -80,13 +92,13 @@ def test_the_page_says_whose_marks_they_are_and_what_the_vectors_are(parts: dict
 
 
 def test_the_page_does_not_take_a_part_for_the_whole_release(maker: ModuleType) -> None:
-    text = " ".join(maker.page().split())
+    text = " ".join((maker.page() + "".join(maker.details().values())).split())
     assert "25 times estimates" not in text
     assert "as wide as the paper's own differences" not in text
 
 
 def test_verdicts_of_a_mean_on_claims_about_all_are_marked(maker: ModuleType) -> None:
-    rows = [line for line in maker.page().splitlines() if line.count(" | ") == 4]
+    rows = [line for line in maker.details()["fbnyt.md"].splitlines() if line.count(" | ") == 4]
     told = [row for row in rows if "everywhere (" in row or "are alike" in row or "for every mechanism (" in row]
     assert len(told) > 10
     assert all(
