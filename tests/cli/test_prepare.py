@@ -55,6 +55,18 @@ def test_judged_facts_that_training_has_not_are_counted_and_where_to_take_them_f
     assert "--rest is for sentences of judged facts: name the verdicts with --judgements" in result.stderr
 
 
+def test_test_pairs_that_were_dropped_are_not_said_to_stand_in_training(tmp_path: Path) -> None:
+    path, test = write_corpus(tmp_path / "x.txt"), tmp_path / "test.txt"
+    test.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    words = ("prepare", "--train", path, "--test", test, "--out", tmp_path / "s")
+    said = (
+        "leakage: 2 test pairs left out of training (2 sentences); 0 reversed test pairs and 0 test sentences stand in"
+    )
+    assert said in " ".join(sayso(*words, "--leak", "drop").stderr.split())
+    kept = sayso(*words, "--leak", "allow", "--overwrite").stderr
+    assert "leakage: 2 test pairs, 0 reversed test pairs and 2 test sentences stand in" in " ".join(kept.split())
+
+
 def test_usage_errors_exit_2(tmp_path: Path) -> None:
     assert sayso("prepare", "--out", tmp_path).returncode == 2
     assert sayso("prepare", "--leak", "maybe").returncode == 2

@@ -220,6 +220,19 @@ def test_a_test_pair_in_training_is_refused_dropped_or_allowed(files: Inputs, tm
     assert allowed.manifest["leakage"]["test_pairs_in_train"] == 1
 
 
+def test_a_store_without_training_bags_is_refused_with_what_became_of_the_pairs(files: Inputs, tmp_path: Path) -> None:
+    with pytest.raises(
+        BadInputError, match=r"train\.txt: no pair is left for training \(24 test pairs, left out\): name"
+    ):
+        make(replace(files, test=files.train, rationales=()), tmp_path / "store", leak="drop")
+    files.train.write_text("".join(line(p, "rome", "NA", "ann and bob left rome .") for p in ("ann", "bob")))
+    with pytest.raises(
+        BadInputError, match=r"\(1 in validation, 1 left out because their sentences stand in validation"
+    ):
+        prepare(Inputs(train=files.train), PrepareSettings(validation_share=0.5), tmp_path / "store", quiet)
+    assert not (tmp_path / "store").exists()
+
+
 def test_without_an_inventory_the_relations_are_those_that_occur(files: Inputs, tmp_path: Path) -> None:
     store = make(Inputs(train=files.train), tmp_path / "store")
     assert [relation.name for relation in store.relations] == ["/lived", "/born"]

@@ -164,8 +164,13 @@ def _about_leakage(manifest: dict[str, Any]) -> list[str]:
     if "leakage" not in manifest:
         return []
     leakage = manifest["leakage"]
+    pairs = f"{leakage['test_pairs_in_train']:,} test pairs"
+    if manifest["settings"]["leak"] == "drop":
+        pairs += f" left out of training ({leakage['train_sentences_of_test_pairs']:,} sentences);"
+    else:
+        pairs += ","
     lines = [
-        f"leakage: {leakage['test_pairs_in_train']:,} test pairs, {leakage['reversed_test_pairs_in_train']:,} reversed"
+        f"leakage: {pairs} {leakage['reversed_test_pairs_in_train']:,} reversed"
         f" test pairs and {leakage['test_sentences_in_train']:,} test sentences stand in training"
     ]
     if num := leakage.get("direct_sentences_in_test"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.engine.base import Engine
+from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
@@ -19,7 +20,7 @@ from sayso.store.leakage import find_leakage, not_in_test, refuse_leakage, witho
 from sayso.store.manifest import make_manifest
 from sayso.store.marks import Judged, match_judgements
 from sayso.store.parallel import ElsewhereReader
-from sayso.store.split import split_by_pair
+from sayso.store.split import Split, split_by_pair
 from sayso.store.store import StoreContents, refuse_no_store, write_store
 from sayso.store.table import BagTable
 from sayso.store.vocabulary import Vocabulary
@@ -132,13 +133,33 @@ class _Preparation:
         self.reports["leakage"] = asdict(leakage)
         if self.settings.leak == "refuse":
             refuse_leakage(leakage, train.num_sentences_read)
-        return without_pairs_of(train, test.table) if self.settings.leak == "drop" else train
+        if self.settings.leak == "drop":
+            train = without_pairs_of(train, test.table)
+            # Sentences of other pairs stay, and some of them may be test sentences too.
+            self.reports["leakage"]["test_sentences_in_train"] = find_leakage(train, test).test_sentences_in_train
+        return train
 
     def _split(self, train: Grouped) -> dict[str, BagTable]:
         settings = self.settings
         split = split_by_pair(train, settings.validation_share, settings.seed, settings.keep_shared_sentences)
         self.reports["split"] = _counts(split)
+        if not split.train.num_bags:
+            raise self._no_training(split)
         return {"train": split.train, "validation": split.validation}
+
+    def _no_training(self, split: Split) -> BadInputError:
+        """Return the error for a store that nothing could be trained on, with what became of the pairs."""
+        is_dropped = self.settings.leak == "drop" and "leakage" in self.reports
+        fates = {
+            "test pairs, left out": self.reports["leakage"]["test_pairs_in_train"] if is_dropped else 0,
+            "in validation": split.validation.num_bags,
+            "left out because their sentences stand in validation": split.num_train_pairs_left_out,
+        }
+        named = ", ".join(f"{num:,} {fate}" for fate, num in fates.items() if num)
+        return BadInputError(
+            f"{self.inputs.train}: no pair is left for training ({named or 'all sentences are too long'}):"
+            " name a file with sentences of other pairs"
+        )
 
     def _form(self, train: Grouped) -> CorpusForm:
         """Return how the corpus writes, which direct sentences and those a model is asked about later must follow."""
