@@ -1,4 +1,5 @@
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -65,6 +66,24 @@ def test_test_pairs_that_were_dropped_are_not_said_to_stand_in_training(tmp_path
     assert said in " ".join(sayso(*words, "--leak", "drop").stderr.split())
     kept = sayso(*words, "--leak", "allow", "--overwrite").stderr
     assert "leakage: 2 test pairs, 0 reversed test pairs and 2 test sentences stand in" in " ".join(kept.split())
+
+
+def test_what_the_split_leaves_out_is_said_with_the_facts_lost_and_the_option_that_keeps_them(tmp_path: Path) -> None:
+    path = write_corpus(tmp_path / "x.txt")
+    words = ("prepare", "--train", path, "--out", tmp_path / "s", "--overwrite")
+    assert "split: no sentence stands in both training and validation" in " ".join(sayso(*words).stderr.split())
+    names = " ".join(f"n{i}" for i in range(10))
+    with path.open("a") as file:
+        file.writelines(f"n.{i}\tm.x\tn{i}\trome\t/lived\t{names} in rome .\t###END###\n" for i in range(10))
+    words = (*words, "--validation", "0.5")
+    said = " ".join(sayso(*words).stderr.split())
+    assert re.search(
+        r"split: ([1-9]) training sentences left out because they stand in validation, and with them all sentences of"
+        r" \1 facts; --keep-shared keeps them \(1 validation sentences would then be seen in training\)",
+        said,
+    )
+    kept = " ".join(sayso(*words, "--keep-shared").stderr.split())
+    assert "split: 1 validation sentences stand in training too, for other pairs (--keep-shared)" in kept
 
 
 def test_usage_errors_exit_2(tmp_path: Path) -> None:

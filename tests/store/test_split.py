@@ -42,6 +42,12 @@ def test_training_lines_whose_sentence_stands_in_validation_are_left_out_and_cou
     assert (split.num_train_sentences_left_out, split.num_validation_sentences_shared) == (9, 1)
 
 
+def test_facts_that_lose_all_their_sentences_are_counted() -> None:
+    lines = [make_sentence("a met b and c", "a", tail, ("/knows", "/met")) for tail in ("b", "c")]
+    split = split_by_pair(group_by_pair(lines, Vocabulary(["/knows", "/met"])), 0.5, seed=1)
+    assert (split.num_train_pairs_left_out, split.num_train_facts_left_out) == (1, 2)
+
+
 def test_shared_sentences_stay_if_they_are_to_be_kept() -> None:
     split = split_by_pair(group_by_pair(many_pairs(10), Vocabulary()), 0.1, seed=1, keep_shared=True)
     assert split.train.num_sentences == 18

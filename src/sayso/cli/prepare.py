@@ -104,7 +104,7 @@ def _print(manifest: dict[str, Any]) -> None:
 
 def _remarks(manifest: dict[str, Any]) -> list[str]:
     """Return a line for whatever was left out, is missing or needs attention."""
-    lines = [_about_split(manifest["split"]), _about_words(manifest["words"]), _about_entities(manifest)]
+    lines = [_about_split(manifest), _about_words(manifest["words"]), _about_entities(manifest)]
     for part, counts in manifest["read"].items():
         if counts["num_too_far_apart"]:
             lines.append(
@@ -131,11 +131,17 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _about_split(split: dict[str, int]) -> str:
+def _about_split(manifest: dict[str, Any]) -> str:
+    split = manifest["split"]
     left_out, shared = split["num_train_sentences_left_out"], split["num_validation_sentences_shared"]
+    if not shared:
+        return "split: no sentence stands in both training and validation"
+    if manifest["settings"]["keep_shared_sentences"]:
+        return f"split: {shared:,} validation sentences stand in training too, for other pairs (--keep-shared)"
     return (
-        f"split: {left_out:,} training sentences left out because they stand in validation"
-        f" ({shared:,} validation sentences would have been seen in training)"
+        f"split: {left_out:,} training sentences left out because they stand in validation, and with them all"
+        f" sentences of {split['num_train_facts_left_out']:,} facts; --keep-shared keeps them"
+        f" ({shared:,} validation sentences would then be seen in training)"
     )
 
 

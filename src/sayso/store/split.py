@@ -21,6 +21,7 @@ class Split:
     num_validation_sentences_shared: int
     num_train_sentences_left_out: int
     num_train_pairs_left_out: int
+    num_train_facts_left_out: int
 
 
 def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_shared: bool = False) -> Split:
@@ -34,6 +35,7 @@ def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_sha
     shared_keys = np.unique(grouped.key_N[is_shared_N])
     is_train_N = ~is_validation_N if keep_shared else ~is_validation_N & ~is_shared_N
     train, validation = table.keep_sentences(is_train_N), table.keep_sentences(is_validation_N)
+    num_facts, *num_kept = (len(each.relations.value) for each in (table, train, validation))
     return Split(
         train=train,
         validation=validation,
@@ -42,6 +44,7 @@ def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_sha
         ),
         num_train_sentences_left_out=table.num_sentences - train.num_sentences - validation.num_sentences,
         num_train_pairs_left_out=table.num_bags - train.num_bags - validation.num_bags,
+        num_train_facts_left_out=num_facts - sum(num_kept),
     )
 
 
