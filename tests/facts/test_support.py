@@ -12,67 +12,74 @@ from sayso.records import SUPPORT_LABELS, Support
         (
             Support("one_sentence", 1, 0.9, 0.1, 0.01),
             3,
-            "Rests on one sentence: 1 of 3 keeps the prediction (0.90 without the others);"
+            "Rests on one sentence at the threshold 0.75: 1 of 3 keeps the prediction (0.90 without the others);"
             " without it the probability falls to 0.10.",
         ),
         (
             Support("one_sentence", 1, 0.9, 0.01, 0.01),
             1,
-            "Rests on one sentence: without it the probability falls from 0.90 to 0.01.",
+            "Rests on one sentence at the threshold 0.75: without it the probability falls from 0.90 to 0.01.",
         ),
         (
             Support("sentences_together", 2, 0.9, 0.1, 0.01),
             3,
-            "Rests on several sentences: 2 of 3 together keep the prediction (0.90 without the others);"
+            "Rests on several sentences at the threshold 0.75: 2 of 3 together keep the prediction"
+            " (0.90 without the others);"
             " without them the probability falls to 0.10.",
         ),
         (
             Support("sentences_together", 2, 0.9, 0.01, 0.01),
             2,
-            "Rests on several sentences: only all 2 keep the prediction (0.90);"
+            "Rests on several sentences at the threshold 0.75: only all 2 keep the prediction (0.90);"
             " without them the probability falls to 0.01.",
         ),
         (
             Support("several_sentences", 1, 0.99, 0.98, 0.01, num_enough=14),
             32,
-            "Several sentences, each enough: 14 of 32 sentences are each enough;"
+            "Several sentences, each enough at the threshold 0.75: 14 of 32 sentences are each enough;"
             " without the best one the others still give 0.98.",
         ),
         (
             Support("several_sentences", 2, 0.99, 0.98, 0.01, num_enough=3),
             3,
-            "Several sentences, each enough: 3 of 3 sentences are each enough;"
+            "Several sentences, each enough at the threshold 0.75: 3 of 3 sentences are each enough;"
             " without the best 2 the other still gives 0.98.",
         ),
         (
             Support("sentences_together", 1, 0.9, 0.8, 0.01, num_enough=1),
             5,
-            "Rests on several sentences: 1 of 5 keeps the prediction (0.90 without the others),"
+            "Rests on several sentences at the threshold 0.75: 1 of 5 keeps the prediction (0.90 without the others),"
             " and the 4 others together do too (0.80).",
         ),
         (
             Support("several_sentences", 2, 0.9, 0.8, 0.01),
             5,
-            "Rests on several sentences: 2 of 5 together keep the prediction (0.90 without the others),"
+            "Rests on several sentences at the threshold 0.75: 2 of 5 together keep the prediction"
+            " (0.90 without the others),"
             " and the 3 others together do too (0.80).",
         ),
         (
             Support("not_sentences", 0, 0.8, 0.9, 0.8),
             4,
-            "Not on the sentences: without any sentence the model still gives 0.80 (with all 4: 0.90).",
+            "Not on the sentences at the threshold 0.75: without any sentence the model still gives 0.80"
+            " (with all 4: 0.90).",
         ),
-        (Support("not_predicted", 0, 0.0, 0.9, 0.0), 4, "Not predicted (0.90 is below 0.95)."),
     ],
 )
 def test_the_text_says_what_the_prediction_rests_on_and_not_what_is_true(
     support: Support, num_sentences: int, text: str
 ) -> None:
-    assert support_sentence(support, 0.9, 0.95, num_sentences) == text
+    assert support_sentence(support, 0.9, 0.75, num_sentences) == text
 
 
 def test_a_probability_just_below_the_threshold_does_not_look_like_it() -> None:
     found = support_sentence(Support("not_predicted", 0, 0.0, 0.0, 0.0), 0.4996, 0.5, 2)
-    assert found == "Not predicted (0.4996 is below 0.5)."
+    assert found == "Not predicted (0.4996 is below the threshold 0.5)."
+
+
+def test_a_threshold_that_is_not_known_is_not_named() -> None:
+    found = support_sentence(Support("one_sentence", 1, 0.9, 0.01, 0.01), 0.9, None, 1)
+    assert found == "Rests on one sentence: without it the probability falls from 0.90 to 0.01."
 
 
 def test_labels_speak_of_the_prediction() -> None:

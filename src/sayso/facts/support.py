@@ -11,10 +11,10 @@ from sayso.records import (
 
 
 def support_sentence(support: Support, probability: float, threshold: float | None, num_sentences: int) -> str:
-    """Return what a prediction rests on, in a sentence; the threshold is None where it is not known.
+    """Return what a prediction rests on, in a sentence that names the threshold; None where it is not known.
 
     >>> support_sentence(Support("not_predicted", 0, 0.1, 0.1, 0.05), 0.04, 0.5, 3)
-    'Not predicted (0.04 is below 0.5).'
+    'Not predicted (0.04 is below the threshold 0.5).'
     """
     # Files of 0.1 do not say how many sentences are each enough.
     is_counted = support.kind != SEVERAL_SENTENCES or support.num_enough is not None
@@ -22,6 +22,8 @@ def support_sentence(support: Support, probability: float, threshold: float | No
     label = SUPPORT_LABELS.get(kind, kind).capitalize()
     if support.kind == NOT_PREDICTED:
         return f"{label} ({_below(probability, threshold)})."
+    if threshold is not None:
+        label += f" at the threshold {threshold:g}"
     if support.kind == NOT_SENTENCES:
         return (
             f"{label}: without any sentence the model still gives {support.probability_of_none:.2f}"
@@ -39,7 +41,8 @@ def _below(probability: float, threshold: float | None) -> str:
     if threshold is None:
         return f"{probability:.2f} is below the threshold"
     texts = (f"{probability:.{digits}f}" for digits in range(2, 17))
-    return f"{next((text for text in texts if float(text) < threshold), repr(probability))} is below {threshold:g}"
+    shown = next((text for text in texts if float(text) < threshold), repr(probability))
+    return f"{shown} is below the threshold {threshold:g}"
 
 
 def _enough(support: Support, num_sentences: int) -> str:
