@@ -5,6 +5,9 @@ from pathlib import Path
 from extract.toy_facts import make_found
 from sayso.facts.decided import Quote
 from sayso.facts.extracted import FACTS_FILE, FoundFact
+from sayso.io.checksum import FILES, sums_of
+from sayso.io.folder import MANIFEST
+from sayso.io.json_file import to_json
 from sayso.records import Source, Support
 from toy_predictions import HOSTILE
 
@@ -55,6 +58,13 @@ def write_found(folder: Path, facts: tuple[FoundFact, ...] = FACTS) -> Path:
     folder.mkdir(parents=True)
     (folder / FACTS_FILE).write_text("".join(f"{fact.to_json()}\n" for fact in facts), encoding="utf-8")
     return folder
+
+
+def write_found_manifest(folder: Path, **values: object) -> None:
+    """Write the manifest of an extraction beside its facts."""
+    files = {FACTS_FILE: sums_of(folder, (FACTS_FILE,))[FACTS_FILE]}
+    manifest = {"made_by": "sayso extract", **values, FILES: files}
+    (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
 
 
 def ids(fact: FoundFact) -> dict[str, str]:

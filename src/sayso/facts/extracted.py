@@ -137,10 +137,15 @@ def read_found(path: Path) -> Iterator[FoundFact]:
 
 def refuse_damaged(path: Path) -> None:
     """Raise `BadInputError` where a file is not as the manifest of the extraction beside it says."""
-    manifest = Workfolder(path=path.parent, made_by="sayso extract", go_on="--resume").read()
     advice = "`sayso extract --resume` writes it again; if the change is meant, copy the file into another folder"
-    if path.name in manifest.get(FILES, ()):
+    if manifest := manifest_beside(path):
         checked_files(path.parent / MANIFEST, manifest, advice).path(path.name)
+
+
+def manifest_beside(path: Path) -> dict[str, Any]:
+    """Return the manifest of the extraction that wrote a file of facts; empty where there is none beside it."""
+    manifest = Workfolder(path=path.parent, made_by="sayso extract", go_on="--resume").read()
+    return manifest if path.name in manifest.get(FILES, ()) else {}
 
 
 def found_at(path: Path, number: int, text: str | BadLine) -> FoundFact:

@@ -6,7 +6,7 @@ import pytest
 from sayso.errors import BadInputError
 from sayso.serve.review.file import facts_file, open_found
 from sayso.serve.review.query import FoundQuery
-from toy_found import FACTS, KNOWN, NEW, write_found
+from toy_found import FACTS, KNOWN, NEW, write_found, write_found_manifest
 
 LINE = KNOWN.to_json()
 
@@ -105,3 +105,13 @@ def test_windows_line_ends_and_a_missing_last_one_are_no_fault(tmp_path: Path) -
     path.write_bytes("\r\n".join(fact.to_json() for fact in FACTS).encode())
     file = open_found("some", path)
     assert [file.fact(row) for row in range(file.index.num_facts)] == list(FACTS)
+
+
+def test_the_threshold_is_that_of_the_extraction_and_unknown_without_its_manifest(tmp_path: Path) -> None:
+    folder = write_found(tmp_path / "news")
+    file = open_found("news", facts_file(folder))
+    assert (file.threshold, file.threshold_note) == (None, "")
+    write_found_manifest(folder, threshold=0.85)
+    file = open_found("news", facts_file(folder))
+    assert file.threshold == 0.85
+    assert file.threshold_note == "Threshold 0.85; the precision of these facts was not measured."

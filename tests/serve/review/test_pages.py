@@ -14,7 +14,7 @@ from sayso.facts.extracted import FoundFact
 from sayso.serve.settings import ServeSettings
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
-from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, KNOWN, NEW, ids, write_found
+from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, KNOWN, NEW, ids, write_found, write_found_manifest
 from toy_predictions import HOSTILE
 from toy_workbench import Person, fact_lines, open_client
 
@@ -68,6 +68,23 @@ def test_a_fact_is_shown_with_its_quotes_its_support_and_what_it_contradicts(ada
     assert "The knowledge base has instead" in page
     assert '<bdi class="name">port town0</bdi> <span class="code">t0</span>, <span class="code">nobody</span>' in page
     assert "without any sentence the model still gives 0.80" in page
+
+
+def test_pages_name_the_threshold_and_say_that_the_precision_of_new_facts_was_not_measured(
+    shelf: ServeSettings, tmp_path: Path
+) -> None:
+    folder = write_found(tmp_path / "news")
+    write_found_manifest(folder, threshold=0.85, threshold_chosen={"precision": 0.8, "recall": 0.7})
+    with open_client(replace(shelf, database=tmp_path / "marks.db", facts=(folder,))) as client:
+        listing = client.get("/found/news").text
+        fact = client.get("/found/news/fact", params=ids(NEW[1])).text
+        answer = client.get("/api/found/news/fact", params=ids(NEW[1])).json()
+    assert (
+        "Threshold 0.850: precision 0.80 and recall 0.70 on validation pairs;"
+        " the precision of new facts was not measured, and will be lower."
+    ) in listing
+    assert "Rests on one sentence at the threshold 0.85: 1 of 3 keeps the prediction" in fact
+    assert answer["support"]["text"].startswith("Rests on one sentence at the threshold 0.85:")
 
 
 def test_next_and_previous_are_those_of_the_list_as_it_was(ada: Person) -> None:

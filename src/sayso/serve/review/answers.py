@@ -68,9 +68,9 @@ def found_file_answer(file: FoundFile) -> FoundFileAnswer:
     return FoundFileAnswer(name=file.name, num_facts=file.index.num_facts, num_decided=file.index.num_decided)
 
 
-def found_answer(fact: FoundFact, decision: str) -> FoundAnswer:
+def found_answer(fact: FoundFact, threshold: float | None, decision: str) -> FoundAnswer:
     """Return a fact with everything that its file says, and what people have decided."""
     values = {name: getattr(fact, name) for name in FoundAnswer.model_fields if name not in _MADE}
     quotes = [quote_answer(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
-    support = {**fact.support._asdict(), "text": support_text(fact)}
+    support = {**fact.support._asdict(), "text": support_text(fact, threshold)}
     return FoundAnswer.model_validate({**values, "quotes": quotes, "support": support, "decision": decision})

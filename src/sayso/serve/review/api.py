@@ -30,7 +30,7 @@ def get_found_fact(bench: Bench, file: AskedFile, asked: AskedFound) -> FoundAns
     fact = file.fact(find_found(file, asked))
     with bench.database.reading() as connection:
         decided = decision_on(connection, asked)
-    return found_answer(fact, decided.decision if decided else "")
+    return found_answer(fact, file.threshold, decided.decision if decided else "")
 
 
 @router.post("/{facts}/decisions")

@@ -4,7 +4,7 @@ from pathlib import Path
 from threading import Lock
 
 from sayso.errors import BadInputError
-from sayso.facts.extracted import FACTS_FILE, FoundFact, found_at, refuse_damaged
+from sayso.facts.extracted import FACTS_FILE, FoundFact, found_at, manifest_beside, refuse_damaged
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.readers.base import BadLine
@@ -14,11 +14,18 @@ from sayso.serve.review.index import FoundIndex
 
 
 class FoundFile:
-    """Facts by the name that they have in addresses; a fact's record is read when it is shown."""
+    """Facts by the name that they have in addresses; a fact's record is read when it is shown.
+
+    `threshold` is that of the extraction, None for a file without the extraction's manifest beside it.
+    `threshold_note` says what is known about the precision at it.
+    """
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.path = path
+        manifest = manifest_beside(path)
+        self.threshold = _number(manifest.get("threshold"))
+        self.threshold_note = _threshold_note(self.threshold, manifest.get("threshold_chosen"))
         self._signature: tuple[int, ...] = ()
         self._index: FoundIndex | None = None
         self._lock = Lock()
@@ -61,6 +68,24 @@ def facts_file(path: Path) -> Path:
     if not (path / FACTS_FILE).is_file():
         raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
     return path / FACTS_FILE
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _threshold_note(threshold: float | None, chosen: object) -> str:
+    """Return the threshold and the precision measured where it was chosen, in a line; empty where it is not known."""
+    if threshold is None:
+        return ""
+    measured = chosen if isinstance(chosen, dict) else {}
+    precision, recall = _number(measured.get("precision")), _number(measured.get("recall"))
+    if precision is None or recall is None:
+        return f"Threshold {threshold:g}; the precision of these facts was not measured."
+    return (
+        f"Threshold {threshold:.3f}: precision {precision:.2f} and recall {recall:.2f} on validation pairs;"
+        " the precision of new facts was not measured, and will be lower."
+    )
 
 
 def _fact_between(path: Path, number: int, start: int, stop: int) -> FoundFact:

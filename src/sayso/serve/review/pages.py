@@ -79,7 +79,7 @@ def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound
         file=file,
         asked=asked,
         fact=fact,
-        support={**fact.support._asdict(), "text": support_text(fact)},
+        support={**fact.support._asdict(), "text": support_text(fact, file.threshold)},
         definition="" if number is None else bench.store.relations[number].definition,
         instead=_named(bench, fact.contradicts),
         shown=show_found(fact),

@@ -6,9 +6,9 @@ from sayso.facts.support import support_sentence
 from sayso.serve.predictions.shown import Bar, ShownFact, ShownSentence, Stretch
 
 
-def support_text(fact: FoundFact) -> str:
-    """Return what the prediction rests on, in a sentence; the file does not say the threshold."""
-    return support_sentence(fact.support, fact.probability, None, fact.num_sentences)
+def support_text(fact: FoundFact, threshold: float | None) -> str:
+    """Return what the prediction rests on, in a sentence; the threshold is the extraction's, where it is known."""
+    return support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
 
 
 def show_found(fact: FoundFact) -> ShownFact:
