@@ -161,7 +161,9 @@ def test_a_finished_pilot_round_shows_its_outcome_and_cannot_be_undone(ada: Pers
     assert is_done == [False, True]
     assert ada.client.get("/api/pilot").json()["kappa"] == 1.0
     assert "100 %" in ada.page("/annotate/pilot")
-    ada.ask("POST", "/annotate/undo", 400, key="undo it all")
+    refused = ada.ask("POST", "/annotate/undo", 400, key="undo it all")["error"]["message"]
+    assert refused.startswith("You have finished the pilot round")
+    assert refused.endswith(".")
     assert ada.client.get("/api/annotate/fact", params=facts[1]).json()["is_submitted"]
 
 

@@ -77,6 +77,18 @@ def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
     assert "order: random, 1 relations" in home
 
 
+def test_a_fact_of_a_finished_pilot_round_says_that_it_can_no_longer_be_changed(ada: Person) -> None:
+    ada.ask("PUT", "/queue", num_pilot=1)
+    fact = ada.ask("POST", "/annotate/next")["fact"]
+    assert "you see them once the round is done" in ada.page("/annotate/fact", **fact)
+    ada.mark(fact["bag"], "capital", "rationale", "irrelevant", "irrelevant")
+    ada.submit(fact["bag"], "capital")
+    page = ada.page("/annotate/fact", **fact)
+    assert "which you have finished: your marks on it can no longer be changed" in page
+    assert "once the round is done" not in page
+    assert "takes the submission back" not in page
+
+
 def test_practice_in_a_round_that_is_over_is_shown_as_such(ada: Person) -> None:
     ada.ask("PUT", "/queue", num_pilot=1)
     bag = ada.ask("POST", "/annotate/next")["fact"]["bag"]

@@ -1,6 +1,7 @@
 """Marking, submitting, undoing and moving on, key by key; everybody sees their own marks only."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from fastapi import APIRouter
 
@@ -11,7 +12,6 @@ from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
-from sayso.errors import UserError
 from sayso.records import Triple
 from sayso.serve.api.forms import (
     AnnotatedFact,
@@ -30,11 +30,14 @@ from sayso.serve.api.forms import (
 )
 from sayso.serve.bag_fact import BagFact, bag_fact_of, find_bag_fact
 from sayso.serve.deps import Bench, Who
+from sayso.serve.errors import RequestError
 from sayso.serve.predictions.deps import Asked
 from sayso.serve.scores import run_scores
 from sayso.serve.state import Workbench
 
 router = APIRouter(prefix="/api/annotate", tags=["annotate"])
+
+_PILOT_DONE = "You have finished the pilot round and seen its answers, so your marks in it can no longer be changed."
 
 
 @router.get("/fact")
@@ -112,7 +115,7 @@ def undo(bench: Bench, who: Who, given: UndoStep) -> Undone:
         is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
         undone = work.undo_last(connection, who, given.key, bench.has_fact, asked)
         if undone and is_pilot_done and undone[0] in pilot_facts(connection):
-            raise UserError("the pilot round is finished, and its answers are known to you; it stays as it is")
+            raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
         shown = bag_fact_of(bench, undone[0]) if undone else None
         if not undone or not shown:
             return Undone(fact=None, marks=[], is_more=False)

@@ -60,6 +60,7 @@ def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
         mine = work_of(connection, who.id, shown.fact)
         place = place_of(connection, who)
         is_pilot = shown.fact in pilot_facts(connection)
+        is_pilot_done = is_pilot and pilot_result(connection, who, bench.has_fact).is_done
         is_past_practice = not is_pilot and is_practice(connection, who, shown.fact)
         num_done = next((each.num_submitted for each in progress(connection) if each.annotator == who.name), 0)
     scores = run_scores(bench, shown) if mine.is_submitted else []
@@ -81,6 +82,7 @@ def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
         num_marked=sum(bool(each["label"]) for each in sentences),
         place=place[1] if place and place[0] == shown.fact else 0,
         is_pilot=is_pilot,
+        is_pilot_done=is_pilot_done,
         is_past_practice=is_past_practice,
         num_done=num_done,
         max_comment=MAX_COMMENT,
