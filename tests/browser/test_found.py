@@ -125,7 +125,7 @@ def test_decisions_made_while_the_server_is_away_are_kept_and_sent(
         page.goto("/sign-in")
         page.locator("input[name=name]").fill("Ada")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/annotate**")
+        page.wait_for_url("**/found/**")
         open_by_keyboard(page)
     page.keyboard.press("a")
     expect(page.locator(".state")).to_contain_text("does not answer")

@@ -8,20 +8,25 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.people import Annotator, annotator_named, annotators
 from sayso.serve.access import Access
-from sayso.serve.deps import Bench, Sessions
+from sayso.serve.deps import Bench, Sessions, Who
 from sayso.serve.errors import RequestError
 from sayso.serve.render import page
+from sayso.serve.state import Workbench
 
 router = APIRouter(include_in_schema=False)
 
-_FIRST_PAGE = "/annotate"
 _MAX_TOKEN = 200
 
 
 @router.get("/")
-def first_page() -> Response:
-    """Go on to the annotator's work."""
-    return RedirectResponse(_FIRST_PAGE, HTTPStatus.SEE_OTHER)
+def first_page(bench: Bench, _: Who) -> Response:
+    """Go on to the work, through the door."""
+    return RedirectResponse(_first_page(bench), HTTPStatus.SEE_OTHER)
+
+
+def _first_page(bench: Workbench) -> str:
+    """Return where work begins: on an extraction if only that was named, with annotating otherwise."""
+    return "/found" if bench.found and not bench.runs else "/annotate"
 
 
 @router.get("/sign-in")
@@ -42,11 +47,13 @@ def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[
         raise RequestError(HTTPStatus.FORBIDDEN, "Open the link that you were given.")
     with bench.database.writing() as connection:
         annotator = annotator_named(connection, name)
-    return sessions.sign_in(request, annotator, _FIRST_PAGE)
+    return sessions.sign_in(request, annotator, _first_page(bench))
 
 
 @router.get("/enter")
-def enter(request: Request, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]) -> Response:
+def enter(
+    request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]
+) -> Response:
     """Sign in by a link, at once or after a click; the token does not stay in the address.
 
     A page of another site may have sent the browser here, with somebody else's link. Only where the browser says that
@@ -54,9 +61,9 @@ def enter(request: Request, sessions: Sessions, token: Annotated[str, Query(max_
     """
     annotator, signed_in = _link_annotator(sessions, token), sessions.annotator(request)
     if annotator == signed_in:
-        return RedirectResponse(_FIRST_PAGE, HTTPStatus.SEE_OTHER)
+        return RedirectResponse(_first_page(bench), HTTPStatus.SEE_OTHER)
     if signed_in is None and request.headers.get("sec-fetch-site") == "none":
-        return sessions.sign_in(request, annotator, _FIRST_PAGE)
+        return sessions.sign_in(request, annotator, _first_page(bench))
     secret, form_token = sessions.meet(request)
     answer = page(request, "enter.html", name=annotator.name, token=token, form_token=form_token)
     sessions.set_cookie(answer, secret)
@@ -65,10 +72,10 @@ def enter(request: Request, sessions: Sessions, token: Annotated[str, Query(max_
 
 @router.post("/enter")
 def enter_after_click(
-    request: Request, sessions: Sessions, token: Annotated[str, Form(max_length=_MAX_TOKEN)]
+    request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Form(max_length=_MAX_TOKEN)]
 ) -> Response:
     """Sign in by a link, as the person on the page has said."""
-    return sessions.sign_in(request, _link_annotator(sessions, token), _FIRST_PAGE)
+    return sessions.sign_in(request, _link_annotator(sessions, token), _first_page(bench))
 
 
 def _link_annotator(sessions: Access, token: str) -> Annotator:
