@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import pytest
 from resealed import rewrite
 from sayso.serve.predictions.query import FactQuery
 from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.settings import ServeSettings
 from toy_explored import Client, make_toy_settings
 from toy_predictions import HOSTILE
+from toy_workbench import open_client
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +22,16 @@ def hostile(run: ExploredRun) -> str:
 
 def test_the_first_page_leads_to_the_first_run(client: Client) -> None:
     assert client.get("/facts").url.path == "/facts/one"
+
+
+@pytest.mark.parametrize(("part", "option"), [("test", ""), ("train", " --part train")])
+def test_without_a_run_the_page_gives_commands_for_the_store_and_part_that_are_open(
+    settings: ServeSettings, tmp_path: Path, part: str, option: str
+) -> None:
+    with open_client(replace(settings, runs=(), part=part, database=tmp_path / "marks.db")) as client:
+        page = client.get("/facts").text
+    assert f"sayso evaluate RUN --data {settings.data}{option}\n" in page
+    assert f"sayso serve --data {settings.data} --run RUN{option}<" in page
 
 
 def test_the_table_lists_what_the_index_finds(client: Client, run: ExploredRun) -> None:

@@ -12,6 +12,8 @@ from sayso.store.predictions import EVIDENCE, FACTS, IN_RUN, MANIFEST, WORDS, Pr
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
+_DEFAULT_PART = "test"
+
 
 class OpenRun:
     """A run by its name in links, and what it predicts for the part that is shown.
@@ -70,5 +72,14 @@ class OpenRun:
 
 
 def evaluate_command(run: Path | str, store: Path, part: str) -> str:
-    """Return the command that makes a run's predictions for a part; `test` is what it takes by itself."""
-    return as_command("sayso", "evaluate", run, "--data", store, *(("--part", part) if part != "test" else ()))
+    """Return the command that makes a run's predictions for a part."""
+    return as_command("sayso", "evaluate", run, "--data", store, *_part_option(part))
+
+
+def serve_command(run: Path | str, store: Path, part: str) -> str:
+    """Return the command that shows a run's predictions for a part."""
+    return as_command("sayso", "serve", "--data", store, "--run", run, *_part_option(part))
+
+
+def _part_option(part: str) -> tuple[str, ...]:
+    return ("--part", part) if part != _DEFAULT_PART else ()

@@ -18,6 +18,7 @@ from sayso.serve.predictions.curve import facts_at
 from sayso.serve.predictions.deps import Asked, AskedRun, Wanted, Within, fact_address, find_fact, find_run
 from sayso.serve.predictions.drawing import draw_curve
 from sayso.serve.predictions.index import FactRow
+from sayso.serve.predictions.open_run import evaluate_command, serve_command
 from sayso.serve.predictions.query import PRESETS
 from sayso.serve.predictions.shown import show_fact
 from sayso.serve.predictions.table import PAGE_SIZE
@@ -34,7 +35,9 @@ MAX_LISTED = 200
 def first_run(request: Request, bench: Bench) -> Response:
     """Go to the facts of the first run, or say how to name one."""
     if not bench.runs:
-        return page(request, "explore/no_run.html", section="facts")
+        store, part = bench.settings.data, bench.settings.part
+        commands = [evaluate_command("RUN", store, part), serve_command("RUN", store, part)]
+        return page(request, "explore/no_run.html", section="facts", commands=commands)
     return RedirectResponse(f"/facts/{quote(bench.runs[0].name, safe='')}", HTTPStatus.SEE_OTHER)
 
 
