@@ -41,7 +41,7 @@ def serve(
         ),
     ] = None,
     new_links: Annotated[
-        bool, typer.Option("--new-links", help="End all links given before; only who is named now gets one.")
+        bool, typer.Option("--new-links", help="End all links given before; only people named now get a new one.")
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,

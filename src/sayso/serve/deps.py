@@ -41,7 +41,7 @@ def lead(request: Request) -> Annotator:
     found = annotator(request)
     if not access(request).is_lead(found):
         raise RequestError(
-            HTTPStatus.FORBIDDEN, "Only who leads the work may change this; `sayso serve --lead NAME` says who that is."
+            HTTPStatus.FORBIDDEN, "Only a lead can change this; `sayso serve --lead NAME` names the leads."
         )
     return found
 

@@ -47,7 +47,7 @@ def test_the_guideline_is_changed_and_brought_back(ada: Person) -> None:
 
 
 def test_only_leads_change_what_holds_for_everybody(ada: Person, ben: Person) -> None:
-    assert "Only who leads the work" in ben.ask("PUT", "/queue", 403, num_pilot=2)["error"]["message"]
+    assert "Only a lead can change this" in ben.ask("PUT", "/queue", 403, num_pilot=2)["error"]["message"]
     ben.ask("PUT", "/guideline", 403, text="mark everything")
     assert ada.client.get("/api/queue").json()["num_pilot"] == 0
     ada.ask("PUT", "/queue", num_pilot=2)

@@ -61,6 +61,12 @@ def test_the_queue_form_saves(ada: Person) -> None:
     assert "3 annotators each, order: random, 1 relations" in home
 
 
+def test_the_queue_form_says_which_facts_another_number_of_annotators_applies_to(ada: Person) -> None:
+    assert "Applies to facts not yet assigned.<" in ada.page("/annotate/queue")
+    ada.ask("POST", "/annotate/next")
+    assert "Applies to facts not yet assigned; 1 assigned fact keeps its number.<" in ada.page("/annotate/queue")
+
+
 def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
     ada.mark(0, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(0, "capital")
