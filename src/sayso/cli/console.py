@@ -18,8 +18,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 
 _SECONDS_BETWEEN_LINES = 5.0
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters other than tab and line end, and what turns the direction of writing."""
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters other than tab and line end, what turns the direction of writing, and bytes of file names that
+are not text, which Python keeps as half characters."""
 
 
 def plain(text: str) -> str:
@@ -53,7 +54,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         padding=(0, 2, 0, 0),
     )
     for index, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if index < num_text else "right", overflow="fold")
+        table.add_column(escape(plain(column)), justify="left" if index < num_text else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(plain(shown(cell))) for cell in row))
     # What is not a terminal is as wide as it needs: a pipe must not fold figures.
@@ -122,6 +123,7 @@ class Stages:
         if self._bar is None:
             self._print(what, done, total, note)
             return
+        note = escape(plain(note))
         if what not in self._tasks:
             self._tasks[what] = self._bar.add_task(escape(plain(what)), total=total or None, note=note)
         self._bar.update(self._tasks[what], completed=done, total=total or None, note=note)

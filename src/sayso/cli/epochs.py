@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from sayso.cli.console import remark
+from sayso.cli.console import plain, remark
 
 if TYPE_CHECKING:
     from sayso.train.loop import Progress as StepProgress
@@ -76,7 +76,7 @@ class EpochDisplay:
         if self._bar is None:
             remark(line)
         else:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self._bar.console.print(plain(line), highlight=False, markup=False)
 
 
 @contextmanager

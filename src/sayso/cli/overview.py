@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sayso.cli.console import remark
+from sayso.cli.console import plain, remark
 
 if TYPE_CHECKING:
     from sayso.reproduce.run import Standing
@@ -99,7 +99,8 @@ class Overview:
         table = Table.grid(padding=(0, 2))
         for key, event in sorted(self._running.items()):
             most = self._max_epochs[key]
-            table.add_row(key, ProgressBar(total=most, completed=event.epoch, width=24), f"epoch {event.epoch}/{most}")
+            bar = ProgressBar(total=most, completed=event.epoch, width=24)
+            table.add_row(Text(plain(key)), bar, f"epoch {event.epoch}/{most}")
         whole = Table.grid()
         whole.add_row(ProgressBar(total=max(1, self._num_runs), completed=self.num_done, width=60))
         return Group(Text(self._counts()), whole, table)
