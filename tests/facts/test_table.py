@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from facts.decided import PLAIN, TOLD, make_decided
 from sayso.facts.decided import Quote
-from sayso.facts.spreadsheet_cell import bare
+from sayso.facts.spreadsheet_cell import bare, shielded
 from sayso.facts.table import csv_table
 
 
@@ -46,3 +46,8 @@ def test_white_space_hides_no_formula() -> None:
     for text in ("\n=1+1", "\t=1+1", "\r@a", " =1+1", "\n", "＝1"):
         (row,) = rows_of(csv_table([make_decided(reason=text, quotes=())]))
         assert row["reason"] == f"'{text}"
+
+
+def test_control_characters_are_escaped_and_read_back() -> None:
+    assert shielded("a\tb\r\n\x1b[2J\0\x9b \\x1b") == "a\tb\r\n\\x1b[2J\\x00\\x9b \\x5cx1b"
+    assert bare("\\x1b[2J\\x00 \\x5cx1b \\n") == "\x1b[2J\0 \\x1b \\n"

@@ -1,8 +1,12 @@
 from dataclasses import replace
 
+import pytest
+from pydantic import ValidationError
+
 from sayso.annotate.marks import take_judgements
 from sayso.annotate.store import writing_to
 from sayso.records import Judgement
+from sayso.serve.api.forms import Comment
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
 
@@ -141,6 +145,12 @@ def test_work_is_resumed_exactly_where_it_was_left(ada: Person, settings: ServeS
         assert 'data-place="2" data-submitted=""' in " ".join(
             later.page("/annotate/fact", bag=1, relation="capital").split()
         )
+
+
+def test_a_comment_may_have_lines_but_no_control_characters(ada: Person) -> None:
+    ada.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="odd:\r\n\tvery")
+    with pytest.raises(ValidationError, match=r"the control character '.x1b' cannot be part of a text"):
+        Comment(**FACT, key="a comment", text="odd \x1b[2J")
 
 
 def test_comment_and_flag(ada: Person) -> None:

@@ -42,6 +42,8 @@ def test_what_cannot_be_decided_is_refused(ada: Person) -> None:
         ({"decision": "perhaps"}, 422),
         ({"head": "nobody"}, 404),
         ({"reason": "x" * 3_000}, 422),
+        ({"reason": "told \x1b[2J"}, 422),
+        ({"reason": "told\0"}, 422),
         ({"key": "short"}, 422),
     ):
         ada.ask("POST", "/found/news/decisions", status, **(step | changes))

@@ -2,12 +2,25 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from sayso.serve.scores import RunScores
+from sayso.tokens import control_character
 
 MAX_COMMENT = 5_000
+_LAYOUT = str.maketrans("", "", "\t\r\n\u2028\u2029")
+"""Tab and line ends, which a text may have."""
 Label = Literal["rationale", "irrelevant", "unsure", ""]
+
+
+def _without_control(text: str) -> str:
+    if found := control_character(text.translate(_LAYOUT)):
+        raise ValueError(f"the control character {found} cannot be part of a text")
+    return text
+
+
+Prose = Annotated[str, AfterValidator(_without_control)]
+"""What people write about a fact: several lines, but no control characters, which would go on into exports."""
 
 
 class Body(BaseModel):
@@ -57,7 +70,7 @@ class Marks(FactStep):
 class Comment(FactStep):
     """What somebody has to say about a fact."""
 
-    text: Annotated[str, Field(max_length=MAX_COMMENT)]
+    text: Annotated[Prose, Field(max_length=MAX_COMMENT)]
 
 
 class Wrong(FactStep):

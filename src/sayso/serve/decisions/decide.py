@@ -10,7 +10,7 @@ from sayso.annotate.people import Annotator, now
 from sayso.facts.decided import DecidedFact, Decision, Quote, quote_of
 from sayso.facts.explanation import Explanation
 from sayso.records import Triple
-from sayso.serve.api.forms import FactName, Step
+from sayso.serve.api.forms import FactName, Prose, Step
 from sayso.serve.predictions.blind import full_sight
 from sayso.serve.predictions.deps import AskedFact, find_fact, find_run
 from sayso.serve.predictions.run import ExploredRun
@@ -24,7 +24,7 @@ class GivenDecision(Step):
     """What is decided about a fact, and why; `withdrawn` leaves it undecided again."""
 
     decision: Decision | Literal["withdrawn"]
-    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+    reason: Annotated[Prose, Field(max_length=MAX_REASON)] = ""
 
 
 class DecisionStep(FactName, GivenDecision):
