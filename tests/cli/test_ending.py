@@ -62,6 +62,13 @@ def test_a_full_disk_under_the_output_is_one_line(corpus: Path, form: tuple[str,
     assert err == "sayso: the output: no space left on device; make room and try again\n"
 
 
+def test_a_closed_output_is_one_line_since_the_result_would_be_lost(corpus: Path) -> None:
+    program = [sys.executable, "-c", "from sayso.cli import main; main()", "check", str(corpus)]
+    result = subprocess.run(program, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1), check=False)
+    expected = b"sayso: standard output is closed; send it to a file, or to /dev/null\n"
+    assert (result.returncode, result.stderr) == (2, expected)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_is_said_and_has_its_exit_code(corpus: Path, number: int, code: int) -> None:
     # It reads a pipe that nothing is written to, so it is at work until it is interrupted.

@@ -46,11 +46,12 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a reader that has seen enough (`| head`) is no fault, and a full disk the user can repair."""
+        if sys.stdout is None:  # before any work: its result would be lost
+            raise UserError("standard output is closed; send it to a file, or to /dev/null")
         try:
             with warnings_as_remarks():
                 result = super().invoke(ctx)
-            if sys.stdout:
-                sys.stdout.flush()
+            sys.stdout.flush()
         except KeyboardInterrupt as error:
             raise interrupted(error) from None
         except BrokenPipeError:
