@@ -24,8 +24,10 @@ def find_bag(subject: Subject, head: str, tail: str) -> int:
     where = f"{subject.store.folder}: the {subject.part_name} part"
     if not len(found):
         turned = np.isin(table.head_B, tails) & np.isin(table.tail_B, heads)
-        hint = "; it has the pair the other way round" if turned.any() else ""
-        raise UserError(f"{where} has no bag of head {head!r} and tail {tail!r}{hint}: try another {option('part')}")
+        hint = f": try another {option('part')}"
+        if turned.any():
+            hint = f", but it has the pair the other way round: swap {option('head')} and {option('tail')}"
+        raise UserError(f"{where} has no bag of head {head!r} and tail {tail!r}{hint}")
     if len(found) > 1:
         ids = subject.store.entities["id"]
         pairs = [f"{ids[int(table.head_B[bag])]} {ids[int(table.tail_B[bag])]}" for bag in found[:5].tolist()]
