@@ -17,6 +17,13 @@ def test_a_config_is_found_by_its_name_and_by_its_variant(name: str) -> None:
     assert "\n" not in describe_config(name)
 
 
+def test_what_is_said_of_entity_vectors_is_what_training_asks_for() -> None:
+    assert describe_config("cnns_att_e").endswith("(the store needs --entity-vectors or --vectors)")
+    assert describe_config("directsup_f_e").endswith(
+        "(the store needs --direct, --types, and --entity-vectors or --vectors)"
+    )
+
+
 def test_a_path_is_taken_as_it_is_and_a_folder_does_not_hide_a_name(tmp_path: Path, monkeypatch) -> None:
     own = tmp_path / "own.toml"
     own.write_text("seed = 4\n")
