@@ -86,6 +86,31 @@ def test_what_the_split_leaves_out_is_said_with_the_facts_lost_and_the_option_th
     assert "split: 1 validation sentences stand in training too, for other pairs (--keep-shared)" in kept
 
 
+def test_decided_facts_that_the_split_leaves_out_are_said(tmp_path: Path) -> None:
+    path, decided = write_corpus(tmp_path / "x.txt"), tmp_path / "decided.jsonl"
+    with path.open("a") as file:
+        file.writelines(f"{tail}\tm.x\t{tail}\trome\tNA\tsue and tim in rome .\t###END###\n" for tail in ("sue", "tim"))
+    facts = [
+        {"head": head, "tail": "m.x", "relation": "/lived", "verdict": "accepted"} for head in ("sue", "tim", "m.1")
+    ]
+    decided.write_text("".join(json.dumps(fact) + "\n" for fact in facts))
+    words = ("prepare", "--train", path, "--judgements", decided, "--validation", "0.5", "--overwrite")
+    # Whether one of the two is drawn for validation, and so costs the other its sentence, depends on the seed.
+    for seed in range(20):
+        result = sayso(*words, "--seed", seed, "--out", tmp_path / "s")
+        manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
+        if manifest["split"]["num_train_facts_left_out"]:
+            break
+    assert manifest["overruled"]["num_facts_left_out_by_split"] == 1
+    said = " ".join(result.stderr.split())
+    assert (
+        "1 decided facts are in neither part: their sentences stand in validation for other pairs; --keep-shared"
+        in said
+    )
+    kept = sayso(*words, "--seed", seed, "--keep-shared", "--out", tmp_path / "s")
+    assert "in neither part" not in kept.stderr
+
+
 def test_usage_errors_exit_2(tmp_path: Path) -> None:
     assert sayso("prepare", "--out", tmp_path).returncode == 2
     assert sayso("prepare", "--leak", "maybe").returncode == 2

@@ -117,17 +117,29 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
     for name, entry in manifest["inputs"].items():
         if entry.get("bad_lines"):
             lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
-    if overruled := manifest.get("overruled"):
-        hint = "" if "rest" in manifest["inputs"] else " (--rest takes them from the sentences of other pairs)"
-        lines.append(
-            f"judgements: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
-            f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
-            f" pairs have no sentence here{hint}"
-        )
+    lines += _about_decisions(manifest)
     marks = manifest["judgements"]
     if marks["num_matched"] or marks["num_unmatched"]:
         lines.append(f"rationales: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} fit no sentence")
         lines += marks["first_unmatched"][:3]
+    return lines
+
+
+def _about_decisions(manifest: dict[str, Any]) -> list[str]:
+    if "overruled" not in manifest:
+        return []
+    overruled = manifest["overruled"]
+    hint = "" if "rest" in manifest["inputs"] else " (--rest takes them from the sentences of other pairs)"
+    lines = [
+        f"judgements: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
+        f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
+        f" pairs have no sentence here{hint}"
+    ]
+    if num := overruled["num_facts_left_out_by_split"]:
+        lines.append(
+            f"judgements: {num:,} decided facts are in neither part: their sentences stand in validation for other"
+            " pairs; --keep-shared keeps them"
+        )
     return lines
 
 

@@ -1,12 +1,16 @@
 """People's verdicts on facts in place of what the knowledge base says: rejected facts become negative examples."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from sayso.errors import BadInputError
 from sayso.readers.decision import read_verdicts
 from sayso.records import Sentence
+from sayso.store.pair import combined
+from sayso.store.table import BagTable
 
 Pair = tuple[str, str]
 
@@ -31,6 +35,15 @@ class Overruled:
         """Take over what was counted elsewhere."""
         self.seen |= other.seen
         self.num_sentences_changed += other.num_sentences_changed
+
+    def num_facts_of(self, table: BagTable, entities: Mapping[str, int]) -> int:
+        """Return how many of the decided facts are of a pair that has a bag in the table."""
+        pairs = list(self.accepted.keys() | self.rejected.keys())
+        number_P2 = np.array([[entities.get(entity, -1) for entity in pair] for pair in pairs], np.int64).reshape(-1, 2)
+        is_there_P = np.isin(combined(*number_P2.T), combined(table.head_B, table.tail_B))
+        is_there_P &= (number_P2 >= 0).all(axis=1)
+        there = [pair for pair, is_there in zip(pairs, is_there_P.tolist(), strict=True) if is_there]
+        return sum(len(facts.get(pair, ())) for facts in (self.accepted, self.rejected) for pair in there)
 
     def report(self) -> dict[str, int]:
         """Return how many facts were judged, how many of their pairs have a sentence, and what that changed."""

@@ -11,7 +11,7 @@ from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
 from sayso.records import Relation, Sentence
-from sayso.store.decisions import read_overruled
+from sayso.store.decisions import Overruled, read_overruled
 from sayso.store.direct import CorpusForm, corpus_form, direct_types, in_form
 from sayso.store.entity_type import EntityTypes, count_mentions, finest_types
 from sayso.store.group import BagBuilder, Grouped, group_lines
@@ -60,6 +60,7 @@ class _Preparation:
         self.elsewhere = engine and ElsewhereReader(files=self.files, engine=engine, max_tokens=settings.max_tokens)
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
+        self.overruled = Overruled()
         self.reports: dict[str, Any] = {}
 
     def run(self) -> StoreContents:
@@ -113,7 +114,7 @@ class _Preparation:
             rest = self.files.read("rest", known)
             grouped = self._group(part, overruled.of_training(sentences, rest) if is_judged else sentences)
         if is_judged:
-            self.reports["overruled"] = overruled.report()
+            self.overruled, self.reports["overruled"] = overruled, overruled.report()
         return grouped
 
     def _group(self, part: str, sentences: Iterable[Sentence]) -> Grouped:
@@ -145,7 +146,13 @@ class _Preparation:
         self.reports["split"] = _counts(split)
         if not split.train.num_bags:
             raise self._no_training(split)
+        if overruled := self.reports.get("overruled"):
+            num, *num_kept = map(self._num_decided, (train.table, split.train, split.validation))
+            overruled["num_facts_left_out_by_split"] = num - sum(num_kept)
         return {"train": split.train, "validation": split.validation}
+
+    def _num_decided(self, table: BagTable) -> int:
+        return self.overruled.num_facts_of(table, self.vocabulary.entities)
 
     def _no_training(self, split: Split) -> BadInputError:
         """Return the error for a store that nothing could be trained on, with what became of the pairs."""
