@@ -43,8 +43,9 @@ def test_a_word_is_completed(completed, line: str, words: list[str]) -> None:
     assert completed(line) == words
 
 
-def test_the_script_for_the_shell_is_shown(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(sys, "argv", ["sayso", "--show-completion", "bash"])
+@pytest.mark.parametrize("program", ["sayso", "site-packages/sayso/__main__.py"])
+def test_the_script_for_the_shell_is_shown_however_the_program_was_started(monkeypatch, capsys, program: str) -> None:
+    monkeypatch.setattr(sys, "argv", [program, "--show-completion", "bash"])
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     with pytest.raises(SystemExit):
         main()

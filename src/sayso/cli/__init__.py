@@ -157,7 +157,8 @@ def main() -> None:
     print_any_character()
     try:
         with terminable():
-            app()
+            # Started as a module (`python -m sayso`) it would install a completion for a command of that name.
+            app(prog_name="sayso")
     except UserError as error:
         remark(f"sayso: {error.on_command_line()}")
         raise SystemExit(2) from None
