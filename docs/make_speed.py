@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 TOP = """# Speed
 
-Made from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` measures the first table anew,
+Made from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` measures the first table again,
 `python bench/growth.py` the plots. The programs write these files themselves, but for the rows on one GPU, which were
 entered from the log of a run of `bench/gpu_training.py`.
 

@@ -1,4 +1,4 @@
-"""The commands of the README's console blocks: run them (`make demo`), or write their output into the page anew.
+"""The commands of the README's console blocks: run them (`make demo`), or write their output into the page.
 
 A block is a command behind `$`, continued by a backslash at the end of a line, and what it prints on stdout; a block
 that `varies` may name other things on another machine, because it shows what a model trained there prefers.

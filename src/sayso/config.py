@@ -26,6 +26,8 @@ Kinds = Mapping[type, Mapping[str, type]]
 """For the base class of a component's settings: the class of each kind by name."""
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+"""What messages call a type of values."""
 
 
 class Range(NamedTuple):
@@ -216,7 +218,7 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 2**1023 else math.inf if value > 0 else -math.inf
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise BadConfigError(f"{where}: {hint.__name__} is expected, not {_SHORT.repr(value)}")
+        raise BadConfigError(f"{where}: {_WORDS.get(hint, hint.__name__)} is expected, not {_SHORT.repr(value)}")
     return value
 
 

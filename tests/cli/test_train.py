@@ -114,6 +114,7 @@ def test_only_the_first_of_several_processes_speaks(sayso, config, store, tmp_pa
         ),
         (("--set", "model.encoder.kind=cnnn"), "model.encoder.kind: 'cnnn' is not one of cnn, pcnn; did you mean cnn?"),
         (("--set", "train.max_epochs=0"), "train.max_epochs is 0; it must be from 1 to 1,000,000"),
+        (("--set", "train.max_epochs=ten"), "train.max_epochs: a whole number is expected, not 'ten'"),
         (("--set", "train.max_epochs"), "--set train.max_epochs: write it as name.of.setting=value"),
         (("--set", "model.aggregator.kind=direct"), "no directly supervised sentences, which DirectSup needs: prepare"),
         (("--set", "model.use_entities=true"), "no entity vectors, which +E needs: prepare it with --entity-vectors"),
@@ -173,6 +174,7 @@ def test_a_config_is_taken_by_its_name_from_any_folder(sayso, store: Path, tmp_p
     result = sayso("train", "cnns_att", "--data", store, "--out", "my run", *small)
     assert result.code == 0, result.err
     assert result.out.startswith("CNNs+ATT, validation")
+    assert "begins, at most 1 epoch\n" in result.err
     following = f"sayso evaluate 'my run' --data {store} --part validation"
     assert result.err.splitlines()[-1] == f"next: {following}", "the store has no test part"
 

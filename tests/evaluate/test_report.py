@@ -80,7 +80,7 @@ def test_runs_made_on_other_data_are_refused(runs: list[Path], store: Store, tmp
 
 
 def test_two_runs_of_one_name_and_a_missing_part_are_refused(runs: list[Path], store: Store) -> None:
-    with pytest.raises(UserError, match="two runs are called attention"):
+    with pytest.raises(UserError, match=r"two runs are called attention: .* can tell them apart$"):
         open_subjects([runs[0], runs[0]], store, "test")
     with pytest.raises(BadInputError, match=r"no part 'dev' to evaluate on: choose train, validation, test"):
         open_subjects(runs, store, "dev")

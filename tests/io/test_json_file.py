@@ -90,14 +90,14 @@ def test_values_become_the_types_of_their_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": None}, "name: str is expected, not None"),
-        ({"share": "0.5"}, "share: float is expected, not '0.5'"),
-        ({"share": True}, "share: float is expected, not True"),
+        ({"name": None}, "name: text is expected, not None"),
+        ({"share": "0.5"}, "share: a number is expected, not '0.5'"),
+        ({"share": True}, "share: a number is expected, not True"),
         ({"kind": "odl"}, "kind: 'odl' is not one of new, old; did you mean old?"),
         ({"places": [{"stop": 1}]}, "places.start: missing"),
         ({"places": {"start": 1}}, "places: a list is expected"),
         ({"pair": [3]}, "pair: 2 values are expected, not 1"),
-        ({"counts": {"a": "x"}}, "counts.a: int is expected"),
+        ({"counts": {"a": "x"}}, "counts.a: a whole number is expected"),
         ({"nmae": 1}, "nmae: no such setting; did you mean name?"),
     ],
 )

@@ -158,7 +158,7 @@ def changed(folder: Path, **changes: object) -> Path:
         ({"mentions": "wrods"}, "mentions: 'wrods' is not one of words, type, type_and_words; did you mean words?"),
         ({"max_tokens": 0}, "no tokens, or no relations"),
         ({"training": [1]}, "training: a group of settings is expected"),
-        ({"variant": 5}, "variant: str is expected, not 5"),
+        ({"variant": 5}, "variant: text is expected, not 5"),
         ({"types": ["/one"]}, "the files are of two models"),
         ({"mentions": "words"}, r"tensor embedding.type_KW is \(4, 6\) where config.json asks for \(0, 6\)"),
     ],

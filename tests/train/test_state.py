@@ -65,7 +65,7 @@ def test_a_state_cut_short_is_refused(path: Path, share: float) -> None:
 def test_a_state_of_another_format_is_refused(path: Path) -> None:
     metadata = {"format": "99", "standing": json.dumps(asdict(STANDING)), "identity": json.dumps(IDENTITY)}
     save_file(load_file(path), path, metadata)
-    with pytest.raises(BadInputError, match="state of format 99, this version reads 1"):
+    with pytest.raises(BadInputError, match="state of format 99, this version reads 1: start again in another folder"):
         load_state(path, *trained(0), IDENTITY)
 
 
@@ -87,7 +87,7 @@ def test_a_state_without_checksums_is_read(path: Path) -> None:
         ({"epoch": 99}, "says that 99 epochs are done, the best the 1th, of at most 30"),
         ({"epoch": 1, "best_epoch": 2}, "says that 1 epochs are done, the best the 2th"),
         ({"best_epoch": 0}, "says that 2 epochs are done, the best the 0th"),
-        ({"epoch": "2"}, "standing.epoch: int is expected, not '2'"),
+        ({"epoch": "2"}, "standing.epoch: a whole number is expected, not '2'"),
         ({"seconds": float("nan")}, "NaN is not a number that can be used"),
         ({"epoch": 10**30}, "a number has too many digits"),
         ({"colour": 1}, "standing.colour: no such setting"),

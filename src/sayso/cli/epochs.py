@@ -41,7 +41,8 @@ class EpochDisplay:
         self._print(
             f"{description['variant']}, seed {description['seed']}, {description['device']}:"
             f" {description['num_parameters']:,} parameters, {description['num_bags']:,} bags,"
-            f" {description['num_sentences']:,} sentences; {begins}, at most {self._max_epochs} epochs"
+            f" {description['num_sentences']:,} sentences; {begins}, at most {self._max_epochs:,}"
+            f" epoch{'s' * (self._max_epochs > 1)}"
         )
         for line in description["remarks"]:
             self._print(line)

@@ -47,7 +47,7 @@ class Guesses(NamedTuple):
 def guess_types(
     read_lines: Callable[[], Iterable[str]], names: Names, types: Mapping[str, Sequence[str]], seed: int
 ) -> Guesses:
-    """Return a type for entities of the corpus that have none; `read_lines` gives its contexts, each time anew.
+    """Return a type for entities of the corpus that have none; `read_lines` gives its contexts, again at each call.
 
     Memory holds the entities without a type and at most 20,000 of the others.
     """

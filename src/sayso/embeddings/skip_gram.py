@@ -77,7 +77,7 @@ def train_skip_gram(
 
 
 class _TextLines:
-    """The tokens of each line of a file, which is opened anew for every pass."""
+    """The tokens of each line of a file, which is opened again for every pass."""
 
     def __init__(self, path: Path, on_pass: Callable[[int], None] | None = None) -> None:
         self.path, self.on_pass, self.num_passes = path, on_pass, 0

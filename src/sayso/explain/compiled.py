@@ -30,7 +30,7 @@ def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
         *arrays, first, stop = arguments
         for some in slices(stop - first, at_a_time):
             bags_C = slice(first + some.start, first + some.stop)
-            # Whether gradients are wanted is said in each thread anew.
+            # Whether gradients are wanted is set per thread.
             with torch.no_grad():
                 slope_CRD = parts.slope.of_bags(bags_C).numpy()
             _norms(*(slope_CRD, *arrays, bags_C.start, bags_C.stop))

@@ -78,7 +78,7 @@ def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
     bag_N, num_bags = bags.bag_N, bags.num_bags
     mass_NR = (score_NR - bag_max(score_NR, bag_N, num_bags)[bag_N]).exp()
     total_NR = bag_sum(mass_NR, bag_N, num_bags)[bag_N]
-    # Only a bag's one best sentence can leave the others with too little mass to divide by: weigh them anew.
+    # Only a bag's one best sentence can leave the others with too little mass to divide by: weigh them again.
     is_best_NR = is_unique_max(score_NR, bag_N, num_bags)
     # Without another one the mean moves away from it, by its mass over that of the others, which is at least 1.
     ratio_NR = (mass_NR / (total_NR - mass_NR).clamp(min=0.5)).masked_fill(is_best_NR, 0.0)
@@ -92,8 +92,8 @@ def plain_removal_losses(
     bag_N, num_bags = bags.bag_N, bags.num_bags
     pair_BRD, score_NR = pair_BD[:, None], removal.ratio_NR.clone()
     mean_BRD = bag_mix(removal.weight_NR, text_ND, bag_N, num_bags)
-    anew_BRD = bag_mix(removal.rest_NR, text_ND, bag_N, num_bags)
-    best_BR = -(_relu_change(mean_BRD + pair_BRD, anew_BRD - mean_BRD) * relation_RD).sum(2)
+    reweighed_BRD = bag_mix(removal.rest_NR, text_ND, bag_N, num_bags)
+    best_BR = -(_relu_change(mean_BRD + pair_BRD, reweighed_BRD - mean_BRD) * relation_RD).sum(2)
     at_a_time = max(1, VALUES_AT_A_TIME // relation_RD.numel())
     for rows in slices(len(text_ND), at_a_time):
         mean_CRD = mean_BRD[bag_N[rows]]

@@ -74,7 +74,9 @@ def open_subjects(folders: Sequence[Path], store: Store, part: str, device: str 
     subjects = [_open(folder, store, part, device) for folder in folders]
     names = [subject.name for subject in subjects]
     if doubled := [name for name in names if names.count(name) > 1]:
-        raise UserError(f"two runs are called {doubled[0]}: rename the folder of one, so that tables can tell them")
+        raise UserError(
+            f"two runs are called {doubled[0]}: rename the folder of one, so that tables can tell them apart"
+        )
     return subjects
 
 

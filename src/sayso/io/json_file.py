@@ -1,6 +1,6 @@
 """JSON that sayso writes and reads back: objects that carry their own checksum, read strictly.
 
-The checksum is that of the values, not of the spelling: a file may be indented anew, but not changed.
+The checksum is that of the values, not of the spelling: a file may be indented again, but not changed.
 """
 
 import json

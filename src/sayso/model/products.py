@@ -4,7 +4,7 @@ Shapes: T tokens, V words, K types, Y rows kept, A columns of a table (see `kern
 
 A text has few distinct tokens, so after the first batches hardly a product is left to compute: encoding a sentence is
 then additions and maxima. Rows are added as tokens are met. When they would take more memory than allowed, all are
-forgotten and those of the batch at hand begin anew.
+forgotten and those of the batch at hand start from scratch.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class KeptProducts:
         with self._lock:
             if self._state is None or not all(map(_Known.is_still, self._state.known, parameters)):
                 self._state = _State(list(map(_Known, parameters)), embedding, table_QP, weights)
-            return self._state.look_up(token_T, self.max_bytes) or self._begin_anew(token_T)
+            return self._state.look_up(token_T, self.max_bytes) or self._start_again(token_T)
 
     def limit(self, max_bytes: int) -> None:
         """Allow this much memory from now on."""
@@ -61,7 +61,7 @@ class KeptProducts:
         """Free the memory."""
         self._state = None
 
-    def _begin_anew(self, token_T: Tensor) -> Found | None:
+    def _start_again(self, token_T: Tensor) -> Found | None:
         assert self._state is not None
         self._state = self._state.emptied()
         return self._state.look_up(token_T, self.max_bytes)

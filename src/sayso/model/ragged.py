@@ -69,7 +69,7 @@ def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: in
     mass_N = (score_N - peak_B[bag_N]).exp()
     rest_N = (bag_sum(mass_N, bag_N, num_bags)[bag_N] - mass_N).clamp(min=torch.finfo(score_N.dtype).tiny)
     mean_N = (bag_sum(mass_N * value_N, bag_N, num_bags)[bag_N] - mass_N * value_N) / rest_N
-    # Without the bag's one best the others are weighed anew, from their own maximum.
+    # Without the bag's one best the others are weighed again, from their own maximum.
     is_best_N = is_unique_max(score_N, bag_N, num_bags)
     others_B = bag_max(score_N.detach().masked_fill(is_best_N, -torch.inf), bag_N, num_bags)
     others_B = others_B.masked_fill(others_B == -torch.inf, 0.0)

@@ -151,7 +151,7 @@ def check_tokens(tokens: object) -> list[str]:
 def _are_words(text: str, tokens: list[str]) -> bool:
     """Say whether the text, the tokens with spaces between them, falls apart into the same tokens."""
     # Searches in C over the whole sentence: of all white space only the space is printable. A loop over the tokens,
-    # or splitting them anew, would take as long as reading the JSON.
+    # or splitting them again, would take as long as reading the JSON.
     if text.isprintable() and text.count(" ") == len(tokens) - 1 and "  " not in f" {text} ":
         return True
     return text.split() == tokens

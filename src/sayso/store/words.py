@@ -34,7 +34,7 @@ class WordOrder:
 
 
 def order_words(words: Sequence[str], names: Sequence[str], train: BagTable, vectors: Path | None) -> WordOrder:
-    """Return the words, numbered anew, with their vectors; without a file all vectors have width 0."""
+    """Return the words, renumbered, with their vectors; without a file all vectors have width 0."""
     count = np.bincount(train.tokens.value, minlength=len(words)).astype(np.int64)
     # A name of several words gets the vector that the same name joined by `_` would get.
     wanted = [*words, *(name.replace(" ", "_") for name in names)]

@@ -52,7 +52,7 @@ def num_steps(data: RunData) -> int:
 
 
 def steps_of_epoch(data: RunData, epoch: int, shard: Shard = Shard()) -> Iterator[Step]:
-    """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` of each, distractors drawn anew."""
+    """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` of each, distractors drawn again."""
     plan = EpochPlan(data, epoch)
     size = data.config.train.batch_bags
     for number, first in enumerate(range(0, len(plan.order), size)):

@@ -26,7 +26,7 @@ def lexicon_of(data: RunData) -> Lexicon:
     """Return the words that have a vector in this run, and the store's entities and types."""
     store = data.store
     if "form" not in store.manifest:
-        raise BadInputError(f"{store.folder}: the store does not say how its corpus writes: prepare it anew")
+        raise BadInputError(f"{store.folder}: the store does not say how its corpus writes: prepare it again")
     return Lexicon(
         words=store.words[: len(data.word_VW)].to_pylist(),
         entity_ids=store.entities["id"].to_pylist(),

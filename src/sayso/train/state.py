@@ -119,7 +119,8 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
     about = _about(path, metadata)
     if (difference := _difference(about.identity, identity, "")) is not None:
         raise BadInputError(
-            f"{path}: the run was made with another {difference.removeprefix('.')}: resume with the same, or start anew"
+            f"{path}: the run was made with another {difference.removeprefix('.')}:"
+            " resume with the same, or start from scratch"
         )
     standing, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
     if not 0 <= standing.best_epoch <= standing.epoch <= most or (standing.epoch and not standing.best_epoch):
@@ -132,9 +133,7 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
 
 def _about(path: Path, metadata: dict[str, str]) -> _About:
     if metadata.get("format") != str(FORMAT):
-        raise BadInputError(
-            f"{path}: state of format {metadata.get('format')}, this version reads {FORMAT}: start anew elsewhere"
-        )
+        raise BadInputError(f"{path}: state of format {metadata.get('format')}, this version reads {FORMAT}: {_ADVICE}")
     try:
         if _ABOUT in metadata:
             return record_of(_About, from_json(metadata[_ABOUT]))

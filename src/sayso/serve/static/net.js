@@ -90,7 +90,7 @@ export class Saver {
     return left.length > 0;
   }
 
-  // Returns a promise of the answer; what is refused is never answered, since the page then starts anew.
+  // Returns a promise of the answer; what is refused is never answered, since the page then reloads.
   add(method, path, body) {
     return new Promise((onDone) => {
       // Places sort by time; the keys of two pages differ.

@@ -27,7 +27,7 @@ _LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
 
 
 class WorkerError(UserError):
-    """The process of a model could not answer; the next question starts it anew."""
+    """The process of a model could not answer; the next question starts it again."""
 
 
 class Worker:
@@ -149,4 +149,4 @@ class Worker:
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_BYTES))
         _log.error("the model's process ended (%s): %s", status, complaints.read().decode(errors="replace"))
         self._clear()
-        return WorkerError("the model's process ended without an answer; try again: it is started anew")
+        return WorkerError("the model's process ended without an answer; try again: it is started again")

@@ -52,7 +52,7 @@ def why_not_captured(extractor: Extractor, device: torch.device, shard: Shard) -
 
 
 class _Buffers(NamedTuple):
-    """What a graph reads and writes: always the same memory, filled anew for every epoch."""
+    """What a graph reads and writes: always the same memory, filled again for every epoch."""
 
     packed: Packed
     codes: Codes
@@ -131,7 +131,7 @@ class CapturedEpochs:
         return padded, packed
 
     def _prepare(self, epoch: int) -> PaddedEpoch:
-        """Put the epoch where the graph looks for it; capture anew where it needs more room than those before."""
+        """Put the epoch where the graph looks for it; capture again where it needs more room than those before."""
         number, ahead = self._ahead or (-1, None)
         padded, packed = ahead.result() if ahead is not None and number == epoch else self._lay_out(epoch)
         self.key_1.fill_(sub_seed(self.data.config.seed, f"dropout/{epoch}/0"))

@@ -48,7 +48,7 @@ export class Marking {
     this.count();
   }
 
-  // Leave for another page, or this one anew, once everything is saved.
+  // Leave for another page, or reload this one, once everything is saved.
   async leave(go) {
     await this.saver.idle();
     return leave(go);
