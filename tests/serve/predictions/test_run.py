@@ -33,6 +33,15 @@ def test_words_have_scores_in_the_first_sentences_only(run: ExploredRun) -> None
             assert bool(each.word_scores) == (each.rank <= NUM_WITH_WORDS)
 
 
+@pytest.mark.parametrize(("column", "num_enough"), [({}, None), ({"num_enough": -1}, None), ({"num_enough": 2}, 2)])
+def test_sentences_that_are_each_enough_are_those_counted_by_the_evaluation(
+    run: ExploredRun, capital: int, column: dict[str, int], num_enough: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = run.fact(capital)
+    monkeypatch.setattr(run, "fact", lambda row: fact | column)
+    assert run.explanation(capital).support.num_enough == num_enough
+
+
 def test_every_fact_says_what_its_row_says(run: ExploredRun) -> None:
     for row in run.index.rows(run.index.find_all(FactQuery())):
         explanation = run.explanation(row.number)
