@@ -43,6 +43,13 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
 
 
+def test_without_facts_no_next_command_shows_them(run: Path, corpus: Path, tmp_path: Path) -> None:
+    result = extract(run, corpus, "--out", tmp_path / "facts", "--threshold", 1)
+    assert result.exit_code == 0
+    assert "no fact reaches 1" in result.stderr
+    assert "next: " not in result.stderr
+
+
 def test_the_memory_of_tables_is_limited_as_asked(
     run: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

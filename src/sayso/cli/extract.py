@@ -148,7 +148,8 @@ def extract(
         ) from None
     _report(found, as_json)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
-    review = [as_command("sayso", "serve", "--data", data or "STORE", "--facts", out)] * ("jsonl" in files)
+    has_facts = "jsonl" in files and found.manifest["num_written"] > 0
+    review = [as_command("sayso", "serve", "--data", data or "STORE", "--facts", out)] * has_facts
     say_next(", ".join(files.values()), *review, note="for more documents, the same command with --resume")
 
 
