@@ -115,6 +115,9 @@ def test_verdicts_on_extracted_facts_come_in_with_all_that_was_known_about_them(
     assert json.loads(done.stdout) == written
     done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", db, "--json")
     assert json.loads(done.stdout) == {"written": str(db), "num_decisions": 2, "num_left_out": 1}
+    (tmp_path / "manifest.json").write_text('{"made_by": "sayso extract"}')
+    done = sayso("decisions", "import", verdicts, "--facts", tmp_path, "--db", db)
+    assert (done.returncode, done.stdout) == (0, "2 decisions\n"), done.stderr
     wrong = sayso("decisions", "import", verdicts, "--facts", verdicts, "--db", db)
     assert (wrong.returncode, "verdicts.jsonl:1: not a fact of" in wrong.stderr) == (2, True)
 

@@ -13,12 +13,12 @@ from sayso.errors import BadInputError, UserError
 from sayso.extract.folder import refuse_other_since, work_folder
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
+from sayso.facts.extracted import facts_file
 from sayso.invent import InventSettings, invent
 from sayso.invent.raw import invent_raw
 from sayso.io.folder_kind import kind_of, wrong_folder
 from sayso.model.checkpoint import find_model
 from sayso.readers.files import files_of
-from sayso.serve.review.file import facts_file
 from sayso.store.store import Store
 from toy_evaluation import make_marked_store
 from toy_run import make_run, toy_config

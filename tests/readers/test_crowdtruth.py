@@ -47,7 +47,7 @@ def test_quotes_of_the_sentence_stay() -> None:
     [
         (changed(tail="Oslo"), "tail mention 'Oslo' is not in the sentence"),
         (changed(head=["Ana"]), "'head' is a list, not a string"),
-        (changed(any_relation=None), "'any_relation' is missing"),
+        (changed(any_relation=None), "'any_relation' is null"),
         (changed(distant_relation_seen=7), "not a number from 0 to 1"),
         (changed(distant_relation="per:born,"), "a relation's name is empty"),
     ],

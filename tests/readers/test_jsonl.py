@@ -92,7 +92,7 @@ def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
         (changed(tokens=["ana", 3]), "a token is not a string"),
         (changed(tokens=["ana", "", "rome"]), "a token is empty or has white space"),
         (changed(tokens=["ana was", "rome"]), "a token is empty or has white space"),
-        (changed(head=None), "'head' is missing"),
+        (changed(head=None), "'head' is null"),
         (changed(head="ana"), "'head' is a string, not an object"),
         (changed(head={"id": "m.1", "spans": 3}), "head 'spans' is not a list"),
         (changed(head={"id": "m.1", "spans": [3]}), "a span of the head mention is not"),

@@ -100,7 +100,8 @@ def take(
         Path, typer.Argument(metavar="VERDICTS", help="JSON lines: head, relation, tail, verdict (accepted, rejected).")
     ],
     facts: Annotated[
-        Path, typer.Option("--facts", help="The facts that were decided on: facts.jsonl of an extraction.")
+        Path,
+        typer.Option("--facts", help="The facts that were decided on: an extraction's folder or facts.jsonl."),
     ],
     db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
     by: Annotated[str, typer.Option("--by", help="Who decided, where a line does not say.")] = "import",
@@ -109,7 +110,7 @@ def take(
 ) -> None:
     """Take decisions on extracted facts in, each with the sentences and the provenance of its fact.
 
-    Example: `sayso decisions import verdicts.jsonl --facts facts/facts.jsonl --db decisions.db --by Ada`
+    Example: `sayso decisions import verdicts.jsonl --facts facts --db decisions.db --by Ada`
     """
     from sayso.annotate.decisions import decide_on_found
     from sayso.annotate.store import writing_to

@@ -11,6 +11,7 @@ from sayso.facts.decided import DecidedFact, Decision, Quote, quote_words, sourc
 from sayso.input_file import holding
 from sayso.io.checksum import FILES
 from sayso.io.folder import MANIFEST, Workfolder
+from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import checked_files
 from sayso.readers.base import BadLine, BadLineError, refuse_control
 from sayso.readers.json_line import finite, json_object, nested, objects, share, string, strings, whole
@@ -128,8 +129,19 @@ class FoundFact:
         )
 
 
+def facts_file(path: Path) -> Path:
+    """Return the file of facts that is meant: the file itself, or that of an extraction's folder."""
+    if not path.is_dir():
+        return path
+    refuse_other_kind(path, "extraction")
+    if not (path / FACTS_FILE).is_file():
+        raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
+    return path / FACTS_FILE
+
+
 def read_found(path: Path) -> Iterator[FoundFact]:
-    """Yield the facts of a file of JSON lines that `sayso extract` wrote."""
+    """Yield the facts of a file of JSON lines that `sayso extract` wrote, or of its folder."""
+    path = facts_file(path)
     refuse_damaged(path)
     for number, text in holding(path, "facts", filter(holds_something, read_lines(path))):
         yield found_at(path, number, text)

@@ -55,7 +55,7 @@ def string(record: dict[str, Any], key: str, default: str | None = None) -> str:
     """Return the string under the key, which must hold something unless there is a default."""
     value = record.get(key, default)
     if not isinstance(value, str):
-        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is {_kind(value)}, not a string")
+        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not a string")
     if default is None and not value.strip():
         raise BadLineError(f"{key!r} is empty")
     return value
@@ -65,7 +65,7 @@ def strings(record: dict[str, Any], key: str) -> list[str]:
     """Return the list of strings under the key."""
     value = record.get(key)
     if value is None:
-        raise BadLineError(f"{key!r} is missing")
+        raise BadLineError(_absent(record, key))
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
         raise BadLineError(f"{key!r} is not a list of strings")
     return value
@@ -75,7 +75,7 @@ def share(record: dict[str, Any], key: str) -> float:
     """Return the number from 0 to 1 under the key."""
     value = record.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is {_kind(value)}, not a number")
+        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not a number")
     if not 0 <= value <= 1:
         raise BadLineError(f"{key!r} is {str(value)[:20]}, not a number from 0 to 1")
     return float(value)
@@ -85,7 +85,7 @@ def finite(record: dict[str, Any], key: str) -> float:
     """Return the number under the key, which must not be NaN or infinite."""
     value = record.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is {_kind(value)}, not a number")
+        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not a number")
     if not -_LARGEST <= value <= _LARGEST:
         raise BadLineError(f"{key!r} is {str(value)[:20]}, not a finite number")
     return float(value)
@@ -95,7 +95,7 @@ def whole(record: dict[str, Any], key: str, least: int = 0) -> int:
     """Return the whole number under the key, at least this much."""
     value = record.get(key)
     if type(value) is not int or not least <= value < 2**53:
-        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is not a whole number from {least} on")
+        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is not a whole number from {least} on")
     return value
 
 
@@ -103,7 +103,7 @@ def objects(record: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the list of objects under the key."""
     value = record.get(key)
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise BadLineError(f"{key!r} is missing" if value is None else f"{key!r} is not a list of objects {{…}}")
+        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is not a list of objects {{…}}")
     return value
 
 
@@ -111,9 +111,7 @@ def nested(record: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the object under the key."""
     value = record.get(key)
     if not isinstance(value, dict):
-        raise BadLineError(
-            f"{key!r} is missing" if value is None else f"{key!r} is {_kind(value)}, not an object {{…}}"
-        )
+        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not an object {{…}}")
     return value
 
 
@@ -165,6 +163,10 @@ def _refuse_half_characters(value: dict[str, Any]) -> None:
         raise BadLineError("half of a character (a lone surrogate) is spelled out in it") from error
     except RecursionError as error:
         raise BadLineError("not usable JSON: nested too deep") from error
+
+
+def _absent(record: dict[str, Any], key: str) -> str:
+    return f"{key!r} is {'null' if key in record else 'missing'}"
 
 
 def _kind(value: object) -> str:

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
 from sayso.annotate.store import Database
-from sayso.facts.extracted import FACTS_FILE
+from sayso.facts.extracted import FACTS_FILE, facts_file
 from sayso.records import Bag, Triple
 from sayso.serve.predictions.open_run import OpenRun
 from sayso.serve.predictions.run import ExploredRun
-from sayso.serve.review.file import FoundFile, facts_file, open_found
+from sayso.serve.review.file import FoundFile, open_found
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
 from sayso.store.predictions import Predictions

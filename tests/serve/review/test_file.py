@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import BadInputError
-from sayso.serve.review.file import facts_file, open_found
+from sayso.facts.extracted import facts_file
+from sayso.serve.review.file import open_found
 from sayso.serve.review.query import FoundQuery
 from toy_found import FACTS, KNOWN, NEW, write_found, write_found_manifest
 
@@ -30,6 +31,7 @@ def test_facts_that_have_a_verdict_instead_of_support_are_listed_and_shown(tmp_p
         ("[" * 100_000, "nested too deep"),
         ('{"head": "Q1"}', "'relation' is missing"),
         (changed(probability="high"), "probability"),
+        (changed(probability=None), "'probability' is null"),
         (changed(evidence=[{"rank": 1}]), "document"),
         (changed(evidence=[KNOWN.to_dict()["evidence"][0] | {"score": "much"}]), "score"),
         (changed(head_name="\ud800"), "character"),
@@ -44,6 +46,13 @@ def test_a_first_line_that_is_no_fact_is_told_at_once(tmp_path: Path, line: str,
     ) as told:
         open_found("news", path)
     assert reason in str(told.value)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_a_file_without_facts_is_said_to_hold_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "facts.jsonl").write_text(text)
+    with pytest.raises(BadInputError, match=r"facts\.jsonl: holds no facts"):
+        open_found("news", tmp_path / "facts.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,7 @@ def test_a_folder_without_facts_and_a_packed_file_are_told(tmp_path: Path) -> No
     with pytest.raises(BadInputError, match="no such file"):
         open_found("news", facts_file(tmp_path / "nowhere.jsonl"))
     (tmp_path / "facts.jsonl").touch()
-    with pytest.raises(BadInputError, match=r"facts\.jsonl:1: not a fact"):
+    with pytest.raises(BadInputError, match=r"facts\.jsonl: holds no facts"):
         open_found("news", facts_file(tmp_path))
 
 

@@ -6,9 +6,9 @@ import pytest
 from sayso.annotate.decisions import decide, undo_decision, withdraw
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection, writing_to
-from sayso.facts.extracted import FoundFact
+from sayso.facts.extracted import FoundFact, facts_file
 from sayso.records import Triple
-from sayso.serve.review.file import FoundFile, facts_file, open_found
+from sayso.serve.review.file import FoundFile, open_found
 from sayso.serve.review.query import FoundQuery
 from toy_found import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
 

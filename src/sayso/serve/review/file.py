@@ -4,11 +4,11 @@ from pathlib import Path
 from threading import Lock
 
 from sayso.errors import BadInputError
-from sayso.facts.extracted import FACTS_FILE, FoundFact, found_at, manifest_beside, refuse_damaged
+from sayso.facts.extracted import FoundFact, found_at, manifest_beside, refuse_damaged
+from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
-from sayso.io.folder_kind import refuse_other_kind
 from sayso.readers.base import BadLine
-from sayso.readers.lines import read_lines_between
+from sayso.readers.lines import holds_something, read_lines, read_lines_between
 from sayso.serve.review.columns import read_columns
 from sayso.serve.review.index import FoundIndex
 
@@ -56,18 +56,10 @@ def open_found(name: str, path: Path) -> FoundFile:
     if path.suffix == ".gz":
         raise BadInputError(f"{path}: packed; unpack it, since facts are read from where they stand in the file")
     refuse_damaged(path)
+    if not any(map(holds_something, read_lines(path))):
+        raise holds_no(path, "facts")
     _fact_between(path, 1, 0, 1)
     return FoundFile(name, path)
-
-
-def facts_file(path: Path) -> Path:
-    """Return the file of facts that is meant: the file itself, or that of an extraction's folder."""
-    if not path.is_dir():
-        return path
-    refuse_other_kind(path, "extraction")
-    if not (path / FACTS_FILE).is_file():
-        raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
-    return path / FACTS_FILE
 
 
 def _number(value: object) -> float | None:
