@@ -45,7 +45,8 @@ def test_remarks_go_out_and_come_in_beside_the_marks(database: Path, tmp_path: P
     assert sayso("annotations", "export", marks, "--db", database).returncode == 0
     taken = sayso("annotations", "import", marks, remarks, "--db", tmp_path / "other.db")
     assert taken.stdout == "2 marks by 1 people on 1 facts\n1 remarks\n"
-    assert sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--form", "remarks").returncode == 0
+    exported = sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--form", "remarks", "--all")
+    assert exported.returncode == 0, exported.stderr
     assert again.read_text() == remarks.read_text()
     known = sayso("annotations", "import", remarks, "--db", tmp_path / "other.db", "--known")
     assert (known.returncode, "without --known" in known.stderr) == (2, True)
@@ -79,7 +80,7 @@ def test_what_was_written_is_told_to_machines(database: Path, tmp_path: Path) ->
     counts = {"num_marks": 2, "num_annotators": 1, "num_facts": 1, "num_remarks": 1}
     assert told("import", out, remarks, "--db", db) == {"written": db, **counts}
     again = {"written": remarks, "form": "remarks", "num_remarks": 1}
-    assert told("export", remarks, "--db", db, "--form", "remarks") == again
+    assert told("export", remarks, "--db", db, "--form", "remarks", "--all") == again
 
 
 def test_remarks_are_everybodys_own_already(database: Path, tmp_path: Path) -> None:
@@ -97,6 +98,34 @@ def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path)
     assert f"next: sayso evaluate RUN --data STORE --rationales {tmp_path / 'out.jsonl'}" in result.stderr
     labels = [json.loads(line)["label"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert labels == ["rationale", "unsure"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "remarks"])
+def test_facts_that_fewer_people_than_wanted_have_submitted_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
+    half = [{**MARKS[0], "head": "half"}]
+    said = [{"head": head, "tail": "t", "relation": "capital", "by": "Ada", "comment": "odd"} for head in ("h", "half")]
+    remarks = [{**each, "is_wrong": False} for each in said]
+    for name, lines in (("marks", [*MARKS, *half]), ("remarks", remarks)):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out, db, marks = tmp_path / "out.jsonl", tmp_path / "marks.db", tmp_path / "marks"
+    assert sayso("annotations", "import", marks, tmp_path / "remarks", "--db", db).returncode == 0
+
+    def exported(*options: str) -> tuple[str, list[str]]:
+        done = sayso("annotations", "export", out, "--db", db, "--form", form, *options)
+        assert done.returncode == 0, done.stderr
+        return done.stderr, sorted({json.loads(line)["head"] for line in out.read_text().splitlines()})
+
+    told, heads = exported()
+    assert ("have submitted: 1; --all exports them, too" in told, heads) == (True, ["h"])
+    assert exported("--all")[1] == ["h", "half"]
+
+
+def test_where_no_fact_is_complete_the_option_that_exports_them_is_named(tmp_path: Path) -> None:
+    (tmp_path / "half.jsonl").write_text(json.dumps(MARKS[0]) + "\n")
+    assert sayso("annotations", "import", tmp_path / "half.jsonl", "--db", tmp_path / "a.db").returncode == 0
+    result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "a.db")
+    assert (result.returncode, "export them with --all" in result.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_a_form_cannot_take_is_counted(database: Path, tmp_path: Path) -> None:

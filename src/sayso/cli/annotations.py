@@ -2,13 +2,17 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sayso.cli.console import print_json, print_table, remark, say, say_next
 from sayso.cli.file_form import form_of
 from sayso.errors import UserError, as_command
+
+if TYPE_CHECKING:
+    from sayso.annotate.store import Connection
+    from sayso.records import Triple
 
 app = typer.Typer(help="Export, import and compare people's marks.", no_args_is_help=True)
 
@@ -43,14 +47,18 @@ def export(
         ),
     ] = None,
     each: Annotated[bool, typer.Option("--each", help="Everybody's marks, not one a sentence.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also facts that fewer people than wanted have submitted.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the submitted marks: one a sentence, as it was settled or as the majority says, or everybody's own.
 
-    The pilot round is not in it.
+    The pilot round is not in it, nor are facts that fewer people than wanted have submitted, as on the pages.
 
     Example: `sayso annotations export marks.jsonl --db demo/store.annotations.db`
     """
+    from sayso.annotate.agreement import submitted_marks
     from sayso.annotate.forms import ERASER_FILE, FORMS
     from sayso.annotate.marks import each_judgement, settled_judgements
     from sayso.annotate.store import reading_from
@@ -60,13 +68,15 @@ def export(
     if form is FormName.remarks:
         if each:
             raise UserError("--each is for marks: remarks are everybody's own in any case")
-        _export_remarks(out, db, as_json)
+        _export_remarks(out, db, everything, as_json)
         return
     chosen = FORMS[form.value]
     with reading_from(db) as connection:
-        judgements = list((each_judgement if each else settled_judgements)(connection))
-    if not judgements:
-        raise UserError(f"{db}: nobody has submitted a fact yet; there is nothing to write")
+        submitted = {mark.fact for mark in submitted_marks(connection)}
+        if not submitted:
+            raise UserError(f"{db}: nobody has submitted a fact yet; there is nothing to write")
+        facts = submitted if everything else _complete(connection, db, submitted)
+        judgements = list((each_judgement if each else settled_judgements)(connection, facts))
     num_left_out = chosen.write(out, judgements)
     if num_left_out:
         remark(f"{num_left_out:,} marks have no place in the form {form.value} and were left out")
@@ -76,21 +86,37 @@ def export(
     else:
         say(f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
-    can_evaluate = form in (FormName.jsonl, FormName.eraser)
     evaluating = ("evaluate", "RUN", "--data", "STORE", "--rationales")
-    following = evaluating if can_evaluate else ("annotations", "import", "--db", "FILE")
+    following = evaluating if form in (FormName.jsonl, FormName.eraser) else ("annotations", "import", "--db", "FILE")
     say_next(str(out), as_command("sayso", *following, written))
 
 
-def _export_remarks(out: Path, db: Path, as_json: bool) -> None:
+def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
+    """Return those of the facts that as many people as wanted have submitted, and say how many others there are."""
+    from sayso.annotate.disagreement import closed_facts
+    from sayso.annotate.queue import read_settings
+
+    complete = submitted.intersection(closed_facts(connection, read_settings(connection).annotators_per_fact))
+    if num_left_out := len(submitted - complete):
+        about = f"facts that fewer people than wanted have submitted: {num_left_out:,}"
+        if not complete:
+            raise UserError(f"{db}: there are only {about}; export them with --all")
+        remark(f"left out {about}; --all exports them, too")
+    return complete
+
+
+def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> None:
     from sayso.annotate.comments import remark_lines, remarks
     from sayso.annotate.store import reading_from
     from sayso.io.atomic import atomic_file
 
     with reading_from(db) as connection:
         found = remarks(connection)
-    if not found:
-        raise UserError(f"{db}: nobody has said anything about a fact that they have submitted")
+        if not found:
+            raise UserError(f"{db}: nobody has said anything about a fact that they have submitted")
+        if not everything:
+            complete = _complete(connection, db, {each.fact for each in found})
+            found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
         file.writelines(remark_lines(found))
     if as_json:

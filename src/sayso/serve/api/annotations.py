@@ -28,7 +28,7 @@ def export(
 ) -> Response:
     """Return the judgements on closed facts: what was settled or the majority says, or everybody's own.
 
-    Facts that somebody may still mark are not in it; `sayso annotations export` has them, too.
+    Facts that somebody may still mark are not in it; `sayso annotations export --all` has them, too.
     """
     chosen = FORMS[form]
     with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
