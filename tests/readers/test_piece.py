@@ -55,6 +55,18 @@ def test_a_last_line_without_end_must_not_grow(tmp_path: Path) -> None:
         list(new_pieces([path], records, "nre", 100))
 
 
+def test_another_corpus_than_before_is_told_from_a_file_that_is_gone(tmp_path: Path) -> None:
+    before, other = tmp_path / "before.txt", tmp_path / "other.txt"
+    before.write_text("one\n")
+    other.write_text("two\n")
+    records = [done(piece) for piece in new_pieces([before], [], "nre", 100)]
+    with pytest.raises(UserError, match=r"before\.txt: .* not in the corpus given now: give the same corpus"):
+        list(new_pieces([other], records, "nre", 100))
+    before.unlink()
+    with pytest.raises(UserError, match=r"before\.txt: this file was extracted from and is gone"):
+        list(new_pieces([other], records, "nre", 100))
+
+
 def test_a_sentence_on_several_lines_is_not_cut(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text('1\t"<e1>oslo</e1> is in <e2>norway</e2> ."\nlocated\nComment:\n\n' * 9)

@@ -69,7 +69,7 @@ def filled(corpus: Path, files: Iterable[Path]) -> list[Path]:
 def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, size: int) -> Iterator[Piece]:
     """Yield what is not done yet: files that are new, and what was added to the others, in pieces of about this size.
 
-    A file that has changed in any other way, or is gone, is a `UserError`.
+    A file that has changed in any other way, or is gone, is a `UserError`, and so is another corpus than before.
     """
     behind = _stops(done, files)
     number = len(done)
@@ -115,7 +115,13 @@ def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]
     for record in done:
         piece = record.piece
         if piece.file not in there:
-            raise UserError(f"{piece.file}: this file was extracted from and is gone: put it back, or start over")
+            # Where the file still exists, it is the corpus that is another.
+            reason = (
+                "extracted from before, but not in the corpus given now: give the same corpus (files may be added)"
+                if Path(piece.file).exists()
+                else "this file was extracted from and is gone: put it back"
+            )
+            raise UserError(f"{piece.file}: {reason}, or start over")
         if piece_digest(piece) != record.sha256:
             raise UserError(f"{piece.file}: this file has changed since it was extracted from: start over")
         stops[piece.file] = piece.stop
