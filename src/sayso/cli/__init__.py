@@ -8,10 +8,11 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from sayso import __version__
 from sayso.cli.annotations import app as annotations
@@ -70,6 +71,25 @@ class _Commands(TyperGroup):
         return result
 
 
+class _Command(TyperCommand):
+    """A command that refuses an empty word where it takes a path, which would be read as this folder."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line into the context."""
+        given = self.make_parser(ctx).parse_args(args=list(args))[0]
+        rest = super().parse_args(ctx, args)
+        for param in self.params:
+            value, words = _listed(ctx.params.get(param.name)), _listed(given.get(param.name))
+            if "" in words and isinstance(value[0], Path):
+                name = next((each for each in param.opts if each.startswith("--")), param.metavar or param.name)
+                raise UserError(f"{name}: the path is empty; name a file or a folder")
+        return rest
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
 def _about_files(error: OSError) -> UserError | None:
     """Return what to say of an error that the user can repair; nothing where it is none."""
     if error.errno in _FULL:
@@ -124,11 +144,11 @@ def _summary(command: Callable[..., Any]) -> str:
 
 
 for _name, _command in COMMANDS.items():
-    app.command(_name, short_help=_summary(_command))(_command)
+    app.command(_name, cls=_Command, short_help=_summary(_command))(_command)
 for _name, _group in GROUPS.items():
     for _info in _group.registered_commands:
         assert _info.callback
-        _info.short_help = _summary(_info.callback)
+        _info.cls, _info.short_help = _Command, _summary(_info.callback)
     app.add_typer(_group, name=_name, short_help=str(_group.info.help))
 
 
