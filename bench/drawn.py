@@ -126,7 +126,7 @@ def make_store(folder: Path, table: BagTable) -> None:
         relations=[Relation(f"relation-{number}") for number in range(NUM_RELATIONS)],
         documents=[],
         parts={"train": table},
-        judgements={"sentence": np.zeros(0, np.int64)},
+        marks={"sentence": np.zeros(0, np.int64)},
         manifest={"format": FORMAT, "fingerprint": "drawn", "parts": {"train": {}}},
     )
     write_store(folder, contents)

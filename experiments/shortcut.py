@@ -99,7 +99,7 @@ def prepare_store(corpus: Path, vectors: Path, store: Path) -> None:
         "--relations": "relations.tsv",
         "--types": "types.json",
         "--direct": "direct.txt",
-        "--rationales": "rationales.jsonl",
+        "--marks": "rationales.jsonl",
     }
     named = [word for option, file in files.items() for word in (option, corpus / file)]
     sayso("prepare", *named, "--vectors", vectors, "--out", store, "--overwrite")

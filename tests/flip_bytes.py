@@ -184,9 +184,7 @@ def read_store(path: Path) -> object:
     columns = [getattr(part, field.name) for part in parts for field in fields(part)]
     flat = [array for column in columns for array in (column if isinstance(column, Rows) else (column,))]
     arrays = [store.word_count, store.vector_VD, *flat]
-    tables = [
-        {name: column.to_pylist() for name, column in each.items()} for each in (store.entities, store.judgements)
-    ]
+    tables = [{name: column.to_pylist() for name, column in each.items()} for each in (store.entities, store.marks)]
     bags = [store.bag(part, 0) for part in parts if part.num_bags]
     return (
         store.manifest,

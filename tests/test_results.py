@@ -97,7 +97,7 @@ def test_the_page_does_not_take_a_part_for_the_whole_release(maker: ModuleType) 
     assert "as wide as the paper's own differences" not in text
 
 
-def test_verdicts_of_a_mean_on_claims_about_all_are_marked(maker: ModuleType) -> None:
+def test_decisions_of_a_mean_on_claims_about_all_are_marked(maker: ModuleType) -> None:
     rows = [line for line in maker.details()["fbnyt.md"].splitlines() if line.count(" | ") == 4]
     told = [row for row in rows if "everywhere (" in row or "are alike" in row or "for every mechanism (" in row]
     assert len(told) > 10

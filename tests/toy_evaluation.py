@@ -39,7 +39,7 @@ def make_marked_store(folder: Path) -> Path:
         types=folder / "types.json",
         vectors=folder / "words.bin",
         entity_vectors=folder / "entities.bin",
-        rationales=(folder / "marks.jsonl",),
+        marks=(folder / "marks.jsonl",),
     )
     settings = PrepareSettings(validation_share=0.3, max_tokens=MAX_TOKENS)
     prepare(inputs, settings, folder / "marked", lambda *_: None)

@@ -49,7 +49,7 @@ def make_store(folder: Path, extra: list[str] | None = None) -> Store:
         train=folder / "train.txt",
         test=folder / "test.txt",
         relations=folder / "relations.tsv",
-        rationales=(folder / "known.jsonl",),
+        marks=(folder / "known.jsonl",),
     )
     prepare(inputs, PrepareSettings(validation_share=0.3, max_tokens=20_000), folder / "store", lambda *_: None)
     return Store(folder / "store")

@@ -7,11 +7,13 @@ Other pipes, devices and sockets are refused: opening or reading them may never 
 import codecs
 import gzip
 import io
+import logging
 import stat
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,10 +24,18 @@ MAX_UNPACKED_BYTES = 512 * 2**20
 
 Item = TypeVar("Item")
 
+_log = logging.getLogger(__name__)
+
 _GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**20
 _NUM_FIRST_BYTES = 64
 _HANDED_OVER = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
+
+
+@cache
+def note_old_format(path: Path, what: str) -> None:
+    """Say once that a file of sayso 0.1 was read, and what has changed in its format."""
+    _log.warning("%s: written by sayso 0.1 (%s); sayso 0.3 will no longer read it", path, what)
 
 
 @contextmanager

@@ -169,7 +169,7 @@ class Triple(NamedTuple):
     tail_id: str
 
 
-class Judgement(NamedTuple):
+class Mark(NamedTuple):
     """One person's mark: whether a sentence says that the pair stands in the relation.
 
     `label` is `rationale`, `irrelevant`, or anything else for "neither" (unsure, indirect).

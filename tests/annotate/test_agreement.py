@@ -1,17 +1,17 @@
 import pytest
 
-from sayso.annotate.agreement import Mark, report
+from sayso.annotate.agreement import SubmittedMark, report
 from sayso.metrics.agreement import cohen_kappa, krippendorff_alpha
 from sayso.records import Triple
 
 CAPITAL, CONTAINS = Triple("h", "capital", "t"), Triple("h", "contains", "t")
 
 
-def marks(fact: Triple, **labels: str) -> list[Mark]:
+def marks(fact: Triple, **labels: str) -> list[SubmittedMark]:
     """Return the marks of people on sentences 0, 1, …: one letter each, a dot where somebody has not marked."""
     names = {"r": "rationale", "i": "irrelevant", "u": "unsure"}
     return [
-        Mark(fact, f"sentence {place}", person, names[letter])
+        SubmittedMark(fact, f"sentence {place}", person, names[letter])
         for person, letters in labels.items()
         for place, letter in enumerate(letters)
         if letter != "."

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from sayso.annotate.forms import ERASER_FILE, FORMS, read_any
 from sayso.errors import BadInputError
-from sayso.records import Judgement
+from sayso.records import Mark
 
 ids = st.sampled_from(["m.01", "m.02", "a|b", "50%", "=cmd()", "'quoted"])
 # A sentence is tokens with one space between, whatever characters they are of.
 tokens = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=6)
 sentences = st.lists(tokens, min_size=1, max_size=4).map(" ".join)
-judgements = st.builds(
-    Judgement,
+marks = st.builds(
+    Mark,
     head_id=ids,
     tail_id=ids,
     relation=st.sampled_from(["/location/country/capital", "-born", "has, comma"]),
@@ -24,14 +24,14 @@ judgements = st.builds(
 )
 
 
-def unique(marks: list[Judgement]) -> list[Judgement]:
+def unique(marks: list[Mark]) -> list[Mark]:
     """Return one mark for each person, fact and sentence: what a database holds."""
     return list(
         {(mark.head_id, mark.tail_id, mark.relation, mark.sentence, mark.annotator): mark for mark in marks}.values()
     )
 
 
-def there_and_back(name: str, marks: list[Judgement]) -> tuple[int, list[Judgement]]:
+def there_and_back(name: str, marks: list[Mark]) -> tuple[int, list[Mark]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"marks{FORMS[name].suffix}"
         num_left_out = FORMS[name].write(path, marks)
@@ -40,16 +40,16 @@ def there_and_back(name: str, marks: list[Judgement]) -> tuple[int, list[Judgeme
 
 @pytest.mark.parametrize("name", ["jsonl", "csv", "eraser"])
 @settings(max_examples=60)
-@given(st.lists(judgements, min_size=1, max_size=8).map(unique))
-def test_what_is_written_is_read_back_the_same(name: str, marks: list[Judgement]) -> None:
+@given(st.lists(marks, min_size=1, max_size=8).map(unique))
+def test_what_is_written_is_read_back_the_same(name: str, marks: list[Mark]) -> None:
     num_left_out, again = there_and_back(name, marks)
     assert num_left_out == 0
     assert sorted(again) == sorted(marks)
 
 
 @settings(max_examples=60)
-@given(st.lists(judgements, min_size=1, max_size=8).map(unique))
-def test_tuples_written_again_are_the_same_tuples(marks: list[Judgement]) -> None:
+@given(st.lists(marks, min_size=1, max_size=8).map(unique))
+def test_tuples_written_again_are_the_same_tuples(marks: list[Mark]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         first, second = Path(folder) / "first.jsonl", Path(folder) / "second.jsonl"
         FORMS["tuples"].write(first, marks)
@@ -58,8 +58,8 @@ def test_tuples_written_again_are_the_same_tuples(marks: list[Judgement]) -> Non
         assert sorted(second.read_text().splitlines()) == sorted(first.read_text().splitlines())
 
 
-def mark(sentence: str, label: str, annotator: str = "") -> Judgement:
-    return Judgement("h", "t", "capital", sentence, label, annotator)
+def mark(sentence: str, label: str, annotator: str = "") -> Mark:
+    return Mark("h", "t", "capital", sentence, label, annotator)
 
 
 def test_a_tuple_for_each_rationale_with_each_irrelevant_sentence() -> None:

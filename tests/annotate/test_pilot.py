@@ -4,7 +4,7 @@ import pytest
 
 from sayso.annotate import fact_work as work
 from sayso.annotate.assignment import claim, is_practice
-from sayso.annotate.marks import each_judgement
+from sayso.annotate.marks import each_mark
 from sayso.annotate.next_fact import hold, next_turn
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import (
@@ -36,7 +36,7 @@ def test_facts_that_teach_nothing_are_left_out(marks: dict[str, str]) -> None:
     assert choose_pilot({FACTS[0]: marks}, 5) == []
 
 
-def test_the_store_knows_the_answers_of_its_judgements(tmp_path: Path) -> None:
+def test_the_store_knows_the_answers_of_its_marks(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     answers = answers_of_store(store, store.part("test"), "test")
     assert len(answers) == NUM_PAIRS
@@ -82,7 +82,7 @@ def test_the_round_is_not_in_what_goes_out(connection: Connection) -> None:
     set_pilot(connection, annotator_named(connection, "Ada"), [FACTS[0]], ANSWERS, "key")
     do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
     do(connection, "Ada", FACTS[1], yes="rationale", no="irrelevant")
-    assert {each.head_id for each in each_judgement(connection)} == {FACTS[1].head_id}
+    assert {each.head_id for each in each_mark(connection)} == {FACTS[1].head_id}
 
 
 def test_a_round_that_is_over_stays_out_of_the_real_work(connection: Connection) -> None:
@@ -91,7 +91,7 @@ def test_a_round_that_is_over_stays_out_of_the_real_work(connection: Connection)
     do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
     set_pilot(connection, ada, [], ANSWERS, "key 2")
     assert pilot_facts(connection) == []
-    assert list(each_judgement(connection)) == []
+    assert list(each_mark(connection)) == []
     assert next_turn(connection, ben, FACTS, None) == FACTS[1]
     set_pilot(connection, ada, FACTS[:1], ANSWERS, "key 3")
     assert pilot_facts(connection) == FACTS[:1]
@@ -103,7 +103,7 @@ def test_finished_work_stays_finished_work_whatever_the_round_becomes(connection
     assert facts_in_work(connection) == {FACTS[0]}
     for number, facts in enumerate((FACTS, FACTS[:1], [])):
         set_pilot(connection, ada, facts, ANSWERS, f"round {number}")
-        assert len(list(each_judgement(connection))) == 2
+        assert len(list(each_mark(connection))) == 2
     assert next_turn(connection, annotator_named(connection, "Ben"), FACTS, None) == FACTS[0]
 
 
@@ -114,7 +114,7 @@ def test_work_begun_in_a_round_that_ends_counts_once_it_is_finished(connection: 
     work.mark(connection, ada, FACTS[0], {"yes": "rationale"}, "key 2")
     set_pilot(connection, ada, [], ANSWERS, "key 3")
     do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
-    assert len(list(each_judgement(connection))) == 2
+    assert len(list(each_mark(connection))) == 2
 
 
 def test_work_begun_in_a_round_counts_also_where_others_have_submitted_the_fact_in_it(connection: Connection) -> None:
@@ -130,7 +130,7 @@ def test_work_begun_in_a_round_counts_also_where_others_have_submitted_the_fact_
     given = [next_turn(connection, annotator_named(connection, name), FACTS, None) for name in ("Cleo", "Ada")]
     assert given == [FACTS[0], FACTS[1]], "others complete what Ben has begun, but not who knows the answers"
     do(connection, "Ben", FACTS[0], yes="rationale", no="irrelevant")
-    assert {each.annotator for each in each_judgement(connection)} == {"Ben"}
+    assert {each.annotator for each in each_mark(connection)} == {"Ben"}
 
 
 def test_a_fact_opened_before_it_joined_the_round_is_practice(connection: Connection) -> None:
@@ -139,7 +139,7 @@ def test_a_fact_opened_before_it_joined_the_round_is_practice(connection: Connec
     assert facts_in_work(connection) == set()
     set_pilot(connection, ada, FACTS[:1], ANSWERS, "key")
     do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
-    assert list(each_judgement(connection)) == []
+    assert list(each_mark(connection)) == []
 
 
 def test_at_the_end_of_the_queue_comes_what_was_passed_over(connection: Connection) -> None:

@@ -47,7 +47,7 @@ def test_from_the_first_key_to_the_evaluated_run(made: tuple[Path, Path], tmp_pa
     assert exported.read_text() == page_export
     marks = [json.loads(line) for line in exported.read_text().splitlines()]
     assert [mark["label"] for mark in marks] == ["rationale", "irrelevant", "irrelevant"]
-    result = sayso("evaluate", run, "--data", store, "--rationales", exported, "--resamples", 20, "--json")
+    result = sayso("evaluate", run, "--data", store, "--marks", exported, "--resamples", 20, "--json")
     assert result.returncode == 0, result.stderr
     assert "fit no sentence" not in result.stderr
     tau = json.loads(result.stdout)["runs"][0]["explanations"]["shapley"]["tau"]["all"]

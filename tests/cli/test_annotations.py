@@ -95,7 +95,7 @@ def test_the_command_knows_every_form() -> None:
 def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path) -> None:
     result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database)
     assert result.stdout == "2 marks\n"
-    assert f"next: sayso evaluate RUN --data STORE --rationales {tmp_path / 'out.jsonl'}" in result.stderr
+    assert f"next: sayso evaluate RUN --data STORE --marks {tmp_path / 'out.jsonl'}" in result.stderr
     labels = [json.loads(line)["label"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert labels == ["rationale", "unsure"]
 

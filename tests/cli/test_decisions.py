@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("form", "num"), [("jsonld", 1), ("csv", 1), ("triples", 1), ("judgements", 2)])
+@pytest.mark.parametrize(("form", "num"), [("jsonld", 1), ("csv", 1), ("triples", 1), ("decisions", 2)])
 def test_each_form_is_written_and_counted(database: Path, tmp_path: Path, form: str, num: int) -> None:
     out = tmp_path / "out"
     done = sayso("decisions", "export", out, "--db", database, "--form", form)
@@ -90,42 +90,42 @@ def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_verdicts_on_extracted_facts_come_in_with_all_that_was_known_about_them(tmp_path: Path) -> None:
-    facts, verdicts, db = tmp_path / "facts.jsonl", tmp_path / "verdicts.jsonl", tmp_path / "marks.db"
+def test_decisions_on_extracted_facts_come_in_with_all_that_was_known_about_them(tmp_path: Path) -> None:
+    facts, decisions, db = tmp_path / "facts.jsonl", tmp_path / "decisions.jsonl", tmp_path / "marks.db"
     facts.write_text(f"{make_found().to_json()}\n{make_found(tail_id='Q1').to_json()}\n")
     lines = [
-        {"head": "Q1030", "relation": "P36", "tail": "Q3935", "verdict": "accepted", "by": "Ada"},
-        {"head": "Q1030", "relation": "P36", "tail": "Q1", "verdict": "rejected"},
-        {"head": "Q1030", "relation": "P36", "tail": "Q2", "verdict": "rejected"},
+        {"head": "Q1030", "relation": "P36", "tail": "Q3935", "decision": "accepted", "by": "Ada"},
+        {"head": "Q1030", "relation": "P36", "tail": "Q1", "decision": "rejected"},
+        {"head": "Q1030", "relation": "P36", "tail": "Q2", "decision": "rejected"},
     ]
-    verdicts.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", db, "--by", "Bo")
+    decisions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = sayso("decisions", "import", decisions, "--facts", facts, "--db", db, "--by", "Bo")
     assert (done.returncode, done.stdout) == (0, "2 decisions\n")
-    assert "1 verdicts are on facts that" in done.stderr
+    assert "1 decisions are on facts that" in done.stderr
     sayso("decisions", "export", tmp_path / "out", "--db", db)
     (item,) = json.loads((tmp_path / "out").read_text())["first"]["items"]
     assert item["creator"]["name"] == "Ada"
     assert item["target"][0]["selector"]["refinedBy"]["exact"] == "Windhoek is Namibia"
-    sayso("decisions", "export", tmp_path / "lines", "--db", db, "--form", "judgements")
+    sayso("decisions", "export", tmp_path / "lines", "--db", db, "--form", "decisions")
     assert {json.loads(line)["by"] for line in (tmp_path / "lines").read_text().splitlines()} == {"Ada", "Bo"}
     sayso("decisions", "export", tmp_path / "quick", "--db", db, "--form", "quickstatements")
     assert (tmp_path / "quick").read_text().startswith("Q1030\tP36\tQ3935\tS854")
     done = sayso("decisions", "export", tmp_path / "out.csv", "--db", db, "--json")
     written = {"written": str(tmp_path / "out.csv"), "form": "csv", "num_facts": 1, "num_left_out": 0, "num_damaged": 0}
     assert json.loads(done.stdout) == written
-    done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", db, "--json")
+    done = sayso("decisions", "import", decisions, "--facts", facts, "--db", db, "--json")
     assert json.loads(done.stdout) == {"written": str(db), "num_decisions": 2, "num_left_out": 1}
     (tmp_path / "manifest.json").write_text('{"made_by": "sayso extract"}')
-    done = sayso("decisions", "import", verdicts, "--facts", tmp_path, "--db", db)
+    done = sayso("decisions", "import", decisions, "--facts", tmp_path, "--db", db)
     assert (done.returncode, done.stdout) == (0, "2 decisions\n"), done.stderr
-    wrong = sayso("decisions", "import", verdicts, "--facts", verdicts, "--db", db)
-    assert (wrong.returncode, "verdicts.jsonl:1: not a fact of" in wrong.stderr) == (2, True)
+    wrong = sayso("decisions", "import", decisions, "--facts", decisions, "--db", db)
+    assert (wrong.returncode, "decisions.jsonl:1: not a fact of" in wrong.stderr) == (2, True)
 
 
 def test_damaged_decisions_are_counted_and_named_and_the_others_written(database: Path, tmp_path: Path) -> None:
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE entry SET value = replace(value, '0.97', 'NaN') WHERE value LIKE '%rejected%'")
-    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "judgements", "--json")
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "decisions", "--json")
     assert done.returncode == 0, done.stderr
     assert "1 damaged decisions are left out" in done.stderr
     assert "Q1030 /location/country/capital Q1: 'probability' is nan" in done.stderr
@@ -135,9 +135,9 @@ def test_damaged_decisions_are_counted_and_named_and_the_others_written(database
 
 @pytest.mark.parametrize("value", ["NaN", '"0.9"', "null"])
 def test_facts_with_values_of_the_wrong_kind_are_refused_with_their_line(tmp_path: Path, value: str) -> None:
-    facts, verdicts = tmp_path / "facts.jsonl", tmp_path / "verdicts.jsonl"
+    facts, decisions = tmp_path / "facts.jsonl", tmp_path / "decisions.jsonl"
     facts.write_text(f"{make_found(tail_id='Q1').to_json()}\n{make_found().to_json().replace('0.97', value)}\n")
-    verdicts.write_text('{"head": "Q1030", "relation": "P36", "tail": "Q3935", "verdict": "accepted"}\n')
-    done = sayso("decisions", "import", verdicts, "--facts", facts, "--db", tmp_path / "marks.db")
+    decisions.write_text('{"head": "Q1030", "relation": "P36", "tail": "Q3935", "decision": "accepted"}\n')
+    done = sayso("decisions", "import", decisions, "--facts", facts, "--db", tmp_path / "marks.db")
     assert done.returncode == 2
     assert "facts.jsonl:2: not a fact of `sayso extract --format jsonl` ('probability' is" in done.stderr

@@ -49,7 +49,7 @@ def test_marks_from_a_file_take_the_place_of_the_stores_and_misfits_are_said(
         mark_line(lines[2], "x", tail="nobody"),
     ]
     (tmp_path / "marks.jsonl").write_text("\n".join(marks) + "\n")
-    result = evaluate(run, "--data", store, "--rationales", tmp_path / "marks.jsonl", "--out", tmp_path, "--json")
+    result = evaluate(run, "--data", store, "--marks", tmp_path / "marks.jsonl", "--out", tmp_path, "--json")
     report = json.loads(result.stdout)
     assert report["runs"][0]["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 1
     assert report["marks"]["num_unmatched"] == 1

@@ -6,6 +6,7 @@ import sys
 import pytest
 import typer
 
+from command import sayso
 from sayso.cli import app, main
 
 GROUP = typer.main.get_command(app)
@@ -45,3 +46,16 @@ def test_names_are_whole_and_flags_have_no_type_in_60_columns(help_of, words: tu
             assert line, f"{name} is not shown"
             assert not option.is_flag or "<" not in line.partition("  ")[0]
     assert "<bool>" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "now"),
+    [
+        (("prepare", "--train", "x", "--judgements", "y", "--out", "z"), "--judgements is called --decisions now"),
+        (("prepare", "--train", "x", "--rationales=y", "--out", "z"), "--rationales is called --marks now"),
+        (("decisions", "export", "--form", "judgements"), "--form judgements is called --form decisions now"),
+    ],
+)
+def test_an_option_of_an_earlier_version_is_refused_with_its_present_name(command: tuple[str, ...], now: str) -> None:
+    done = sayso(*command)
+    assert (done.returncode, done.stderr.strip()) == (2, f"sayso: {now}")

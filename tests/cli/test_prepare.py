@@ -48,12 +48,12 @@ def test_a_missing_file_is_named_before_any_work(tmp_path: Path) -> None:
 
 
 def test_judged_facts_that_training_has_not_are_counted_and_where_to_take_them_from_is_said(tmp_path: Path) -> None:
-    path, verdicts = write_corpus(tmp_path / "x.txt"), tmp_path / "verdicts.jsonl"
-    verdicts.write_text('{"head": "m.1", "relation": "/lived", "tail": "m.y", "verdict": "rejected"}\n')
-    result = sayso("prepare", "--train", path, "--judgements", verdicts, "--out", tmp_path / "s")
+    path, decisions = write_corpus(tmp_path / "x.txt"), tmp_path / "decisions.jsonl"
+    decisions.write_text('{"head": "m.1", "relation": "/lived", "tail": "m.y", "decision": "rejected"}\n')
+    result = sayso("prepare", "--train", path, "--decisions", decisions, "--out", tmp_path / "s")
     assert "1 pairs have no sentence here (--rest takes them from the sentences of other pairs)" in result.stderr
     result = sayso("prepare", "--train", path, "--rest", path, "--out", tmp_path / "t")
-    assert "--rest is for sentences of judged facts: name the verdicts with --judgements" in result.stderr
+    assert "--rest holds sentences of decided facts: name the decisions with --decisions" in result.stderr
 
 
 def test_test_pairs_that_were_dropped_are_not_said_to_stand_in_training(tmp_path: Path) -> None:
@@ -91,10 +91,10 @@ def test_decided_facts_that_the_split_leaves_out_are_said(tmp_path: Path) -> Non
     with path.open("a") as file:
         file.writelines(f"{tail}\tm.x\t{tail}\trome\tNA\tsue and tim in rome .\t###END###\n" for tail in ("sue", "tim"))
     facts = [
-        {"head": head, "tail": "m.x", "relation": "/lived", "verdict": "accepted"} for head in ("sue", "tim", "m.1")
+        {"head": head, "tail": "m.x", "relation": "/lived", "decision": "accepted"} for head in ("sue", "tim", "m.1")
     ]
     decided.write_text("".join(json.dumps(fact) + "\n" for fact in facts))
-    words = ("prepare", "--train", path, "--judgements", decided, "--validation", "0.5", "--overwrite")
+    words = ("prepare", "--train", path, "--decisions", decided, "--validation", "0.5", "--overwrite")
     # Whether one of the two is drawn for validation, and so costs the other its sentence, depends on the seed.
     for seed in range(20):
         result = sayso(*words, "--seed", seed, "--out", tmp_path / "s")
@@ -144,6 +144,6 @@ def test_marks_that_come_through_a_pipe_are_all_read(tmp_path: Path) -> None:
         for i in range(40)
     ]
     lines = "".join(json.dumps(mark) + "\n" for mark in marks).encode()
-    words = ("--train", path, "--test", test, "--rationales", "-", "--out", tmp_path / "s", "--json")
+    words = ("--train", path, "--test", test, "--marks", "-", "--out", tmp_path / "s", "--json")
     result = sayso("prepare", *words, stdin=lines)
-    assert json.loads(result.stdout)["judgements"]["num_matched"] == 40
+    assert json.loads(result.stdout)["marks"]["num_matched"] == 40

@@ -87,11 +87,11 @@ def test_a_quick_look_has_no_grid_unless_it_is_asked_for(store: Path, tmp_path: 
 
 
 def test_what_a_store_lacks_is_named_by_a_dry_run(tmp_path: Path) -> None:
-    bare = make_store(tmp_path, "types", "direct", "vectors", "entity_vectors", "rationales")
+    bare = make_store(tmp_path, "types", "direct", "vectors", "entity_vectors", "marks")
     plan = json.loads(invoke(*words(bare, tmp_path / "out", "--dry-run", "--json")).stdout)
     assert {run["variant"] for run in plan["runs"]} == {"CNNs+ATT"}
     assert set(plan["left_out"]) == set(VARIANTS) - {"CNNs+ATT"}
-    assert "marks: none, so no τ (prepare with --rationales)" in plan["store"]
+    assert "marks: none, so no τ (prepare with --marks)" in plan["store"]
 
 
 @pytest.mark.parametrize(

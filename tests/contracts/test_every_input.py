@@ -29,9 +29,9 @@ from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import UserError
 from sayso.facts.extracted import read_found
 from sayso.facts.quick_statements import read_ids
-from sayso.readers.decision import read_verdicts
+from sayso.readers.decision import read_decisions
 from sayso.readers.entity_type import read_entity_types
-from sayso.readers.mark import read_judgements
+from sayso.readers.mark import read_marks
 from sayso.readers.piece import corpus_files
 from sayso.readers.read import Tally, read_sentences
 from sayso.readers.relation import read_inventory
@@ -70,15 +70,15 @@ def vectors(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 NRE = "m.1\tm.2\tana\trome\t/born\tana was born in rome .\t###END###\n"
 MARK = {"head": "m.1", "tail": "m.2", "relation": "/born", "sentence": "ana was born in rome .", "label": "rationale"}
-VERDICT = {"head": "m.1", "relation": "/born", "tail": "m.2", "verdict": "accepted"}
+DECISION = {"head": "m.1", "relation": "/born", "tail": "m.2", "decision": "accepted"}
 REMARK = {"head": "m.1", "relation": "/born", "tail": "m.2", "by": "Ann", "is_wrong": True, "comment": "no"}
 
 INPUTS = {
     "sentences": Input(sentences, NRE * 2, "sentences"),
     "relations": Input(read_inventory, "2\nNA 0\n/born 1\n", "relations"),
     "types": Input(read_entity_types, "m.1\t/person\nm.2\t/city\n", "types"),
-    "marks": Input(lambda path: list(read_judgements(path)), json.dumps(MARK) + "\n", "marks"),
-    "verdicts": Input(lambda path: list(read_verdicts(path)), json.dumps(VERDICT) + "\n", "verdicts"),
+    "marks": Input(lambda path: list(read_marks(path)), json.dumps(MARK) + "\n", "marks"),
+    "decisions": Input(lambda path: list(read_decisions(path)), json.dumps(DECISION) + "\n", "decisions"),
     "facts": Input(lambda path: list(read_triples(path)), "m.1\t/born\tm.2\n", "facts"),
     "names": Input(read_names, "m.1\tAna\nm.2\tRome\n", "names"),
     "stop names": Input(read_stop_names, "may\n", "names"),
@@ -187,7 +187,7 @@ COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
     "check": ("check FILE --relations RELATIONS --types TYPES", {"FILE": NRE}),
     "prepare": (
         "prepare --train TRAIN --test TEST --relations RELATIONS --types TYPES --direct DIRECT --vectors VECTORS"
-        " --entity-vectors VECTORS2 --rationales MARKS --judgements VERDICTS --rest REST --out OUT --validation 0",
+        " --entity-vectors VECTORS2 --marks MARKS --decisions DECISIONS --rest REST --out OUT --validation 0",
         {
             "TRAIN": NRE,
             "TEST": NRE.replace("m.1", "m.3"),
@@ -195,7 +195,7 @@ COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
             "VECTORS": "ana 1 2\nrome 3 4\n",
             "VECTORS2": "m.1 1 2\n",
             "MARKS": INPUTS["marks"].sample,
-            "VERDICTS": INPUTS["verdicts"].sample,
+            "DECISIONS": INPUTS["decisions"].sample,
             "REST": NRE,
         },
     ),

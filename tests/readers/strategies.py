@@ -1,9 +1,9 @@
-"""Sentences, judgements and broken lines drawn at random, for property tests."""
+"""Sentences, marks and broken lines drawn at random, for property tests."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from sayso.records import NA_NAMES, Judgement, Mention, Sentence, Source, Span
+from sayso.records import NA_NAMES, Mark, Mention, Sentence, Source, Span
 
 # How long one example takes says more about what else the machine is doing than about the reader.
 settings.register_profile("no deadline", deadline=None)
@@ -62,7 +62,7 @@ def plain_sentences(draw: st.DrawFn) -> Sentence:
 
 labels = st.sampled_from(["rationale", "irrelevant", "unsure"])
 sentence_texts = st.lists(words, min_size=1, max_size=5).map(" ".join)
-judgements = st.builds(Judgement, ids, ids, relations, sentence_texts, labels, names)
+marks = st.builds(Mark, ids, ids, relations, sentence_texts, labels, names)
 
 _PLACE = ("start", "stop", "glued", "curly")
 _json = st.recursive(

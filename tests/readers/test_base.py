@@ -6,7 +6,7 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.readers.base import BadLine
-from sayso.readers.decision import read_verdicts
+from sayso.readers.decision import read_decisions
 from sayso.readers.entity_type import read_entity_types
 from sayso.readers.rationale import read_rationales
 from sayso.readers.relation import read_inventory
@@ -17,7 +17,7 @@ TABLES: dict[Callable[[Path], Iterable[object]], str] = {
     read_entity_types: "m\x1b1\t/person",
     read_inventory: '{"name": "bo\\trn"}',
     read_triples: "m.1\tborn\tm\x9b2",
-    read_verdicts: json.dumps({**FACT, "verdict": "accepted"}),
+    read_decisions: json.dumps({**FACT, "decision": "accepted"}),
 }
 
 

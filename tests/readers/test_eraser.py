@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readers.strategies import ids, judgements, labels, sentence_texts
+from readers.strategies import ids, labels, marks, sentence_texts
 from sayso.errors import BadInputError, UserError
 from sayso.io.folder import claimed
 from sayso.readers.base import BadLine
 from sayso.readers.eraser import read_eraser, write_eraser
-from sayso.records import Judgement
+from sayso.records import Mark
 
 DOCUMENT = "ana was born in rome\nana likes rome\nrome awaits ana"
 ANNOTATION = {
@@ -38,15 +38,15 @@ def folder_with(folder: Path, *annotations: object, document: str = DOCUMENT) ->
 
 
 def labels_of(path: Path) -> list[str]:
-    return [item.label if isinstance(item, Judgement) else item.reason for _, item in read_eraser(path)]
+    return [item.label if isinstance(item, Mark) else item.reason for _, item in read_eraser(path)]
 
 
 def test_sentences_in_an_evidence_are_rationale_and_the_others_irrelevant(tmp_path: Path) -> None:
     items = list(read_eraser(folder_with(tmp_path, ANNOTATION)))
     assert items == [
-        (1, Judgement("m.1", "m.2", "/born", "ana was born in rome", "rationale")),
-        (1, Judgement("m.1", "m.2", "/born", "ana likes rome", "irrelevant")),
-        (1, Judgement("m.1", "m.2", "/born", "rome awaits ana", "irrelevant")),
+        (1, Mark("m.1", "m.2", "/born", "ana was born in rome", "rationale")),
+        (1, Mark("m.1", "m.2", "/born", "ana likes rome", "irrelevant")),
+        (1, Mark("m.1", "m.2", "/born", "rome awaits ana", "irrelevant")),
     ]
 
 
@@ -112,33 +112,33 @@ def test_missing_or_broken_documents_stop_the_reading(tmp_path: Path) -> None:
 
 few = st.sampled_from(["a", "b|c", "%7C"])
 marks = (
-    judgements
-    | st.builds(Judgement, few, few, few, st.sampled_from(["x y", "y", "z"]), labels, few)
-    | st.builds(Judgement, ids, ids, ids, sentence_texts, labels, st.just(""))
+    marks
+    | st.builds(Mark, few, few, few, st.sampled_from(["x y", "y", "z"]), labels, few)
+    | st.builds(Mark, ids, ids, ids, sentence_texts, labels, st.just(""))
 )
 
 
 @settings(max_examples=40)
-@given(judgements=st.lists(marks, max_size=12))
-def test_what_is_written_is_read_back_the_same(judgements: list[Judgement]) -> None:
-    last = {(*mark[:4], mark.annotator): mark for mark in judgements if mark.label != "unsure"}
+@given(marks=st.lists(marks, max_size=12))
+def test_what_is_written_is_read_back_the_same(marks: list[Mark]) -> None:
+    last = {(*mark[:4], mark.annotator): mark for mark in marks if mark.label != "unsure"}
     with tempfile.TemporaryDirectory() as folder:
-        num_left_out = write_eraser(Path(folder), judgements)
+        num_left_out = write_eraser(Path(folder), marks)
         if last:
             back = [item for _, item in read_eraser(Path(folder) / "rationales.jsonl")]
             assert sorted(back) == sorted(last.values())
-    assert num_left_out == sum(mark.label == "unsure" for mark in judgements)
+    assert num_left_out == sum(mark.label == "unsure" for mark in marks)
 
 
 def test_relations_share_a_document_only_where_the_same_sentences_were_judged(tmp_path: Path) -> None:
     write_eraser(
         tmp_path,
         [
-            Judgement("1", "2", "/born", "x", "rationale"),
-            Judgement("1", "2", "/born", "y", "irrelevant"),
-            Judgement("1", "2", "/lived", "y", "rationale"),
-            Judgement("1", "2", "/lived", "x", "irrelevant"),
-            Judgement("1", "2", "/died", "x", "irrelevant"),
+            Mark("1", "2", "/born", "x", "rationale"),
+            Mark("1", "2", "/born", "y", "irrelevant"),
+            Mark("1", "2", "/lived", "y", "rationale"),
+            Mark("1", "2", "/lived", "x", "irrelevant"),
+            Mark("1", "2", "/died", "x", "irrelevant"),
         ],
     )
     documents = [json.loads(line)["docid"] for line in (tmp_path / "docs.jsonl").read_text().splitlines()]
@@ -159,5 +159,5 @@ def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str
 
 def test_two_exports_never_mix_in_one_folder(tmp_path: Path) -> None:
     with claimed(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is at work in this folder"):
-        write_eraser(tmp_path, [Judgement("h", "t", "r", "h met t", "rationale", "ann")])
+        write_eraser(tmp_path, [Mark("h", "t", "r", "h met t", "rationale", "ann")])
     assert list(tmp_path.iterdir()) == []

@@ -5,27 +5,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.shared_data import shared
-from readers.strategies import json_records, judgements
+from readers.strategies import json_records, marks
 from sayso.readers.base import BadLine, BadLineError
 from sayso.readers.rationale import parse, read_rationales, write_rationale
-from sayso.records import Judgement
+from sayso.records import Mark
 
 LINE = (
     '{"head": "m.1", "tail": "m.2", "relation": "/born", "sentence": "ana in rome", "label": "irrelevant", "by": "kim"}'
 )
 
 
-@given(judgement=judgements)
-def test_what_is_written_is_read_back_the_same(judgement: Judgement) -> None:
-    line = write_rationale(judgement)
+@given(mark=marks)
+def test_what_is_written_is_read_back_the_same(mark: Mark) -> None:
+    line = write_rationale(mark)
     assert "\n" not in line
-    assert parse(line) == judgement
+    assert parse(line) == mark
 
 
 def test_bad_lines_are_told_with_their_number_and_the_others_read(tmp_path: Path) -> None:
     path = tmp_path / "marks.jsonl"
     path.write_bytes(b"\n".join([LINE.encode(), b"", b"\xff", b'{"head": 3}', LINE.encode()]))
-    expected = Judgement("m.1", "m.2", "/born", "ana in rome", "irrelevant", "kim")
+    expected = Mark("m.1", "m.2", "/born", "ana in rome", "irrelevant", "kim")
     assert list(read_rationales(path)) == [
         (1, expected),
         (3, BadLine("byte 1 of the line is not UTF-8")),
@@ -38,10 +38,10 @@ def test_bad_lines_are_told_with_their_number_and_the_others_read(tmp_path: Path
 def test_no_text_raises_anything_but_a_bad_line(record: dict[str, object], text: str) -> None:
     for line in (str(record).replace("'", '"'), text):
         with suppress(BadLineError):
-            assert isinstance(parse(line), Judgement)
+            assert isinstance(parse(line), Mark)
 
 
 def test_the_real_marks_are_read() -> None:
     items = [item for _, item in read_rationales(shared("fbnyt/rationales.jsonl"))]
     assert len(items) == 1_946
-    assert {item.label for item in items if isinstance(item, Judgement)} == {"rationale", "irrelevant"}
+    assert {item.label for item in items if isinstance(item, Mark)} == {"rationale", "irrelevant"}

@@ -24,7 +24,7 @@ CONFIG = variant_config("CNNs+ATT+F", SMALL)
 def store_with_marks(folder: Path, marks: list[str]) -> Store:
     make_store(folder)
     (folder / "marks.jsonl").write_text("\n".join(marks) + "\n")
-    files = Inputs(train=folder / "train.txt", test=folder / "test.txt", rationales=(folder / "marks.jsonl",))
+    files = Inputs(train=folder / "train.txt", test=folder / "test.txt", marks=(folder / "marks.jsonl",))
     prepare(files, PrepareSettings(validation_share=0.3), folder / "marked anew", lambda *_: None)
     return Store(folder / "marked anew")
 
@@ -52,7 +52,7 @@ def test_a_mark_for_a_relation_that_the_pair_does_not_have_is_no_fact(tmp_path: 
 
 
 def test_without_marks_there_is_no_set(tmp_path: Path) -> None:
-    assert mark_sets(Store(make_store(tmp_path, "rationales"))) == {}
+    assert mark_sets(Store(make_store(tmp_path, "marks"))) == {}
 
 
 def test_the_figures_are_those_of_the_metrics(store: Path) -> None:

@@ -68,7 +68,7 @@ def test_all_that_a_variant_lacks_is_named_at_once(tmp_path: Path) -> None:
 
 def test_a_store_without_a_test_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="the test part has no bag with a relation"):
-        make_plan(Store(make_store(tmp_path, "test", "rationales")), Wish())
+        make_plan(Store(make_store(tmp_path, "test", "marks")), Wish())
 
 
 def test_a_store_on_which_nothing_can_be_trained_is_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def make_store(folder: Path, *left_out: str) -> Path:
         "direct": (folder / "direct.txt",),
         "vectors": folder / "words.bin",
         "entity_vectors": folder / "entities.bin",
-        "rationales": (folder / "marks.jsonl",),
+        "marks": (folder / "marks.jsonl",),
     }
     kept = {name: value for name, value in inputs.items() if name not in left_out}
     settings = PrepareSettings(validation_share=0.3, max_tokens=MAX_TOKENS)

@@ -12,14 +12,14 @@ from sayso.store.store import Store
 from toy import make_sentence
 
 
-def verdicts(path: Path, *lines: tuple[str, str, str, str]) -> Path:
-    keys = ("head", "relation", "tail", "verdict")
+def decisions(path: Path, *lines: tuple[str, str, str, str]) -> Path:
+    keys = ("head", "relation", "tail", "decision")
     path.write_text("".join(json.dumps(dict(zip(keys, line, strict=True))) + "\n" for line in lines))
     return path
 
 
 def test_rejected_facts_lose_their_label_and_accepted_ones_get_it(tmp_path: Path) -> None:
-    path = verdicts(tmp_path / "v", ("a", "born", "b", "rejected"), ("a", "lives", "b", "accepted"))
+    path = decisions(tmp_path / "v", ("a", "born", "b", "rejected"), ("a", "lives", "b", "accepted"))
     overruled = read_overruled([path], None)
     train = [
         make_sentence("a loves b", "a", "b", ("born", "died")),
@@ -36,8 +36,8 @@ def test_rejected_facts_lose_their_label_and_accepted_ones_get_it(tmp_path: Path
     }
 
 
-def test_the_last_verdict_on_a_fact_counts(tmp_path: Path) -> None:
-    path = verdicts(tmp_path / "v", ("a", "born", "b", "rejected"), ("a", "born", "b", "accepted"))
+def test_the_last_decision_on_a_fact_counts(tmp_path: Path) -> None:
+    path = decisions(tmp_path / "v", ("a", "born", "b", "rejected"), ("a", "born", "b", "accepted"))
     (sentence,) = read_overruled([path], None).of_training([make_sentence("a b", "a", "b")], [])
     assert sentence.relations == ("born",)
 
@@ -49,8 +49,8 @@ def test_judged_pairs_that_training_lacks_come_from_the_rest_as_negatives(tmp_pa
 
     train = write("train", make_sentence("a born b", "a", "b", ("born",)), make_sentence("c d", "c", "d", ("born",)))
     rest = write("rest", make_sentence("e not born f", "e", "f"), make_sentence("g h", "g", "h"))
-    judged = verdicts(tmp_path / "v", ("e", "born", "f", "rejected"), ("c", "born", "d", "rejected"))
-    inputs = Inputs(train=train, rest=rest, judgements=(judged,))
+    judged = decisions(tmp_path / "v", ("e", "born", "f", "rejected"), ("c", "born", "d", "rejected"))
+    inputs = Inputs(train=train, rest=rest, decisions=(judged,))
     manifest = prepare(inputs, PrepareSettings(validation_share=0.0), tmp_path / "store", lambda *_: None)
     store = Store(tmp_path / "store")
     table = store.part("train")
@@ -61,10 +61,10 @@ def test_judged_pairs_that_training_lacks_come_from_the_rest_as_negatives(tmp_pa
         ("e", "f"): set(),
     }
     assert manifest["overruled"]["num_sentences_changed"] == 1
-    assert "judgements" in manifest["inputs"], "the store's fingerprint names the verdicts"
+    assert "decisions" in manifest["inputs"], "the store's fingerprint names the decisions"
 
 
 def test_a_relation_outside_the_inventory_is_refused(tmp_path: Path) -> None:
-    path = verdicts(tmp_path / "v", ("a", "borne", "b", "rejected"))
+    path = decisions(tmp_path / "v", ("a", "borne", "b", "rejected"))
     with pytest.raises(BadInputError, match="relation 'borne' is not in the inventory"):
         read_overruled([path], {"born"})

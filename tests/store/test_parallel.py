@@ -33,15 +33,15 @@ def inputs(tmp_path: Path) -> Inputs:
     known = [f"z1\tz{n}\tport_town1\tkaro{n}\tborn\tport_town1 knows karo{n} .\t###END###" for n in range(12)]
     (tmp_path / "test.txt").write_text("".join(f"{line}\n" for line in documented(known)))
     (tmp_path / "rest.txt").write_text("r1\tr2\tria\tport_town1\tNA\tria left port_town1 .\t###END###\n" * 2)
-    verdicts = [("l1", "capital", "t1", "rejected"), ("r1", "born", "r2", "accepted")]
-    keys = ("head", "relation", "tail", "verdict")
-    lines = [json.dumps(dict(zip(keys, each, strict=True))) + "\n" for each in verdicts]
+    decisions = [("l1", "capital", "t1", "rejected"), ("r1", "born", "r2", "accepted")]
+    keys = ("head", "relation", "tail", "decision")
+    lines = [json.dumps(dict(zip(keys, each, strict=True))) + "\n" for each in decisions]
     (tmp_path / "v.jsonl").write_text("".join(lines))
     return Inputs(
         train=tmp_path / "train.txt",
         test=tmp_path / "test.txt",
         rest=tmp_path / "rest.txt",
-        judgements=(tmp_path / "v.jsonl",),
+        decisions=(tmp_path / "v.jsonl",),
     )
 
 

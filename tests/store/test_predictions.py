@@ -31,7 +31,7 @@ def test_what_is_written_is_read_and_an_earlier_evaluation_is_replaced(folder: P
     assert found.mechanisms == ["attention"]
 
 
-def test_a_store_that_has_verdicts_is_read_as_support(tmp_path: Path) -> None:
+def test_a_store_that_has_decisions_is_read_as_support(tmp_path: Path) -> None:
     facts = {"verdict": ["stated", "stated", "no_sentence"], "smallest_size": np.array([1, 2, 0], np.int32)}
     columns = PredictionColumns(
         facts=facts, evidence={}, words={}, manifest={"mechanisms": [], "data_fingerprint": "abc"}

@@ -68,7 +68,7 @@ def files(tmp_path: Path) -> Inputs:
         direct=(direct,),
         vectors=vectors,
         entity_vectors=entity_vectors,
-        rationales=(marks,),
+        marks=(marks,),
     )
 
 
@@ -169,17 +169,31 @@ def test_direct_sentences_are_written_as_the_corpus_writes(files: Inputs, tmp_pa
 
 
 def test_marks_are_matched_and_those_that_fit_nothing_are_listed(files: Inputs, tmp_path: Path) -> None:
-    (marks,) = files.rationales
+    (marks,) = files.marks
     marks.write_text(marks.read_text() + "{\n")
     store = make(files, tmp_path / "store", max_bad_share=0.2)
-    report = store.manifest["judgements"]
+    report = store.manifest["marks"]
     assert (report["num_matched"], report["num_unmatched"]) == (1, 4)
     assert [shown.rpartition("marks.jsonl:")[2].split(":")[0] for shown in report["first_unmatched"]] == list("2345")
-    assert store.judgements["label"].to_pylist() == ["rationale"]
+    assert store.marks["label"].to_pylist() == ["rationale"]
+
+
+def test_a_store_that_calls_marks_judgements_is_read_with_a_note(
+    files: Inputs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "store"
+    make(files, folder, max_bad_share=1.0)
+    (folder / "marks.arrow").rename(folder / "judgements.arrow")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    files_now = {**manifest["files"], "judgements.arrow": manifest["files"]["marks.arrow"]}
+    rewrite(folder / "manifest.json", files=files_now, judgements=manifest["marks"], marks=None)
+    store = Store(folder)
+    assert (store.manifest["marks"]["num_matched"], store.marks["label"].to_pylist()) == (1, ["rationale"])
+    assert "written by sayso 0.1 ('judgements' are called 'marks' now)" in caplog.text
 
 
 def test_bad_lines_of_a_marks_file_count_as_in_every_other_file(files: Inputs, tmp_path: Path) -> None:
-    (marks,) = files.rationales
+    (marks,) = files.marks
     marks.write_text(marks.read_text() + "{\n")
     with pytest.raises(BadInputError, match=r"marks\.jsonl:5: .* \(1 of 5 lines are bad, more than 0\.10%: allow more"):
         make(files, tmp_path / "store")
@@ -188,7 +202,7 @@ def test_bad_lines_of_a_marks_file_count_as_in_every_other_file(files: Inputs, t
 
 def test_a_file_without_a_mark_is_refused_however_many_bad_lines_are_allowed(files: Inputs, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r'train\.txt:1: .*no line of this file is a mark: .*{"head": …'):
-        make(replace(files, rationales=(files.train,)), tmp_path / "store", max_bad_share=1.0)
+        make(replace(files, marks=(files.train,)), tmp_path / "store", max_bad_share=1.0)
 
 
 def test_the_store_is_the_same_byte_for_byte_when_made_again(files: Inputs, tmp_path: Path) -> None:
@@ -224,7 +238,7 @@ def test_a_store_without_training_bags_is_refused_with_what_became_of_the_pairs(
     with pytest.raises(
         BadInputError, match=r"train\.txt: no pair is left for training \(24 test pairs, left out\): name"
     ):
-        make(replace(files, test=files.train, rationales=()), tmp_path / "store", leak="drop")
+        make(replace(files, test=files.train, marks=()), tmp_path / "store", leak="drop")
     files.train.write_text("".join(line(p, "rome", "NA", "ann and bob left rome .") for p in ("ann", "bob")))
     with pytest.raises(
         BadInputError, match=r"\(1 in validation, 1 left out because their sentences stand in validation"
@@ -308,7 +322,7 @@ def test_a_byte_order_mark_does_not_hide_a_test_pair_from_the_leakage_guard(file
     test = tmp_path / "marked.txt"
     test.write_text(line("ann", "rome", "/lived", "ann left rome ."), encoding="utf-8-sig")
     with pytest.raises(LeakageError, match="1 test pairs stand in the training data"):
-        make(replace(files, test=test, rationales=()), tmp_path / "store")
+        make(replace(files, test=test, marks=()), tmp_path / "store")
 
 
 def test_a_knowledge_base_in_place_of_types_is_refused(files: Inputs, tmp_path: Path) -> None:
@@ -336,7 +350,7 @@ def test_directly_supervised_sentences_of_test_are_left_out_and_counted(files: I
         "<e1> Ann </e1> likes <e2> tea </e2>",
     )
     direct.write_text("".join(f'{number}\t"{text}"\nper:title(e1,e2)\n\n' for number, text in enumerate(blocks)))
-    inputs = replace(files, test=test, direct=(direct,), rationales=())
+    inputs = replace(files, test=test, direct=(direct,), marks=())
     store = make(inputs, tmp_path / "store")
     assert store.manifest["leakage"]["direct_sentences_in_test"] == 1
     assert store.part("direct").num_sentences == 1

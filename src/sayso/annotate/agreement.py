@@ -15,7 +15,7 @@ from sayso.metrics.agreement import cohen_kappa, krippendorff_alpha, percent_agr
 from sayso.records import Triple
 
 
-class Mark(NamedTuple):
+class SubmittedMark(NamedTuple):
     """A label that somebody gave a sentence for a fact, and submitted."""
 
     fact: Triple
@@ -60,7 +60,7 @@ class AgreementReport:
     pairs: tuple[PairAgreement, ...]
 
 
-def report(marks: Sequence[Mark]) -> AgreementReport:
+def report(marks: Sequence[SubmittedMark]) -> AgreementReport:
     """Return the agreement of these marks."""
     relations = sorted({mark.fact.relation for mark in marks})
     overall, pairs = _measure("", marks)
@@ -68,7 +68,7 @@ def report(marks: Sequence[Mark]) -> AgreementReport:
     return AgreementReport(overall=overall, relations=tuple(by_relation), pairs=tuple(pairs))
 
 
-def submitted_marks(connection: Connection) -> list[Mark]:
+def submitted_marks(connection: Connection) -> list[SubmittedMark]:
     """Return the marks of all submitted facts, in the order in which facts and sentences came up."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, text, name, value FROM entry AS marked"
@@ -77,10 +77,10 @@ def submitted_marks(connection: Connection) -> list[Mark]:
         " AND EXISTS (SELECT 1 FROM finished WHERE finished.annotator = marked.owner AND finished.fact = marked.fact)"
         " ORDER BY marked.fact, marked.sentence, marked.owner"
     )
-    return [Mark(Triple(*row[:3]), *row[3:]) for row in rows]
+    return [SubmittedMark(Triple(*row[:3]), *row[3:]) for row in rows]
 
 
-def _measure(relation: str, marks: Sequence[Mark]) -> tuple[Agreement, list[PairAgreement]]:
+def _measure(relation: str, marks: Sequence[SubmittedMark]) -> tuple[Agreement, list[PairAgreement]]:
     people, units, label_of = _table(marks)
     rows = {name: [label_of.get((name, unit)) for unit in units] for name in people}
     pairs = list(_pairs(rows))
@@ -97,7 +97,7 @@ def _measure(relation: str, marks: Sequence[Mark]) -> tuple[Agreement, list[Pair
 
 
 def _table(
-    marks: Sequence[Mark],
+    marks: Sequence[SubmittedMark],
 ) -> tuple[list[str], list[tuple[Triple, str]], dict[tuple[str, tuple[Triple, str]], str]]:
     people = sorted({mark.annotator for mark in marks})
     units = list(dict.fromkeys((mark.fact, mark.sentence) for mark in marks))

@@ -17,7 +17,7 @@ from sayso.errors import UserError
 from sayso.facts.decided import DECISIONS, DecidedFact
 from sayso.facts.extracted import FoundFact
 from sayso.readers.base import BadLineError
-from sayso.readers.decision import FactVerdict
+from sayso.readers.decision import FactDecision
 from sayso.records import Triple
 from sayso.tokens import control_character
 
@@ -72,15 +72,15 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
 
 
 def decide_on_found(
-    connection: Connection, facts: Iterable[FoundFact], verdicts: Mapping[Triple, FactVerdict], by: str
+    connection: Connection, facts: Iterable[FoundFact], wanted: Mapping[Triple, FactDecision], by: str
 ) -> int:
-    """Save verdicts on extracted facts, and return on how many of them; `by` decided where a verdict does not say."""
+    """Save decisions on extracted facts and return their number; `by` decided where a decision names nobody."""
     num = 0
     for fact in facts:
-        verdict = verdicts.get(Triple(fact.head_id, fact.relation, fact.tail_id))
-        if verdict is not None:
-            annotator = annotator_named(connection, verdict.by or by)
-            decided = fact.decided(verdict.verdict, annotator.name, verdict.at or now(), verdict.reason)
+        made = wanted.get(Triple(fact.head_id, fact.relation, fact.tail_id))
+        if made is not None:
+            annotator = annotator_named(connection, made.by or by)
+            decided = fact.decided(made.decision, annotator.name, made.at or now(), made.reason)
             decide(connection, annotator, decided, uuid.uuid4().hex)
             num += 1
     return num

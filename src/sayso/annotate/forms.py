@@ -1,4 +1,4 @@
-"""The forms of files that judgements are exported to and imported from."""
+"""The forms of files that marks are exported to and imported from."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,26 +14,26 @@ from sayso.readers.base import BadLine
 from sayso.readers.eraser import read_eraser, write_eraser
 from sayso.readers.json_line import has_keys
 from sayso.readers.lines import first_of, read_lines
-from sayso.readers.rationale import JudgementItem, read_rationales, write_rationale
-from sayso.records import Judgement
+from sayso.readers.rationale import MarkItem, read_rationales, write_rationale
+from sayso.records import Mark
 
 ERASER_FILE = "rationales.jsonl"
 _NUM_SHOWN = 5
 
 
 class Form(NamedTuple):
-    """How a form is written (returning how many judgements it cannot take) and read, and what it is called."""
+    """How a form is written (returning how many marks it cannot take) and read, and what it is called."""
 
-    write: Callable[[Path, Iterable[Judgement]], int]
-    read: Callable[[Path], Iterator[JudgementItem]]
+    write: Callable[[Path, Iterable[Mark]], int]
+    read: Callable[[Path], Iterator[MarkItem]]
     title: str
     suffix: str
     is_folder: bool = False
 
 
-def _write_lines(path: Path, judgements: Iterable[Judgement]) -> int:
+def _write_lines(path: Path, marks: Iterable[Mark]) -> int:
     with atomic_file(path) as file:
-        file.writelines(f"{write_rationale(judgement)}\n" for judgement in judgements)
+        file.writelines(f"{write_rationale(mark)}\n" for mark in marks)
     return 0
 
 
@@ -45,22 +45,22 @@ FORMS: dict[str, Form] = {
 }
 
 
-def read_any(path: Path) -> list[Judgement]:
-    """Return the judgements of a file of any form, told by its name and its first line; a bad line is an error."""
+def read_any(path: Path) -> list[Mark]:
+    """Return the marks of a file of any form, told by its name and its first line; a bad line is an error."""
     if path.is_dir():
         path = path / ERASER_FILE
     refuse_pipe(path, "annotations are")
-    judgements, bad = [], []
+    marks, bad = [], []
     for number, item in holding(path, "marks", _form_of(path).read(path)):
         if isinstance(item, BadLine):
             bad.append(f"{path}:{number}: {item.reason}")
         elif item.label not in LABELS:
             bad.append(f"{path}:{number}: {item.label[:20]!r} is no label; there are {', '.join(LABELS)}")
         else:
-            judgements.append(item)
+            marks.append(item)
     if bad:
         raise BadInputError("\n".join([*bad[:_NUM_SHOWN], f"{path}: {len(bad):,} bad lines; nothing was imported"]))
-    return judgements
+    return marks
 
 
 def _form_of(path: Path) -> Form:

@@ -1,4 +1,4 @@
-"""Judgements out of the database and into it: what the files of all forms are made from."""
+"""Marks out of the database and into it: what the files of all forms are made from."""
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator
@@ -12,29 +12,29 @@ from sayso.annotate.log import WHOLE_FACT, Change, record
 from sayso.annotate.majority import majority
 from sayso.annotate.people import KNOWN, annotator_named
 from sayso.annotate.store import Connection
-from sayso.records import Judgement, Triple
+from sayso.records import Mark, Triple
 
 IMPORTED = "import"
 """Who has marked what a file does not name anybody for; also the scope of steps that importing takes."""
 
 
 class Imported(NamedTuple):
-    """How many judgements came in, by how many people, on how many facts."""
+    """How many marks came in, by how many people, on how many facts."""
 
-    num_judgements: int
+    num_marks: int
     num_annotators: int
     num_facts: int
 
 
-def each_judgement(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Judgement]:
+def each_mark(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
     """Yield every submitted mark of everybody, the pilot round apart, on all facts or on these."""
     for fact, sentence, annotator, label in submitted_marks(connection):
         if facts is None or fact in facts:
-            yield Judgement(fact.head_id, fact.tail_id, fact.relation, sentence, label, annotator)
+            yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label, annotator)
 
 
-def settled_judgements(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Judgement]:
-    """Yield one judgement a sentence: what was settled, or else what the majority says; nobody's name is on it."""
+def settled_marks(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
+    """Yield one mark a sentence: what was settled, or else what the majority says; nobody's name is on it."""
     settled = settled_labels(connection)
     labels: dict[tuple[Triple, str], list[str]] = {}
     for mark in submitted_marks(connection):
@@ -44,17 +44,17 @@ def settled_judgements(connection: Connection, facts: Collection[Triple] | None 
     for (fact, sentence), given in labels.items():
         agreed = settled.get((fact, sentence))
         label = agreed.label if agreed else majority(given)
-        yield Judgement(fact.head_id, fact.tail_id, fact.relation, sentence, label)
+        yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label)
 
 
-def take_judgements(connection: Connection, judgements: Iterable[Judgement], is_known: bool = False) -> Imported:
-    """Save judgements as submitted marks of the people they name, or as the known answers for a pilot round.
+def save_marks(connection: Connection, marks: Iterable[Mark], is_known: bool = False) -> Imported:
+    """Save marks as submitted marks of the people they name, or as the known answers for a pilot round.
 
     A mark that somebody has made on the same sentence before is replaced; the log keeps it.
     """
-    by_person: dict[str, list[Judgement]] = {}
-    for judgement in judgements:
-        by_person.setdefault(judgement.annotator or IMPORTED, []).append(judgement)
+    by_person: dict[str, list[Mark]] = {}
+    for mark in marks:
+        by_person.setdefault(mark.annotator or IMPORTED, []).append(mark)
     for name, theirs in by_person.items():
         _take(connection, name, theirs, is_known)
     everything = [each for theirs in by_person.values() for each in theirs]
@@ -62,13 +62,13 @@ def take_judgements(connection: Connection, judgements: Iterable[Judgement], is_
     return Imported(len(everything), len(by_person), len(facts))
 
 
-def _take(connection: Connection, name: str, judgements: list[Judgement], is_known: bool) -> None:
+def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) -> None:
     annotator = annotator_named(connection, name)
     changes: dict[tuple[int, int, str], Change] = {}
-    facts = {Triple(each.head_id, each.relation, each.tail_id): 0 for each in judgements}
+    facts = {Triple(each.head_id, each.relation, each.tail_id): 0 for each in marks}
     for fact in facts:
         facts[fact] = fact_number(connection, fact)
-    for each in judgements:
+    for each in marks:
         number = facts[Triple(each.head_id, each.relation, each.tail_id)]
         change = Change(number, sentence_number(connection, each.sentence), MARK, each.label)
         changes[change[:3]] = change  # of two marks on the same sentence the later holds

@@ -66,9 +66,9 @@ class PilotChange:
 
 def answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
     """Return the marks that the store was prepared with, the majority's where there are several; on test only."""
-    if part != "test" or "judgements" not in store.manifest:
+    if part != "test" or "marks" not in store.manifest:
         return {}
-    columns = store.judgements
+    columns = store.marks
     given: dict[tuple[int, int], list[str]] = {}
     rows = zip(*(columns[name].to_pylist() for name in ("sentence", "relation", "label")), strict=True)
     for sentence, relation, label in rows:

@@ -42,8 +42,20 @@ _BARRED = frozenset(
 """Errors of the operating system that say something about the user's files, whatever the command was doing."""
 
 
+RENAMED = {"--judgements": "--decisions", "--rationales": "--marks", "--form judgements": "--form decisions"}
+"""Options of 0.1 that have another name now."""
+
+
 class _Commands(TyperGroup):
     """The commands, each of which ends in one line where it does not come to its end."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option of an earlier version with its present name."""
+        given = f" {' '.join(args)} ".replace("=", " ")
+        for old, new in RENAMED.items():
+            if f" {old} " in given:
+                raise UserError(f"{old} is called {new} now")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a reader that has seen enough (`| head`) is no fault, and a full disk the user can repair."""

@@ -42,7 +42,7 @@ def export(
     form: Annotated[
         FormName | None,
         typer.Option(
-            help="By the name if not given: csv, else jsonl. `sayso evaluate --rationales` reads jsonl and eraser;"
+            help="By the name if not given: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
             " remarks are comments and flags."
         ),
     ] = None,
@@ -60,7 +60,7 @@ def export(
     """
     from sayso.annotate.agreement import submitted_marks
     from sayso.annotate.forms import ERASER_FILE, FORMS
-    from sayso.annotate.marks import each_judgement, settled_judgements
+    from sayso.annotate.marks import each_mark, settled_marks
     from sayso.annotate.store import reading_from
 
     endings = {**{name: each.suffix for name, each in FORMS.items()}, FormName.remarks: ".jsonl"}
@@ -76,17 +76,17 @@ def export(
         if not submitted:
             raise UserError(f"{db}: nobody has submitted a fact yet; there is nothing to write")
         facts = submitted if everything else _complete(connection, db, submitted)
-        judgements = list((each_judgement if each else settled_judgements)(connection, facts))
-    num_left_out = chosen.write(out, judgements)
+        marks = list((each_mark if each else settled_marks)(connection, facts))
+    num_left_out = chosen.write(out, marks)
     if num_left_out:
         remark(f"{num_left_out:,} marks have no place in the form {form.value} and were left out")
-    num = len(judgements) - num_left_out
+    num = len(marks) - num_left_out
     if as_json:
         print_json({"written": str(out), "form": form.value, "num_marks": num, "num_left_out": num_left_out})
     else:
         say(f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
-    evaluating = ("evaluate", "RUN", "--data", "STORE", "--rationales")
+    evaluating = ("evaluate", "RUN", "--data", "STORE", "--marks")
     following = evaluating if form in (FormName.jsonl, FormName.eraser) else ("annotations", "import", "--db", "FILE")
     say_next(str(out), as_command("sayso", *following, written))
 
@@ -141,23 +141,23 @@ def take(
     """
     from sayso.annotate.comments import holds_remarks, read_remarks, take_remarks
     from sayso.annotate.forms import read_any
-    from sayso.annotate.marks import take_judgements
+    from sayso.annotate.marks import save_marks
     from sayso.annotate.store import writing_to
 
     said = [path for path in files if holds_remarks(path)]
     if known and said:
         raise UserError(f"{said[0]}: remarks are no known answers; import them without --known")
-    judgements = [judgement for path in files if path not in said for judgement in read_any(path)]
+    marks = [mark for path in files if path not in said for mark in read_any(path)]
     remarks = [each for path in said for each in read_remarks(path)]
     with writing_to(db) as connection:
-        taken = take_judgements(connection, judgements, known)
+        taken = save_marks(connection, marks, known)
         take_remarks(connection, remarks)
     if as_json:
-        counts = {"num_marks": taken.num_judgements, "num_annotators": taken.num_annotators}
+        counts = {"num_marks": taken.num_marks, "num_annotators": taken.num_annotators}
         print_json({"written": str(db), **counts, "num_facts": taken.num_facts, "num_remarks": len(remarks)})
     else:
-        marked = f"{taken.num_judgements:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
-        say("\n".join([marked] * bool(judgements) + [f"{len(remarks):,} remarks"] * bool(remarks)))
+        marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
+        say("\n".join([marked] * bool(marks) + [f"{len(remarks):,} remarks"] * bool(remarks)))
     say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
 
 

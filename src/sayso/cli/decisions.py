@@ -28,7 +28,7 @@ class DecisionForm(StrEnum):
     csv = "csv"
     triples = "triples"
     quickstatements = "quickstatements"
-    judgements = "judgements"
+    decisions = "decisions"
 
 
 @app.callback()
@@ -43,8 +43,8 @@ def export(
     form: Annotated[
         DecisionForm | None,
         typer.Option(
-            help="Accepted facts in one of four forms, or all verdicts as JSON lines; by the name if not given:"
-            " csv, tsv (triples), jsonl (judgements), else jsonld."
+            help="Accepted facts in one of four forms, or all decisions as JSON lines; by the name if not given:"
+            " csv, tsv (triples), jsonl (decisions), else jsonld."
         ),
     ] = None,
     wikidata: Annotated[
@@ -96,8 +96,9 @@ def _name_damaged(damaged: "list[DamagedDecision]") -> None:
 
 @app.command("import")
 def take(
-    verdicts: Annotated[
-        Path, typer.Argument(metavar="VERDICTS", help="JSON lines: head, relation, tail, verdict (accepted, rejected).")
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="DECISIONS", help="JSON lines: head, relation, tail, decision (accepted, rejected)."),
     ],
     facts: Annotated[
         Path,
@@ -110,18 +111,18 @@ def take(
 ) -> None:
     """Take decisions on extracted facts in, each with the sentences and the provenance of its fact.
 
-    Example: `sayso decisions import verdicts.jsonl --facts facts --db decisions.db --by Ada`
+    Example: `sayso decisions import decisions.jsonl --facts facts --db decisions.db --by Ada`
     """
     from sayso.annotate.decisions import decide_on_found
     from sayso.annotate.store import writing_to
     from sayso.facts.extracted import read_found
-    from sayso.readers.decision import read_verdicts
+    from sayso.readers.decision import read_decisions
 
-    wanted = {verdict.fact: verdict for verdict in read_verdicts(verdicts)}
+    wanted = {each.fact: each for each in read_decisions(file)}
     with writing_to(db) as connection:
         num = decide_on_found(connection, read_found(facts), wanted, by)
     if num < len(wanted):
-        remark(f"{len(wanted) - num:,} verdicts are on facts that {facts} does not have; they were left out")
+        remark(f"{len(wanted) - num:,} decisions are on facts that {facts} does not have; they were left out")
     if as_json:
         print_json({"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num})
     else:

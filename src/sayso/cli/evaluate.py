@@ -25,9 +25,7 @@ _INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
 def evaluate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs made on the same store.")],
     data: Annotated[Path, typer.Option(help="The store that the runs were made from.")],
-    rationales: Annotated[
-        list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")
-    ] = None,
+    marks: Annotated[list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")] = None,
     part: Annotated[
         str, typer.Option(autocompletion=parts, help="Part of the store: test, validation or train.")
     ] = "test",
@@ -66,10 +64,10 @@ def evaluate(
     )
     store = Store(data)
     subjects = open_subjects(runs, store, part, str(choose_device(device)))
-    marks = _marks(store, subjects[0], rationales or [])
+    found = _marks(store, subjects[0], marks or [])
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
     with _claimed({folder.resolve(), *(run.resolve() for run in runs)}):
-        report = _evaluate(subjects, marks, settings)
+        report = _evaluate(subjects, found, settings)
         written = write_report(report, folder)
     if as_json:
         print_json(report.figures)

@@ -30,12 +30,13 @@ def prepare(
     direct: Annotated[list[Path] | None, typer.Option(help="Directly supervised sentences; may be repeated.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
     entity_vectors: Annotated[Path | None, typer.Option(help="Entity vectors, for +E.")] = None,
-    rationales: Annotated[list[Path] | None, typer.Option(help="Marks on test sentences; may be repeated.")] = None,
-    judgements: Annotated[
-        list[Path] | None, typer.Option(help="Verdicts on facts, in place of what training lines claim; repeatable.")
+    marks: Annotated[list[Path] | None, typer.Option(help="Marks on test sentences; may be repeated.")] = None,
+    decisions: Annotated[
+        list[Path] | None,
+        typer.Option(help="Decisions on facts, instead of the labels of the training lines; may be repeated."),
     ] = None,
     rest: Annotated[
-        Path | None, typer.Option(help="Sentences of other pairs, to take those of judged facts from.")
+        Path | None, typer.Option(help="Sentences of other pairs, from which those of decided facts are taken.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split into training and validation.")] = 13,
     validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the pairs for validation.")] = 0.1,
@@ -61,8 +62,8 @@ def prepare(
     from sayso.store.inputs import Inputs, PrepareSettings
     from sayso.store.prepare import prepare as make_store
 
-    if rest and not judgements:
-        raise UserError("--rest is for sentences of judged facts: name the verdicts with --judgements")
+    if rest and not decisions:
+        raise UserError("--rest holds sentences of decided facts: name the decisions with --decisions")
     inputs = Inputs(
         train=train,
         test=test,
@@ -71,8 +72,8 @@ def prepare(
         direct=tuple(direct or ()),
         vectors=vectors,
         entity_vectors=entity_vectors,
-        rationales=tuple(rationales or ()),
-        judgements=tuple(judgements or ()),
+        marks=tuple(marks or ()),
+        decisions=tuple(decisions or ()),
         rest=rest,
     )
     settings = PrepareSettings(
@@ -118,9 +119,9 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         if entry.get("bad_lines"):
             lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
     lines += _about_decisions(manifest)
-    marks = manifest["judgements"]
+    marks = manifest["marks"]
     if marks["num_matched"] or marks["num_unmatched"]:
-        lines.append(f"rationales: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} fit no sentence")
+        lines.append(f"marks: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} fit no sentence")
         lines += marks["first_unmatched"][:3]
     return lines
 
@@ -131,13 +132,13 @@ def _about_decisions(manifest: dict[str, Any]) -> list[str]:
     overruled = manifest["overruled"]
     hint = "" if "rest" in manifest["inputs"] else " (--rest takes them from the sentences of other pairs)"
     lines = [
-        f"judgements: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
+        f"decisions: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
         f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
         f" pairs have no sentence here{hint}"
     ]
     if num := overruled["num_facts_left_out_by_split"]:
         lines.append(
-            f"judgements: {num:,} decided facts are in neither part: their sentences stand in validation for other"
+            f"decisions: {num:,} decided facts are in neither part: their sentences stand in validation for other"
             " pairs; --keep-shared keeps them"
         )
     return lines

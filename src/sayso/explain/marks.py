@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sayso.store.marks import Judged, match_judgements
+from sayso.store.marks import Judged, match_marks
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
@@ -44,15 +44,15 @@ class Marks:
 
 def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Marks:
     """Return the marks that the store was prepared with, everybody's or one annotator's; they are on test sentences."""
-    if part != "test" or "judgements" not in store.manifest:
+    if part != "test" or "marks" not in store.manifest:
         return Marks(
             by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
         )
-    columns = [store.judgements[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
+    columns = [store.marks[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
     rows = [row for row in zip(*columns, strict=True) if annotator in (None, row[3])]
     return Marks(
         by_sentence=_settle([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
-        report=dict(store.manifest["judgements"]),
+        report=dict(store.manifest["marks"]),
     )
 
 
@@ -65,7 +65,7 @@ def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Mark
         relations={relation.name: number for number, relation in enumerate(store.relations)},
         text=lambda row: " ".join(store.words.take(pa.array(table.tokens.row(row))).to_pylist()),
     )
-    matched = match_judgements(paths, judged)
+    matched = match_marks(paths, judged)
     columns = matched.columns
     sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
     return Marks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)

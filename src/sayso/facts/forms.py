@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from sayso.facts.decided import DecidedFact, Decision
-from sayso.facts.decision_lines import verdict_lines
+from sayso.facts.decision_lines import decision_lines
 from sayso.facts.extracted import FoundFact
 from sayso.facts.quick_statements import quick_statements
 from sayso.facts.table import csv_table
 from sayso.facts.web_annotation import web_annotations
 from sayso.tokens import control_character
 
-FormName = Literal["jsonld", "csv", "triples", "quickstatements", "judgements"]
+FormName = Literal["jsonld", "csv", "triples", "quickstatements", "decisions"]
 
 
 class FileForm(NamedTuple):
@@ -74,11 +74,11 @@ FORMS: dict[FormName, FileForm] = {
         "accepted facts with their quotes, as lines for Wikidata; those with other ids are left out",
         lambda fact: bool(quick_statements(fact)),
     ),
-    "judgements": FileForm(
-        "judgements.jsonl",
+    "decisions": FileForm(
+        "decisions.jsonl",
         "application/x-ndjson",
         ("accepted", "rejected"),
-        verdict_lines,
+        decision_lines,
         "accepted and rejected facts, a line of JSON each, without quotes",
     ),
 }

@@ -9,7 +9,7 @@ from sayso.invent.sample import MadeSentence
 from sayso.invent.tally import PartCounts, PartTally
 from sayso.readers import jsonl
 from sayso.readers.rationale import write_rationale
-from sayso.records import Judgement
+from sayso.records import Mark
 
 _BAGS_BETWEEN_REPORTS = 2_000
 
@@ -46,19 +46,19 @@ def write_part(
                 sentences.write(jsonl.write(made.sentence) + "\n")
                 is_known = made.wording.id in training_ids
                 wordings.write(f"{num_sentences}\t{made.wording.id}\t{str(is_known).lower()}\n")
-                rationales.writelines(write_rationale(judgement) + "\n" for judgement in judgements(made))
+                rationales.writelines(write_rationale(mark) + "\n" for mark in marks(made))
             tally.add(bag, sum(made.wording.id not in training_ids for made in bag))
             if number % _BAGS_BETWEEN_REPORTS == 0:
                 on_sentences(num_sentences)
     return tally.counts()
 
 
-def judgements(made: MadeSentence) -> Iterator[Judgement]:
+def marks(made: MadeSentence) -> Iterator[Mark]:
     """Yield, for each label of the sentence's bag, whether the sentence says so."""
     sentence = made.sentence
     for relation in sentence.relations:
         label = "rationale" if relation in made.wording.states else "irrelevant"
-        yield Judgement(*sentence.pair, relation, sentence.text, label, "construction")
+        yield Mark(*sentence.pair, relation, sentence.text, label, "construction")
 
 
 def _opened(path: Path) -> TextIO:

@@ -16,22 +16,22 @@ from sayso.readers.base import BadLineError, Line
 from sayso.readers.eraser_document import Documents, annotation_id, annotator_of, document_id, pair_of
 from sayso.readers.json_line import integer_pair, json_object, string, strings
 from sayso.readers.lines import read_lines
-from sayso.readers.rationale import JudgementItem, judgements_of
-from sayso.records import Judgement
+from sayso.readers.rationale import MarkItem, marks_of
+from sayso.records import Mark
 
 _RATIONALE, _IRRELEVANT = "rationale", "irrelevant"
 
 
-def read_eraser(path: Path, lines: Iterable[Line] | None = None) -> Iterator[JudgementItem]:
-    """Yield the judgements of each line, of `lines` where the file is open already.
+def read_eraser(path: Path, lines: Iterable[Line] | None = None) -> Iterator[MarkItem]:
+    """Yield the marks of each line, of `lines` where the file is open already.
 
     The documents lie beside the file, in `docs.jsonl` or in a folder `docs`.
     """
     documents = Documents(path.parent)
-    return judgements_of(read_lines(path) if lines is None else lines, lambda text: _parse(text, documents))
+    return marks_of(read_lines(path) if lines is None else lines, lambda text: _parse(text, documents))
 
 
-def _parse(text: str, documents: Documents) -> Iterator[Judgement]:
+def _parse(text: str, documents: Documents) -> Iterator[Mark]:
     record = json_object(text)
     relation = string(record, "query")
     evidences = _evidences(record)
@@ -43,7 +43,7 @@ def _parse(text: str, documents: Documents) -> Iterator[Judgement]:
         for index, sentence in enumerate(sentences):
             if sentence:
                 label = _RATIONALE if index in inside else _IRRELEVANT
-                yield Judgement(head_id, tail_id, relation, sentence, label, annotator)
+                yield Mark(head_id, tail_id, relation, sentence, label, annotator)
 
 
 def _evidences(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -82,40 +82,40 @@ def _covered(evidence: dict[str, Any], sentences: list[str]) -> Iterable[int]:
     return [i for i in range(len(sentences)) if ends[i] < stop and start < ends[i + 1]]
 
 
-def write_eraser(folder: Path, judgements: Iterable[Judgement], name: str = "rationales.jsonl") -> int:
-    """Write `docs.jsonl` and the file of that name; return how many judgements the form could not take.
+def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.jsonl") -> int:
+    """Write `docs.jsonl` and the file of that name; return how many marks the form could not take.
 
     Those are marks that are neither rationale nor irrelevant. Of two marks of one person on the same sentence and
     fact the later holds. Runs of white space in a sentence become one space.
     """
-    annotations, num_left_out = _by_annotation(judgements)
+    annotations, num_left_out = _by_annotation(marks)
     bags: dict[tuple[str, str], dict[frozenset[str], tuple[str, list[str]]]] = {}
     with (
         claimed(folder, "sayso annotations export"),
         atomic_file(folder / "docs.jsonl") as docs,
         atomic_file(folder / name) as lines,
     ):
-        for (head_id, tail_id, relation, annotator), marks in annotations.items():
-            # Facts of one pair share a document only where the same sentences were judged for them: a sentence
-            # that nobody judged would read as irrelevant.
+        for (head_id, tail_id, relation, annotator), labels in annotations.items():
+            # Facts of one pair share a document only where the same sentences were marked for them: a sentence
+            # that nobody marked would read as irrelevant.
             written = bags.setdefault((head_id, tail_id), {})
-            judged = frozenset(marks)
-            if judged not in written:
-                written[judged] = document_id(head_id, tail_id, len(written) + 1), list(marks)
-                docid, sentences = written[judged]
+            marked = frozenset(labels)
+            if marked not in written:
+                written[marked] = document_id(head_id, tail_id, len(written) + 1), list(labels)
+                docid, sentences = written[marked]
                 docs.write(_line({"docid": docid, "document": "\n".join(sentences)}))
-            docid, sentences = written[judged]
-            lines.write(_line(_annotation(docid, sentences, relation, annotator, marks)))
+            docid, sentences = written[marked]
+            lines.write(_line(_annotation(docid, sentences, relation, annotator, labels)))
     return num_left_out
 
 
 def _by_annotation(
-    judgements: Iterable[Judgement],
+    marks: Iterable[Mark],
 ) -> tuple[dict[tuple[str, str, str, str], dict[str, str]], int]:
     """Return, for each fact and person, what each sentence is; and how many marks are neither of the two."""
     marked: dict[tuple[str, str, str, str], dict[str, str]] = {}
     num_left_out = 0
-    for head_id, tail_id, relation, text, label, annotator in judgements:
+    for head_id, tail_id, relation, text, label, annotator in marks:
         sentence = " ".join(text.split())
         if label in (_RATIONALE, _IRRELEVANT) and sentence:
             marked.setdefault((head_id, tail_id, relation, annotator), {})[sentence] = label

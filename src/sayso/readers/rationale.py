@@ -7,49 +7,49 @@ from pathlib import Path
 from sayso.readers.base import BadLine, BadLineError, Line, refuse_control
 from sayso.readers.json_line import json_object, string
 from sayso.readers.lines import read_lines
-from sayso.records import Judgement
+from sayso.records import Mark
 
-JudgementItem = tuple[int, Judgement | BadLine]
+MarkItem = tuple[int, Mark | BadLine]
 """A line's number and what the line holds."""
 
 
-def read_rationales(path: Path, lines: Iterable[Line] | None = None) -> Iterator[JudgementItem]:
-    """Yield the judgement of each line, in order, or why it cannot be read; of `lines` where the file is open."""
-    return judgements_of(read_lines(path) if lines is None else lines, lambda text: (parse(text),))
+def read_rationales(path: Path, lines: Iterable[Line] | None = None) -> Iterator[MarkItem]:
+    """Yield the mark of each line, in order, or why it cannot be read; of `lines` where the file is open."""
+    return marks_of(read_lines(path) if lines is None else lines, lambda text: (parse(text),))
 
 
-def judgements_of(lines: Iterable[Line], parse: Callable[[str], Iterable[Judgement]]) -> Iterator[JudgementItem]:
-    """Yield the judgements that `parse` finds on each line; a line it cannot read gives one bad line and no more."""
+def marks_of(lines: Iterable[Line], parse: Callable[[str], Iterable[Mark]]) -> Iterator[MarkItem]:
+    """Yield the marks that `parse` finds on each line; a line it cannot read gives one bad line and no more."""
     for number, text in lines:
         if isinstance(text, BadLine):
             yield number, text
         elif text and not text.isspace():
             try:
-                judgements = tuple(map(with_plain_names, parse(text)))
+                marks = tuple(map(with_plain_names, parse(text)))
             except BadLineError as error:
                 yield number, BadLine(str(error))
             else:
-                yield from ((number, judgement) for judgement in judgements)
+                yield from ((number, mark) for mark in marks)
 
 
-def with_plain_names(judgement: Judgement) -> Judgement:
-    """Return the judgement, whose ids and names must be without control characters."""
-    head_id, tail_id, relation, _, _, annotator = judgement
+def with_plain_names(mark: Mark) -> Mark:
+    """Return the mark, whose ids and names must be without control characters."""
+    head_id, tail_id, relation, _, _, annotator = mark
     refuse_control(head_id, tail_id, relation, annotator)
-    return judgement
+    return mark
 
 
-def parse(text: str) -> Judgement:
-    """Return the judgement of one line."""
+def parse(text: str) -> Mark:
+    """Return the mark of one line."""
     record = json_object(text)
     head_id, tail_id, relation, sentence, label = (
         string(record, key) for key in ("head", "tail", "relation", "sentence", "label")
     )
-    return Judgement(head_id, tail_id, relation, sentence, label, string(record, "by", ""))
+    return Mark(head_id, tail_id, relation, sentence, label, string(record, "by", ""))
 
 
-def write_rationale(judgement: Judgement) -> str:
-    """Return the judgement's line; reading it gives the same judgement."""
-    head_id, tail_id, relation, sentence, label, annotator = judgement
+def write_rationale(mark: Mark) -> str:
+    """Return the mark's line; reading it gives the same mark."""
+    head_id, tail_id, relation, sentence, label, annotator = mark
     record = {"head": head_id, "tail": tail_id, "relation": relation, "sentence": sentence, "label": label}
     return json.dumps({**record, "by": annotator} if annotator else record, ensure_ascii=False)

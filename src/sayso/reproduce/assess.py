@@ -81,7 +81,7 @@ class Assessor:
 
 def mark_sets(store: Store) -> dict[str, Marks]:
     """Return the marks on the test part by annotator; of many annotators, what most of them say."""
-    names = list(dict.fromkeys(store.judgements["annotator"].to_pylist())) if "judgements" in store.manifest else []
+    names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if "marks" in store.manifest else []
     if len(names) > _MOST_SETS:
         return {_EVERYBODY: _on_labels(store, marks_of_store(store, "test"))}
     return {name or _NOBODY: _on_labels(store, marks_of_store(store, "test", name)) for name in names}

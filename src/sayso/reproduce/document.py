@@ -85,9 +85,7 @@ def _about_store(summary: Summary) -> list[str]:
     if not summary["extraction"]:
         lines.append("No run has come to its end with figures: there is nothing to compare.")
     elif not summary["marks"]:
-        lines.append(
-            "The store has no marks on test sentences: no τ, and no claim about it (prepare with --rationales)."
-        )
+        lines.append("The store has no marks on test sentences: no τ, and no claim about it (prepare with --marks).")
     return lines
 
 

@@ -54,4 +54,4 @@ def _about_marks(store: Store) -> list[str]:
     sets = mark_sets(store)
     return [
         f"marks by {name}: {len(marks.by_sentence):,} on facts of the test part" for name, marks in sets.items()
-    ] or ["marks: none, so no τ (prepare with --rationales)"]
+    ] or ["marks: none, so no τ (prepare with --marks)"]

@@ -1,4 +1,4 @@
-"""People's verdicts on facts in place of what the knowledge base says: rejected facts become negative examples."""
+"""People's decisions on facts, instead of the knowledge base's labels: rejected facts become negative examples."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sayso.errors import BadInputError
-from sayso.readers.decision import read_verdicts
+from sayso.readers.decision import read_decisions
 from sayso.records import Sentence
 from sayso.store.pair import combined
 from sayso.store.table import BagTable
@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 @dataclass
 class Overruled:
-    """Facts that people accepted and rejected, by pair; the last verdict on a fact counts. Counts what it changes."""
+    """Facts that people accepted and rejected, by pair; the last decision on a fact counts. Counts what it changes."""
 
     accepted: dict[Pair, set[str]] = field(default_factory=dict)
     rejected: dict[Pair, set[str]] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Overruled:
     num_sentences_changed: int = 0
 
     def of_training(self, train: Iterable[Sentence], rest: Iterable[Sentence]) -> Iterator[Sentence]:
-        """Yield the training sentences, and of the others those whose pair was judged, with people's labels."""
+        """Yield the training sentences, and of the others those whose pair was decided on, with people's labels."""
         yield from map(self._overrule, train)
         for sentence in rest:
             if sentence.pair in self.accepted or sentence.pair in self.rejected:
@@ -46,7 +46,7 @@ class Overruled:
         return sum(len(facts.get(pair, ())) for facts in (self.accepted, self.rejected) for pair in there)
 
     def report(self) -> dict[str, int]:
-        """Return how many facts were judged, how many of their pairs have a sentence, and what that changed."""
+        """Return how many facts were decided on, how many of their pairs have a sentence, and what that changed."""
         return {
             "num_accepted": sum(map(len, self.accepted.values())),
             "num_rejected": sum(map(len, self.rejected.values())),
@@ -66,14 +66,14 @@ class Overruled:
 
 
 def read_overruled(paths: Sequence[Path], relations: Collection[str] | None) -> Overruled:
-    """Return the verdicts of the files; a relation outside the inventory, where there is one, is refused."""
+    """Return the decisions of the files; a relation outside the inventory, where there is one, is refused."""
     found = Overruled()
     for path in paths:
-        for (head_id, relation, tail_id), verdict, *_ in read_verdicts(path):
+        for (head_id, relation, tail_id), decision, *_ in read_decisions(path):
             if relations is not None and relation not in relations:
                 raise BadInputError(f"{path}: relation '{relation}' is not in the inventory")
             pair = head_id, tail_id
-            to, off = (found.accepted, found.rejected)[:: 1 if verdict == "accepted" else -1]
+            to, off = (found.accepted, found.rejected)[:: 1 if decision == "accepted" else -1]
             to.setdefault(pair, set()).add(relation)
             off.get(pair, set()).discard(relation)
     return found

@@ -20,7 +20,7 @@ OnProgress = Callable[[str, int, int], None]
 class Inputs:
     """The files of a corpus; all but the training file may be missing.
 
-    `judgements` are people's verdicts on facts; `rest` has sentences of other pairs, of which those judged are taken.
+    `decisions` are on facts; `rest` has sentences of other pairs, of which those decided on are used.
     """
 
     train: Path
@@ -30,8 +30,8 @@ class Inputs:
     direct: tuple[Path, ...] = ()
     vectors: Path | None = None
     entity_vectors: Path | None = None
-    rationales: tuple[Path, ...] = ()
-    judgements: tuple[Path, ...] = ()
+    marks: tuple[Path, ...] = ()
+    decisions: tuple[Path, ...] = ()
     rest: Path | None = None
 
     def files(self) -> Iterator[tuple[str, Path]]:

@@ -30,7 +30,7 @@ class StoreManifest:
     words: dict[str, Any] = field(default_factory=dict)
     relations: dict[str, int] = field(default_factory=dict)
     entities: dict[str, int] = field(default_factory=dict)
-    judgements: dict[str, Any] = field(default_factory=dict)
+    marks: dict[str, Any] = field(default_factory=dict)
     entity_vectors: dict[str, Any] = field(default_factory=dict)
     leakage: dict[str, Any] = field(default_factory=dict)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from sayso.errors import BadInputError
 from sayso.readers.base import BadLine, kind_of_fault
-from sayso.readers.mark import read_judgements
+from sayso.readers.mark import read_marks
 from sayso.readers.read import MARKS, Tally
-from sayso.records import Judgement, sentence_key
+from sayso.records import Mark, sentence_key
 from sayso.store.table import BagTable
 
 _NUM_SHOWN = 20
@@ -39,7 +39,7 @@ class Judged:
     text: Callable[[int], str]
 
 
-def match_judgements(paths: Sequence[Path], judged: Judged | None, max_bad_share: float = 1.0) -> Matched:
+def match_marks(paths: Sequence[Path], judged: Judged | None, max_bad_share: float = 1.0) -> Matched:
     """Return the marks of the files on sentences of the bags; what does not fit is counted and listed, not dropped.
 
     A file with no mark in it is a `BadInputError`, and so is one with more than this share of lines that are no marks.
@@ -47,7 +47,7 @@ def match_judgements(paths: Sequence[Path], judged: Judged | None, max_bad_share
     matcher = _Matcher(judged)
     for path in paths:
         tally = Tally(path, MARKS)
-        for number, item in read_judgements(path):
+        for number, item in read_marks(path):
             if isinstance(item, BadLine):
                 tally.count_bad(path, number, item.reason)
                 reason = item.reason
@@ -71,7 +71,7 @@ class _Matcher:
         self._bag_of_pair = _bags_by_pair(judged.table) if judged else {}
         self._sentences: dict[int, dict[str, int]] = {}
 
-    def add(self, mark: Judgement) -> str:
+    def add(self, mark: Mark) -> str:
         """Take one mark; return why it fits no sentence, or nothing."""
         judged = self.judged
         if judged is None:

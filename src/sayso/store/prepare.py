@@ -18,7 +18,7 @@ from sayso.store.group import BagBuilder, Grouped, group_lines
 from sayso.store.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.store.leakage import find_leakage, not_in_test, refuse_leakage, without_pairs_of
 from sayso.store.manifest import make_manifest
-from sayso.store.marks import Judged, match_judgements
+from sayso.store.marks import Judged, match_marks
 from sayso.store.parallel import ElsewhereReader
 from sayso.store.split import Split, split_by_pair
 from sayso.store.store import StoreContents, refuse_no_store, write_store
@@ -64,7 +64,7 @@ class _Preparation:
         self.reports: dict[str, Any] = {}
 
     def run(self) -> StoreContents:
-        """Read, split, type, attach vectors and judgements."""
+        """Read, split, type, attach vectors and marks."""
         train, test = self._read("train"), self._read("test") if self.inputs.test else None
         train = self._without_leakage(train, test)
         parts = self._split(train) | ({"test": test.table} if test else {})
@@ -83,8 +83,8 @@ class _Preparation:
             entity_ids, words.name_vector_ED, self.inputs.entity_vectors
         )
         judged = self._judged(parts, words.words)
-        matched = match_judgements(self.inputs.rationales, judged, self.settings.max_bad_share)
-        self.reports |= {"words": words.report, "judgements": matched.report}
+        matched = match_marks(self.inputs.marks, judged, self.settings.max_bad_share)
+        self.reports |= {"words": words.report, "marks": matched.report}
         relations = self.inventory or [Relation(name) for name in self.vocabulary.relations]
         return StoreContents(
             words=words.words,
@@ -97,14 +97,14 @@ class _Preparation:
             relations=relations,
             documents=list(self.vocabulary.documents),
             parts=parts,
-            judgements=matched.columns,
+            marks=matched.columns,
             manifest=make_manifest(self.settings, self.files.fingerprints(), parts, types, relations, self.reports),
         )
 
     def _read(self, part: str) -> Grouped:
         known = self.vocabulary.relations if self.inventory else None
-        is_judged = part == "train" and bool(self.inputs.judgements)
-        overruled = read_overruled(self.inputs.judgements if is_judged else (), known)
+        is_judged = part == "train" and bool(self.inputs.decisions)
+        overruled = read_overruled(self.inputs.decisions if is_judged else (), known)
         if self.elsewhere:
             roles = ("train", "rest") if is_judged else (part,)
             lines = self.elsewhere.read(roles, self.vocabulary, list(known) if known else None, overruled)

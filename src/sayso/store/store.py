@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sayso.errors import BadInputError
+from sayso.input_file import note_old_format
 from sayso.io.atomic import refuse_foreign, restore
 from sayso.io.checksum import FILES, is_verifying, sums_of
 from sayso.io.folder_kind import refuse_other_kind
@@ -45,7 +46,7 @@ class StoreContents:
     relations: list[Relation]
     documents: list[str]
     parts: dict[str, BagTable]
-    judgements: dict[str, np.ndarray | list[str]]
+    marks: dict[str, np.ndarray | list[str]]
     manifest: dict[str, Any]
 
 
@@ -85,7 +86,7 @@ def write_store(folder: Path, contents: StoreContents) -> dict[str, Any]:
     )
     write_columns(folder / "types.arrow", {"name": contents.entity_types.names})
     write_columns(folder / "documents.arrow", {"id": contents.documents})
-    write_columns(folder / "judgements.arrow", contents.judgements)
+    write_columns(folder / "marks.arrow", contents.marks)
     write_columns(folder / "relations.arrow", _relation_columns(contents.relations))
     for part, table in contents.parts.items():
         write_bags(folder, part, table)
@@ -110,6 +111,10 @@ class Store:
     def __init__(self, folder: Path, in_memory: bool = False) -> None:
         self.folder = folder
         self.manifest = _read_manifest(folder)
+        self._is_old = "judgements" in self.manifest
+        if self._is_old:
+            note_old_format(folder, "'judgements' are called 'marks' now")
+            self.manifest["marks"] = self.manifest.pop("judgements")
         if self.manifest["format"] != FORMAT:
             raise BadInputError(
                 f"{folder}: store of format {self.manifest['format']}, this version reads {FORMAT}:"
@@ -191,9 +196,9 @@ class Store:
         return [Relation(name, definition, example, bool(functional)) for name, definition, example, functional in rows]
 
     @cached_property
-    def judgements(self) -> dict[str, pa.Array]:
+    def marks(self) -> dict[str, pa.Array]:
         """Rationale marks on test sentences: `sentence`, `relation` (numbers), `label`, `annotator`."""
-        return read_columns(self.files, "judgements.arrow")
+        return read_columns(self.files, "judgements.arrow" if self._is_old else "marks.arrow")
 
     @cached_property
     def _documents(self) -> pa.Array:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sayso.annotate.forms import FORMS, read_any
-from sayso.records import Judgement
+from sayso.records import Mark
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
 
@@ -92,11 +92,11 @@ def test_every_form_can_be_downloaded_and_read(
         zipfile.ZipFile(io.BytesIO(answer.content)).extractall(path)
     else:
         path.write_bytes(answer.content)
-    judgements = read_any(path)
-    assert all(isinstance(judgement, Judgement) for judgement in judgements)
+    marks = read_any(path)
+    assert all(isinstance(mark, Mark) for mark in marks)
     if form != "tuples":
-        assert len(judgements) == (6 if each else 3)
-        assert {judgement.annotator for judgement in judgements} == ({"Ada", "Ben"} if each else {""})
+        assert len(marks) == (6 if each else 3)
+        assert {mark.annotator for mark in marks} == ({"Ada", "Ben"} if each else {""})
 
 
 def test_the_settled_mark_is_what_goes_out(dispute: tuple[Person, Person]) -> None:

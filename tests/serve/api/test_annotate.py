@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from sayso.annotate.marks import take_judgements
+from sayso.annotate.marks import save_marks
 from sayso.annotate.store import writing_to
-from sayso.records import Judgement
+from sayso.records import Mark
 from sayso.serve.api.forms import Comment
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
@@ -77,7 +77,7 @@ def test_undo_on_an_imported_fact_says_so_and_touches_no_other(ada: Person, sett
     ada.mark(1, "capital", "irrelevant")
     text = "port_town0 is the capital of north_land0 ."
     with writing_to(settings.database) as connection:
-        take_judgements(connection, [Judgement("l0", "t0", "capital", text, "rationale", "Ada")])
+        save_marks(connection, [Mark("l0", "t0", "capital", text, "rationale", "Ada")])
     refused = ada.ask("POST", "/annotate/undo", 400, key="undo number 1", fact=FACT)
     assert "its marks were imported" in refused["error"]["message"]
     assert labels(ada, 1) == ["irrelevant", "", ""]

@@ -81,7 +81,7 @@ def test_the_list_is_filtered(client: Client) -> None:
     assert "No decision is like this" in client.get("/curate", params={"q": "nobody"}).text
 
 
-def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_verdicts(client: Client) -> None:
+def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_decisions(client: Client) -> None:
     decide(client, "accepted", "land18", reason="told")
     decide(client, "rejected", "land19")
     decide(client, "needs_evidence", "land20")
@@ -91,8 +91,8 @@ def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_verdicts(client:
     rows = list(csv.DictReader(io.StringIO(client.get("/curate/files/csv").text)))
     assert {row["head_name"] for row in rows} == {"north_land18"}
     assert rows[0]["model_fingerprint"] == "model0"
-    lines = [json.loads(line) for line in client.get("/curate/files/judgements").text.splitlines()]
-    assert sorted((line["head"], line["verdict"]) for line in lines) == [("l18", "accepted"), ("l19", "rejected")]
+    lines = [json.loads(line) for line in client.get("/curate/files/decisions").text.splitlines()]
+    assert sorted((line["head"], line["decision"]) for line in lines) == [("l18", "accepted"), ("l19", "rejected")]
     assert client.get("/curate/files/odt").status_code == 422
 
 

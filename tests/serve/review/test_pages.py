@@ -115,8 +115,8 @@ def test_a_decision_is_listed_exported_withdrawn_and_undone(ada: Person) -> None
     rows = list(csv.DictReader(io.StringIO(ada.client.get("/curate/files/csv").text)))
     assert {row["reason"] for row in rows} == {"<b>told</b>"}
     assert {row["model_fingerprint"] for row in rows} == {"abc"}
-    verdicts = [json.loads(line) for line in ada.client.get("/curate/files/judgements").text.splitlines()]
-    assert {(each["head"], each["verdict"]) for each in verdicts} == {("Q0", "accepted"), ("Q20", "rejected")}
+    decisions = [json.loads(line) for line in ada.client.get("/curate/files/decisions").text.splitlines()]
+    assert {(each["head"], each["decision"]) for each in decisions} == {("Q0", "accepted"), ("Q20", "rejected")}
     undone = ada.post_form("/curate/undo", facts="news", within="decision=any")
     assert "2 of 9" not in undone
     assert "9 of 9" in undone

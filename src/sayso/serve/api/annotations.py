@@ -1,4 +1,4 @@
-"""All judgements as a file, in each of the forms."""
+"""All marks as a file, in each of the forms."""
 
 import io
 import tempfile
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sayso.annotate.comments import remark_lines, remarks
 from sayso.annotate.disagreement import closed_facts
 from sayso.annotate.forms import FORMS
-from sayso.annotate.marks import each_judgement, settled_judgements
+from sayso.annotate.marks import each_mark, settled_marks
 from sayso.annotate.queue import read_settings
 from sayso.serve.deps import Bench, Who
 
@@ -26,7 +26,7 @@ def export(
     form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The form of the file.")] = "jsonl",
     each: Annotated[bool, Query(description="Everybody's marks instead of one a sentence.")] = False,
 ) -> Response:
-    """Return the judgements on closed facts: what was settled or the majority says, or everybody's own.
+    """Return the marks on closed facts: what was settled or the majority says, or everybody's own.
 
     Facts that somebody may still mark are not in it; `sayso annotations export --all` has them, too.
     """
@@ -34,7 +34,7 @@ def export(
     with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
         target = Path(folder) / f"annotations{chosen.suffix}"
         closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
-        chosen.write(target, (each_judgement if each else settled_judgements)(connection, closed))
+        chosen.write(target, (each_mark if each else settled_marks)(connection, closed))
         content = _zipped(target) if chosen.is_folder else target.read_bytes()
     name = "annotations.zip" if chosen.is_folder else target.name
     media = "application/zip" if chosen.is_folder else "text/csv" if form == "csv" else "application/x-ndjson"

@@ -78,7 +78,7 @@ def post_undo(bench: Bench, who: Who, given: UndoStep) -> UndoneDecision:
 
 @router.get("/files/{form}", response_class=Response)
 def get_file(bench: Bench, form: FormName) -> Response:
-    """Return the decided facts as a file: JSON-LD or CSV of the accepted, or JSON lines of the verdicts."""
+    """Return the decided facts as a file: JSON-LD or CSV of the accepted, or JSON lines of the decisions."""
     return decided_file(bench, form)
 
 
