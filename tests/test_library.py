@@ -270,6 +270,20 @@ def test_importing_sayso_loads_neither_torch_nor_numpy_until_a_name_needs_them()
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.slow
+def test_a_loaded_model_predicts_without_pandas_and_torchs_compiler_which_take_seconds_to_import(
+    run: Path, store: Path
+) -> None:
+    program = (
+        "import sys, sayso\n"
+        "from pathlib import Path; from sayso.store.store import Store\n"
+        "store = Store(Path(sys.argv[2])); bag = store.bag(store.part('train'), 0)\n"
+        "sayso.load(sys.argv[1]).predict_proba([bag])\n"
+        "assert not {'pandas', 'torch._dynamo'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program, run, store], check=True)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'explode'"):
         sayso.explode  # noqa: B018

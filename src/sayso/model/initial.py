@@ -18,7 +18,10 @@ def uniform_parameter(*shape: int, fan_in: int, generator: torch.Generator) -> n
 
 def normal_parameter(*shape: int, std: float, generator: torch.Generator) -> nn.Parameter:
     """Return normally distributed values around 0."""
-    return nn.Parameter(torch.empty(*shape).normal_(0.0, std, generator=generator))
+    value = torch.empty(*shape)
+    if not value.is_meta:  # where there is nothing to draw, torch would import its compiler, which takes two seconds
+        value.normal_(0.0, std, generator=generator)
+    return nn.Parameter(value)
 
 
 class Affine(nn.Module):

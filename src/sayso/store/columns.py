@@ -94,15 +94,28 @@ def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
 def to_numpy(array: pa.Array) -> np.ndarray | Rows:
     """Return the numbers of an Arrow column as they lie in the file."""
     if pa.types.is_large_list(array.type):
-        return Rows(array.values.to_numpy(), array.offsets.to_numpy())
+        return Rows(_as_numpy(array.values), _as_numpy(array.offsets))
     values: np.ndarray
     if pa.types.is_null(array.type):
         return np.zeros((len(array), 0), np.float32)
     if pa.types.is_fixed_size_list(array.type):
-        values = array.values.to_numpy().reshape(len(array), array.type.list_size)
+        values = _as_numpy(array.values).reshape(len(array), array.type.list_size)
     else:
-        values = array.to_numpy()
+        values = _as_numpy(array)
     return values
+
+
+def as_arrow(values: np.ndarray) -> pa.Array:
+    """Return numbers that lie next to each other as an Arrow array, without copying and without importing pandas."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def _as_numpy(array: pa.Array) -> np.ndarray:
+    # Arrow's own conversion imports pandas, where it is installed, which takes longer than reading a model.
+    try:
+        return np.from_dlpack(array)
+    except pa.ArrowTypeError:
+        return np.asarray(array.to_numpy())
 
 
 def _to_arrow(column: Column) -> pa.Array:
@@ -120,4 +133,4 @@ def _to_arrow(column: Column) -> pa.Array:
 def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)

@@ -16,7 +16,7 @@ from sayso.io.checksum import FILES, is_verifying, sums_of
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
-from sayso.store.columns import read_bags, read_columns, to_numpy, write_bags, write_columns
+from sayso.store.columns import as_arrow, read_bags, read_columns, to_numpy, write_bags, write_columns
 from sayso.store.entity_type import EntityTypes
 from sayso.store.limit import Limits, is_finite, is_within
 from sayso.store.manifest import FORMAT, StoreManifest
@@ -220,7 +220,7 @@ class Store:
 
         expresses = float(table.expresses_N[index])
         return Sentence(
-            tokens=tuple(self.words.take(pa.array(table.tokens.row(index))).to_pylist()),
+            tokens=tuple(self.words.take(as_arrow(table.tokens.row(index))).to_pylist()),
             head=mention(int(table.head_B[bag]), table.head_spans),
             tail=mention(int(table.tail_B[bag]), table.tail_spans),
             relations=relations,

@@ -17,7 +17,7 @@ from sayso.io.json_file import JsonError, checked_files, read_object, record_of
 from sayso.records import Evidence, Support
 from sayso.serve.predictions.curve import Curve, make_curve
 from sayso.serve.predictions.index import FactIndex
-from sayso.store.columns import read_columns
+from sayso.store.columns import read_columns, to_numpy
 from sayso.store.predictions import Predictions
 from sayso.store.store import Store
 from sayso.store.table import BagTable
@@ -171,7 +171,7 @@ class ExploredRun:
     def _word_scores(self, row: int) -> dict[int, tuple[float, ...]]:
         """Return the scores of the words, by sentence, for the sentences that have them."""
         columns = self.predictions.words
-        first, stop = np.searchsorted(columns["fact"].to_numpy(), (row, row + 1)).tolist()
+        first, stop = np.searchsorted(np.asarray(to_numpy(columns["fact"])), (row, row + 1)).tolist()
         found: dict[int, list[float]] = {}
         rows = (columns[name].slice(first, stop - first).to_pylist() for name in ("sentence", "score"))
         for sentence, score in zip(*rows, strict=True):
