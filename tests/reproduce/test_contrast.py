@@ -46,6 +46,16 @@ def test_with_seeds_alone_it_is_students_interval() -> None:
     assert found.high - found.value == pytest.approx(4.303 * 0.1 / math.sqrt(3), rel=1e-3)
 
 
+def test_with_little_freedom_it_is_students_interval_to_the_last_digits() -> None:
+    """Of two seeds and 1.5 degrees of freedom; the quantile is t(0.9999, 1.5)."""
+    seeds_variance = 0.1**2
+    moved = np.random.default_rng(0).normal(0, 1, NUM_RESAMPLES)
+    moved *= math.sqrt((math.sqrt(1.5) - 1) * seeds_variance / moved.var(ddof=1))
+    sample = sample_of({LOW: [0.0, 0.0], HIGH: [0.1, 0.3]}, {HIGH: moved})
+    found = estimate(sample, [contrast()], "", level=0.9998)
+    assert found.high - found.value == pytest.approx(242.264 * math.sqrt(math.sqrt(1.5) * seeds_variance), rel=1e-4)
+
+
 def test_with_one_seed_the_interval_is_that_of_the_bootstrap() -> None:
     moved = np.random.default_rng(0).normal(0, 0.1, NUM_RESAMPLES)
     found = estimate(sample_of({LOW: [0.3], HIGH: [0.4]}, {HIGH: moved}), [contrast()], "")
