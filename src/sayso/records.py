@@ -4,13 +4,24 @@ Spans count tokens, from `start` up to but not including `stop`. NA is not a rel
 """
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sayso.tokens import Span as Span
 from sayso.tokens import control_character, keep_apart, locate_freely, tokenise
 
 NA_NAMES = frozenset({"NA", "no_relation", "Other"})
 """How corpora write "none of the relations"; readers turn each of them into the empty set."""
+
+
+class OnProgress(Protocol):
+    """Progress callback: what is being done, done, total (0 when unknown), and a note such as the speed."""
+
+    def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
+        """Show the progress."""
+
+
+def no_progress(what: str, done: int, total: int, note: str = "") -> None:
+    """Ignore progress: the default of functions that report it."""
 
 
 class Mention(NamedTuple):

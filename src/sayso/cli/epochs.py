@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from sayso.cli.console import plain, remark
 
 if TYPE_CHECKING:
-    from sayso.train.loop import Progress as StepProgress
+    from sayso.train.loop import StepProgress
     from sayso.train.run import Watchers
 
 _AREA, _PRECISION = "validation/area_up_to_recall_0.4", "validation/average_precision"

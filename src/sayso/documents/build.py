@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sayso.documents.document import read_documents, size_of
 from sayso.documents.folder import FACTS, GUESSED, RELATIONS, TYPES, Mode, corpus_folder, write_manifest
@@ -19,16 +19,10 @@ from sayso.documents.tables import BuildInputs, Tables, identity_of, read_tables
 from sayso.engine.base import Engine
 from sayso.engine.local import map_locally
 from sayso.io.atomic import atomic_file
+from sayso.records import OnProgress
 
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
-
-
-class OnProgress(Protocol):
-    """Hears what is being done, how much of how much is behind (0: not known), and how fast it goes."""
-
-    def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
-        """Take it."""
 
 
 def build(

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,15 +14,13 @@ from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.readers.base import BadLine, BadLineError, Line
 from sayso.readers.json_line import json_object, string
-from sayso.readers.lines import lines_of
+from sayso.readers.lines import OnBytes, lines_of
 
 _ENDINGS = (".txt", ".text", ".html", ".htm")
 _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 _MB = 2**20
 _EMPTY = "empty"
-
-OnBytes = Callable[[int], None]
 
 
 class GivenMention(NamedTuple):

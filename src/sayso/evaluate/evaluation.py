@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from sayso.config import SHARE, Range, check_ranges
-from sayso.explain.facts import ExplainedFacts, OnProgress, explain_part, facts_of_interest
+from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
 from sayso.explain.marks import NEITHER, Marks
 from sayso.explain.mechanism import mechanisms_named, ranked_by
 from sayso.explain.subject import Subject
@@ -20,6 +20,7 @@ from sayso.explain.top_words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
 from sayso.metrics.marked import MarkedFacts
 from sayso.model.predict import predict_logits
+from sayso.records import OnProgress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,7 @@ class Evaluation:
 
 
 def evaluate_run(
-    subject: Subject, marks: Marks, settings: EvaluationSettings, on_progress: OnProgress = lambda *_: None
+    subject: Subject, marks: Marks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
 ) -> Evaluation:
     """Return the run's predictions on the part, explained."""
     mechanisms = mechanisms_named(settings.methods)

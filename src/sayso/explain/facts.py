@@ -21,9 +21,9 @@ from sayso.features.collate import Part
 from sayso.features.mentions import Presented
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
+from sayso.records import OnProgress, no_progress
 from sayso.store.rows import Rows, ranges
 
-OnProgress = Callable[[str, int, int], None]
 Floats = dict[str, np.ndarray]
 
 
@@ -75,7 +75,7 @@ def explain_part(
     mechanisms: Mapping[str, Explainer],
     threshold: float,
     num_top: int = 1,
-    on_progress: OnProgress = lambda *_: None,
+    on_progress: OnProgress = no_progress,
 ) -> ExplainedFacts:
     """Return the facts explained; `facts_F2` are bag and relation, in the order of the bags."""
     planted = Planted(subject, facts_F2[:, 0], facts_F2[:, 1])

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sayso.engine.base import Engine
 from sayso.engine.local import map_locally
@@ -37,21 +37,11 @@ from sayso.readers.entity_type import EntityTypes, read_entity_types
 from sayso.readers.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
 from sayso.readers.triple import read_triples
+from sayso.records import OnProgress, no_progress
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048
 """Of a corpus in few files: each shard is read from all pieces, and many small reads are slow."""
-
-
-class OnProgress(Protocol):
-    """Hears what is being done, how much of how much is behind (0: not known), and how fast it goes."""
-
-    def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
-        """Take it."""
-
-
-def _quietly(what: str, done: int, total: int, note: str = "") -> None:
-    """Show nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +61,7 @@ def extract(
     since: Path | None = None,
     output: Output = Output(),
     engine: Engine = map_locally,
-    on_progress: OnProgress = _quietly,
+    on_progress: OnProgress = no_progress,
 ) -> Extraction:
     """Write the facts of the corpus into the folder, and return them.
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from sayso.invent.settings import InventSettings
 from sayso.invent.tally import PartCounts
 from sayso.invent.wording import Wordings, all_wordings, training_wordings
 from sayso.io.atomic import atomic_folder, refuse_foreign
+from sayso.records import OnProgress, no_progress
 from sayso.seeding import sub_seed
 
 FILES = {
@@ -39,8 +39,6 @@ FILES = {
 }
 """What is written, and what it is."""
 
-Progress = Callable[[str, int, int], None]
-
 
 class Summary(NamedTuple):
     """What was written: the folder, the counts of training and test, and the size of the world."""
@@ -56,7 +54,7 @@ def invent(
     settings: InventSettings,
     *,
     overwrite: bool = False,
-    on_progress: Progress = lambda _what, _done, _total: None,
+    on_progress: OnProgress = no_progress,
 ) -> Summary:
     """Make up a corpus and write it into the folder; the same settings give the same bytes.
 
@@ -91,7 +89,7 @@ def _manifest(settings: InventSettings, summary: Summary) -> dict[str, object]:
 
 
 class _Writer:
-    def __init__(self, folder: Path, settings: InventSettings, plan: Plan, on_progress: Progress) -> None:
+    def __init__(self, folder: Path, settings: InventSettings, plan: Plan, on_progress: OnProgress) -> None:
         self.folder, self.settings, self.plan, self.on_progress = folder, settings, plan, on_progress
 
     def rng(self, name: str) -> random.Random:

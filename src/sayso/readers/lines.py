@@ -15,7 +15,7 @@ MAX_LINE_BYTES = 16 * 2**20
 _BUFFER_BYTES = 2**20
 
 OnBytes = Callable[[int], None]
-"""Hears how many bytes of the file are read, now and then."""
+"""Progress callback of a reader: bytes of the file read so far."""
 
 
 def read_lines(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Line]:

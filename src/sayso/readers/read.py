@@ -1,7 +1,7 @@
 """A file of sentences in any known form, with its bad lines counted."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -12,7 +12,7 @@ from sayso.input_file import holds_no
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Item, Line, kind_of_fault
 from sayso.readers.files import files_of
-from sayso.readers.lines import holds_something, read_lines
+from sayso.readers.lines import OnBytes, holds_something, read_lines
 from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
@@ -63,7 +63,7 @@ def read_sentences(
     path: Path,
     tally: Tally,
     relations: Collection[str] | None = None,
-    on_bytes: Callable[[int], None] | None = None,
+    on_bytes: OnBytes | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a file, or of a folder of shards, in the tally's form (`auto`: what its first lines show).
 
@@ -93,7 +93,7 @@ def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
     return f"relation '{unknown}' is not in the inventory"
 
 
-def _add(on_bytes: Callable[[int], None], num_before: int, num: int) -> None:
+def _add(on_bytes: OnBytes, num_before: int, num: int) -> None:
     on_bytes(num_before + num)
 
 

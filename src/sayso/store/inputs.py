@@ -1,6 +1,6 @@
 """The files a store is made from, and how it is made from them."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,11 +9,8 @@ from sayso.config import SEED, SHARE, Range, check_ranges
 from sayso.errors import BadInputError
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
-from sayso.records import Sentence
+from sayso.records import OnProgress, Sentence
 from sayso.store.window import DEFAULT_MAX_TOKENS
-
-OnProgress = Callable[[str, int, int], None]
-"""Hears what is being done, how much of it is behind, and how much there is (bytes of a file; 0: not known)."""
 
 
 @dataclass(frozen=True, kw_only=True)

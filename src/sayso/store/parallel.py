@@ -10,9 +10,10 @@ from sayso.input_file import is_pipe
 from sayso.readers.files import files_of
 from sayso.readers.piece import filled, new_pieces
 from sayso.readers.read import Tally
+from sayso.records import OnProgress
 from sayso.store.decisions import Overruled
 from sayso.store.group import Lines
-from sayso.store.inputs import OnProgress, SentenceFiles
+from sayso.store.inputs import SentenceFiles
 from sayso.store.renumber import Joining, Portion, PortionReader
 from sayso.store.vocabulary import Vocabulary
 

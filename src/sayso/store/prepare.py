@@ -10,12 +10,12 @@ from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
-from sayso.records import Relation, Sentence
+from sayso.records import OnProgress, Relation, Sentence
 from sayso.store.decisions import Overruled, read_overruled
 from sayso.store.direct import CorpusForm, corpus_form, direct_types, in_form
 from sayso.store.entity_type import EntityTypes, count_mentions, finest_types
 from sayso.store.group import BagBuilder, Grouped, group_lines
-from sayso.store.inputs import Inputs, OnProgress, PrepareSettings, SentenceFiles, refuse_missing
+from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.store.leakage import find_leakage, not_in_test, refuse_leakage, without_pairs_of
 from sayso.store.manifest import make_manifest
 from sayso.store.marks import Judged, match_marks

@@ -27,7 +27,7 @@ class Validation(NamedTuple):
     average_precision: float
 
 
-class Progress(NamedTuple):
+class StepProgress(NamedTuple):
     """Where training stands within an epoch."""
 
     epoch: int
@@ -49,7 +49,7 @@ class Epoch(NamedTuple):
     sentences_per_second: float
 
 
-OnStep = Callable[[Progress], None]
+OnStep = Callable[[StepProgress], None]
 
 
 def train_epoch(
@@ -77,7 +77,7 @@ def train_epoch(
         optimizer.step()
         losses.add(terms, norm, step.num_bags)
         num_sentences += step.batch.sentences.num_sentences
-        on_step(Progress(epoch, number, of_steps, num_sentences / (time.monotonic() - began)))
+        on_step(StepProgress(epoch, number, of_steps, num_sentences / (time.monotonic() - began)))
     terms_of_epoch = losses.means()
     seconds = time.monotonic() - began
     num_everywhere = int(sum_over_shards(torch.tensor(num_sentences, device=device), shard))

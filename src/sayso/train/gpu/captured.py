@@ -31,7 +31,7 @@ from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
 from sayso.train.gpu.padded_loss import PaddedLoss
 from sayso.train.gpu.prepared import distance_rows, peak_encoder
 from sayso.train.gpu.token_space import shared_space
-from sayso.train.loop import Epoch, OnStep, Progress
+from sayso.train.loop import Epoch, OnStep, StepProgress
 from sayso.train.losses import LossTally
 
 STEPS_A_GRAPH = 8
@@ -156,7 +156,7 @@ class CapturedEpochs:
                 looked = done
                 self.stream.synchronize()
                 rate = padded.num_sentences * done / num_steps / (time.monotonic() - began)
-                on_step(Progress(epoch, done, num_steps, rate))
+                on_step(StepProgress(epoch, done, num_steps, rate))
 
     def _terms(self) -> dict[str, Tensor]:
         """Return the loss terms of the step whose number is on the device."""
