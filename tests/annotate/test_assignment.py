@@ -1,9 +1,9 @@
 import pytest
 
 from sayso.annotate import assignment as claim
-from sayso.annotate import fact_work as work
-from sayso.annotate.disagreement import closed_facts
-from sayso.annotate.next_fact import hold, next_turn
+from sayso.annotate import marking as work
+from sayso.annotate.agreement import closed_facts
+from sayso.annotate.assignment import hold, next_turn
 from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import Connection
 from sayso.errors import UserError

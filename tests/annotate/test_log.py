@@ -4,8 +4,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.annotate.fact_work import fact_number
 from sayso.annotate.log import Change, record, undo, value_of
+from sayso.annotate.marking import fact_number
 from sayso.annotate.people import AGREED, annotator_named
 from sayso.annotate.store import Connection, Database
 from sayso.records import Triple

@@ -1,12 +1,29 @@
-from sayso.annotate import disagreement
-from sayso.annotate import fact_work as work
-from sayso.annotate.marks import each_mark, save_marks, settled_marks
-from sayso.annotate.people import KNOWN, annotator_named
-from sayso.annotate.pilot import answers_of_database
+from pathlib import Path
+
+import pytest
+
+from sayso.annotate import agreement as disagreement
+from sayso.annotate import marking as work
+from sayso.annotate.assignment import hold
+from sayso.annotate.marking import comment, flag_wrong, mark, submit
+from sayso.annotate.marks import (
+    Remark,
+    each_mark,
+    holds_remarks,
+    read_remarks,
+    remark_lines,
+    remarks,
+    save_marks,
+    settled_marks,
+    take_remarks,
+)
+from sayso.annotate.people import KNOWN, Annotator, annotator_named
+from sayso.annotate.pilot import answers_of_database, set_pilot
 from sayso.annotate.store import Connection
+from sayso.errors import BadInputError
 from sayso.records import Mark, Triple
 
-FACT = Triple("h", "capital", "t")
+FACT, OTHER = Triple("h", "capital", "t"), Triple("h", "born", "t")
 
 
 def judged(sentence: str, label: str, annotator: str) -> Mark:
@@ -55,3 +72,58 @@ def test_known_answers_are_nobodys_work(connection: Connection) -> None:
 def test_unfinished_work_does_not_go_out(connection: Connection) -> None:
     work.mark(connection, annotator_named(connection, "Ada"), FACT, {"one": "rationale"}, "key")
     assert list(each_mark(connection)) == []
+
+
+def annotate(connection: Connection, who: Annotator, fact: Triple) -> None:
+    hold(connection, who, fact)
+    mark(connection, who, fact, {"a": "irrelevant"}, f"mark {fact} {who.id}")
+    submit(connection, who, fact, ["a"], f"submit {fact} {who.id}")
+
+
+def test_only_what_was_said_about_submitted_facts_is_told(connection: Connection) -> None:
+    ada, ben = (annotator_named(connection, name) for name in ("Ada", "Ben"))
+    comment(connection, ada, FACT, "odd", "key 1")
+    flag_wrong(connection, ben, FACT, True, "key 2")
+    assert remarks(connection) == []
+    annotate(connection, ada, FACT)
+    assert remarks(connection) == [Remark(FACT, "Ada", "odd", False)]
+    annotate(connection, ben, FACT)
+    assert remarks(connection) == [Remark(FACT, "Ada", "odd", False), Remark(FACT, "Ben", "", True)]
+    assert remarks(connection, {OTHER}) == []
+
+
+def test_remarks_go_out_and_into_another_database_the_same(connection: Connection, tmp_path: Path) -> None:
+    said = [Remark(FACT, "Ada", 'two\nlines, "quoted"', True), Remark(OTHER, "Ben", "ö", False)]
+    path = tmp_path / "remarks.jsonl"
+    path.write_text("".join(remark_lines(said)), encoding="utf-8")
+    assert holds_remarks(path)
+    take_remarks(connection, read_remarks(path))
+    assert remarks(connection) == said
+    comment(connection, annotator_named(connection, "Ada"), FACT, "not submitted", "key 1")
+    assert [each.comment for each in remarks(connection)] == ["", "ö"]
+
+
+def test_marks_are_no_remarks_and_a_bad_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "marks.jsonl"
+    path.write_text('{"head": "h", "tail": "t", "relation": "r", "sentence": "s", "label": "unsure"}\n')
+    assert not holds_remarks(path)
+    path.write_text('{"head": "h", "tail": "t", "relation": "r", "comment": "", "is_wrong": "yes"}\n')
+    with pytest.raises(BadInputError, match=r"marks\.jsonl:1: 'is_wrong' must be true or false"):
+        list(read_remarks(path))
+
+
+def test_the_pilot_round_is_left_out(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    set_pilot(connection, ada, [FACT], {FACT: {"a": "irrelevant"}}, "key 2")
+    comment(connection, ada, FACT, "odd", "key 1")
+    annotate(connection, ada, FACT)
+    assert remarks(connection) == []
+
+
+def test_what_was_said_about_finished_work_is_told_whatever_the_pilot_round_becomes(connection: Connection) -> None:
+    ada = annotator_named(connection, "Ada")
+    comment(connection, ada, FACT, "odd", "key 1")
+    annotate(connection, ada, FACT)
+    for number, facts in enumerate(([FACT], [])):
+        set_pilot(connection, ada, facts, {FACT: {"a": "irrelevant"}}, f"round {number}")
+        assert remarks(connection) == [Remark(FACT, "Ada", "odd", False)]

@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from sayso.annotate import fact_work as work
-from sayso.annotate.assignment import claim, is_practice
+from sayso.annotate import marking as work
+from sayso.annotate.assignment import claim, hold, is_practice, next_turn
 from sayso.annotate.marks import each_mark
-from sayso.annotate.next_fact import hold, next_turn
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import (
     answers_of_store,

@@ -8,7 +8,7 @@ from sayso.annotate.store import Database
 from sayso.cli.serve import _refuse_odd_links, _warn_if_open_to_others
 from sayso.errors import BadInputError
 from sayso.serve.settings import ServeSettings
-from sayso.serve.state import Workbench
+from sayso.serve.workbench import Workbench
 from toy_workbench import make_store
 
 

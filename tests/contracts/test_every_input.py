@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sayso.input_file
-from sayso.annotate.comments import read_remarks
 from sayso.annotate.forms import read_any
+from sayso.annotate.marks import read_remarks
 from sayso.cli import app
 from sayso.config import read_table
 from sayso.documents.document import read_documents

@@ -1,16 +1,19 @@
-"""Who marks which fact: the row of facts that each person was given, and what comes next in it.
+"""Who marks which fact: the facts that each person was assigned, and what comes next.
 
-What a fact was given out as stays with the claim, whatever the settings say later: whether the person's work on it is
-practice (a pilot round), and how many people are to mark it (its quota, fixed by whoever gets it first). Others' marks
-are shown once that many have submitted it, so a quota that could be lowered would lift the blindness.
+An assignment keeps its terms, whatever the settings say later: whether the work is practice (a pilot round), and how
+many people are to mark the fact (its quota, set by the first assignment). Other people's marks are shown once that many
+have submitted the fact, so lowering the quota would end the blind phase early.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from sayso.annotate.fact_work import SUBMITTED, fact_number, fact_of, find_fact, work_of
 from sayso.annotate.log import HasFact, has_any
-from sayso.annotate.people import Annotator
+from sayso.annotate.marking import MARK, SUBMITTED, fact_number, fact_of, find_fact, work_of
+from sayso.annotate.people import Annotator, annotators
+from sayso.annotate.pilot import facts_in_work, pilot_facts, pilot_result
+from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.records import Triple
@@ -149,3 +152,78 @@ def _quota(connection: Connection, fact: int) -> int | None:
     """Return how many people the fact was given out for; None before that."""
     quota: int | None = connection.execute("SELECT max(quota) FROM claim WHERE fact = ?", (fact,)).fetchone()[0]
     return quota
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a person is: facts submitted, and marks made."""
+
+    annotator: str
+    num_submitted: int
+    num_marks: int
+
+
+def next_turn(
+    connection: Connection,
+    annotator: Annotator,
+    queue: Sequence[Triple],
+    after: Triple | None,
+    has_fact: HasFact = has_any,
+) -> Triple | None:
+    """Return the fact that comes after this one, and give it to the person if it is new to them.
+
+    First the facts they had before in their order, then what is left of the pilot round, then the queue, and at last
+    whatever they have passed over, all of them as far as they are open. None where nothing is left.
+    """
+    following = neighbour(connection, annotator, after, 1, has_fact) if after else None
+    if following:
+        return following
+    per_fact = read_settings(connection).annotators_per_fact
+    pilot = set(pilot_facts(connection))
+    # A fact of a past round is kept out, unless somebody has begun to mark it as real work: that is to be completed.
+    apart = pilot | (set(pilot_facts(connection, with_past=True)) - facts_in_work(connection))
+    if not pilot_result(connection, annotator, has_fact).is_done:
+        found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None, is_pilot=True)
+    else:
+        found = claim_next(connection, annotator, (fact for fact in queue if fact not in apart), per_fact)
+    passed_over = (
+        fact
+        for fact in open_facts(connection, annotator)
+        if fact != after and has_fact(fact) and (fact in apart or has_room(connection, annotator, fact, per_fact))
+    )
+    return found or next(passed_over, None)
+
+
+def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
+    """Give a person a fact that they are about to mark, unless they have begun; enough others are a `UserError`.
+
+    A fact of the pilot round is marked by everybody.
+    """
+    is_pilot = fact in pilot_facts(connection)
+    claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact, is_pilot)
+
+
+def progress(connection: Connection) -> list[Progress]:
+    """Return how far everybody is who has marked something."""
+    num = {
+        (row[0], row[1]): row[2]
+        for row in connection.execute(
+            "SELECT owner, kind, count(*) FROM entry WHERE owner > 0 AND kind IN (?, ?) GROUP BY owner, kind",
+            (MARK, SUBMITTED),
+        )
+    }
+    return [
+        Progress(
+            annotator=person.name,
+            num_submitted=num.get((person.id, SUBMITTED), 0),
+            num_marks=num.get((person.id, MARK), 0),
+        )
+        for person in annotators(connection)
+        if (person.id, MARK) in num
+    ]
+
+
+def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = has_any) -> set[Triple]:
+    """Return the facts that the person has been given and not submitted, and the pilot round until it is done."""
+    is_done = pilot_result(connection, annotator, has_fact).is_done
+    return {*open_facts(connection, annotator), *([] if is_done else pilot_facts(connection))}

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sayso.annotate.fact_work import fact_number, fact_of, find_fact
 from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
+from sayso.annotate.marking import fact_number, fact_of, find_fact
 from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.errors import UserError

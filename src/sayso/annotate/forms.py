@@ -1,21 +1,99 @@
-"""The forms of files that marks are exported to and imported from."""
+"""File formats of exported and imported marks."""
 
+import csv
+import io
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.annotate.csv_form import read_csv, write_csv
-from sayso.annotate.fact_work import LABELS
-from sayso.annotate.tuples import read_tuples, write_tuples
+from sayso.annotate.majority import IRRELEVANT, RATIONALE, majority
+from sayso.annotate.marking import LABELS
 from sayso.errors import BadInputError
+from sayso.facts.spreadsheet_cell import bare, shielded
 from sayso.input_file import holding, refuse_pipe
 from sayso.io.atomic import atomic_file
-from sayso.readers.base import BadLine
+from sayso.readers.base import BadLine, BadLineError
 from sayso.readers.eraser import read_eraser, write_eraser
-from sayso.readers.json_line import has_keys
+from sayso.readers.json_line import has_keys, json_object, string
 from sayso.readers.lines import first_of, read_lines
-from sayso.readers.rationale import MarkItem, read_rationales, write_rationale
-from sayso.records import Mark
+from sayso.readers.rationale import MarkItem, marks_of, read_rationales, with_plain_names, write_rationale
+from sayso.readers.whole import read_text
+from sayso.records import Mark, Triple
+
+COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
+
+
+def write_csv(path: Path, marks: Iterable[Mark]) -> int:
+    """Write a row a mark; return how many could not be written, which is none."""
+    with atomic_file(path) as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows([shielded(cell) for cell in mark] for mark in marks)
+    return 0
+
+
+def read_csv(path: Path) -> Iterator[MarkItem]:
+    """Yield the mark of each row with the line it ends on, or why it cannot be read."""
+    rows = csv.reader(io.StringIO(read_text(path, "marks"), newline=""), strict=True)
+    try:
+        header = next(rows, [])
+        if tuple(header) != COLUMNS:
+            raise BadInputError(f"{path}:1: the header is not {','.join(COLUMNS)}")
+        for row in rows:
+            yield rows.line_num, _mark(row)
+    except csv.Error as error:
+        raise BadInputError(f"{path}:{rows.line_num}: not CSV ({error})") from error
+
+
+def _mark(row: list[str]) -> Mark | BadLine:
+    if len(row) != len(COLUMNS):
+        return BadLine(f"{len(row)} columns where the header has {len(COLUMNS)}")
+    try:
+        return with_plain_names(Mark(*map(bare, row)))
+    except BadLineError as error:
+        return BadLine(str(error))
+
+
+def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
+    """Write every tuple of each fact as a JSON line; return how many marks are in no tuple.
+
+    Of several people's marks on a sentence the majority counts.
+    """
+    facts: dict[Triple, dict[str, list[str]]] = {}
+    num_marks = 0
+    for head_id, tail_id, relation, sentence, label, _ in marks:
+        facts.setdefault(Triple(head_id, relation, tail_id), {}).setdefault(sentence, []).append(label)
+        num_marks += 1
+    num_used = 0
+    with atomic_file(path) as file:
+        for fact, sentences in facts.items():
+            voted = {text: majority(labels) for text, labels in sentences.items()}
+            sides = [[text for text, label in voted.items() if label == side] for side in (RATIONALE, IRRELEVANT)]
+            if all(sides):
+                num_used += sum(len(sentences[text]) for side in sides for text in side)
+            for rationale in sides[0]:
+                for irrelevant in sides[1]:
+                    file.write(_line(fact, rationale, irrelevant))
+    return num_marks - num_used
+
+
+def read_tuples(path: Path) -> Iterator[MarkItem]:
+    """Yield the two marks of each line, in order; a sentence comes as often as it is in a tuple."""
+    return marks_of(read_lines(path), _parse)
+
+
+def _parse(text: str) -> Iterator[Mark]:
+    record = json_object(text)
+    head_id, tail_id, relation = (string(record, key) for key in ("head", "tail", "relation"))
+    for side in (RATIONALE, IRRELEVANT):
+        yield Mark(head_id, tail_id, relation, string(record, side), side)
+
+
+def _line(fact: Triple, rationale: str, irrelevant: str) -> str:
+    record = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation}
+    return json.dumps({**record, RATIONALE: rationale, IRRELEVANT: irrelevant}, ensure_ascii=False) + "\n"
+
 
 ERASER_FILE = "rationales.jsonl"
 _NUM_SHOWN = 5

@@ -1,17 +1,24 @@
-"""Marks out of the database and into it: what the files of all forms are made from."""
+"""Export and import of marks, comments and reports of wrong facts."""
 
+import json
 import uuid
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
-from sayso.annotate.agreement import submitted_marks
+from sayso.annotate.agreement import settled_labels, submitted_marks
 from sayso.annotate.assignment import claim
-from sayso.annotate.disagreement import settled_labels
-from sayso.annotate.fact_work import MARK, SUBMITTED, YES, fact_number, sentence_number
 from sayso.annotate.log import WHOLE_FACT, Change, record
 from sayso.annotate.majority import majority
+from sayso.annotate.marking import COMMENT, MARK, SUBMITTED, WRONG, YES, fact_number, sentence_number
 from sayso.annotate.people import KNOWN, annotator_named
 from sayso.annotate.store import Connection
+from sayso.errors import BadInputError
+from sayso.input_file import holding, refuse_pipe
+from sayso.readers.base import BadLine, BadLineError
+from sayso.readers.json_line import has_keys, json_object, string
+from sayso.readers.lines import first_of, holds_something, read_lines
 from sayso.records import Mark, Triple
 
 IMPORTED = "import"
@@ -77,3 +84,76 @@ def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) 
             claim(connection, annotator, fact, None)
             changes[number, WHOLE_FACT, SUBMITTED] = Change(number, WHOLE_FACT, SUBMITTED, YES)
     record(connection, annotator, IMPORTED, uuid.uuid4().hex, changes.values(), KNOWN if is_known else None)
+
+
+class Remark(NamedTuple):
+    """One person's comment on a fact, and whether they hold its label for wrong."""
+
+    fact: Triple
+    annotator: str
+    comment: str
+    is_wrong: bool
+
+
+def remarks(connection: Connection, facts: Collection[Triple] | None = None) -> list[Remark]:
+    """Return what people have said about facts that they have submitted, practice apart, on all or on these.
+
+    What was imported is said as well, whether or not marks of the same person came with it.
+    """
+    rows = connection.execute(
+        "SELECT head_id, relation, tail_id, name, kind, value FROM entry AS said JOIN fact ON fact.id = said.fact"
+        " JOIN annotator ON annotator.id = owner JOIN step ON step.id = said.step WHERE kind IN (?, ?)"
+        " AND (scope = ? OR EXISTS (SELECT 1 FROM finished WHERE finished.annotator = said.owner"
+        "                           AND finished.fact = said.fact)) ORDER BY said.fact, owner",
+        (COMMENT, WRONG, IMPORTED),
+    )
+    found = []
+    for (*fact, name), said in groupby(rows, key=lambda row: tuple(row[:4])):
+        values = {row[4]: row[5] for row in said}
+        found.append(Remark(Triple(*fact), name, values.get(COMMENT, ""), WRONG in values))
+    return [each for each in found if facts is None or each.fact in facts]
+
+
+def take_remarks(connection: Connection, given: Iterable[Remark]) -> None:
+    """Save remarks as those of the people they name, in place of what they said before; the log keeps that."""
+    for fact, name, comment, is_wrong in given:
+        number = fact_number(connection, fact)
+        values = {COMMENT: comment, WRONG: YES if is_wrong else ""}
+        changes = [Change(number, WHOLE_FACT, kind, value) for kind, value in values.items()]
+        record(connection, annotator_named(connection, name or IMPORTED), IMPORTED, uuid.uuid4().hex, changes)
+
+
+def remark_lines(given: Iterable[Remark]) -> Iterator[str]:
+    """Yield a line of JSON for each remark."""
+    for fact, annotator, comment, is_wrong in given:
+        about = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "by": annotator}
+        yield json.dumps({**about, "is_wrong": is_wrong, "comment": comment}, ensure_ascii=False) + "\n"
+
+
+def holds_remarks(path: Path) -> bool:
+    """Say whether a file holds remarks rather than marks, by its first line."""
+    if path.is_dir():
+        return False
+    refuse_pipe(path, "annotations are")
+    return has_keys(first_of(read_lines(path))[0], "is_wrong", "comment")
+
+
+def read_remarks(path: Path) -> Iterator[Remark]:
+    """Yield the remarks of a file that `remark_lines` was written to; a bad line is an error."""
+    for number, text in holding(path, "remarks", filter(holds_something, read_lines(path))):
+        try:
+            if isinstance(text, BadLine):
+                raise BadLineError(text.reason)
+            yield _parse(text)
+        except BadLineError as error:
+            raise BadInputError(f"{path}:{number}: {error}") from None
+
+
+def _parse(text: str) -> Remark:
+    values = json_object(text)
+    head_id, relation, tail_id = (string(values, key) for key in ("head", "relation", "tail"))
+    is_wrong = values.get("is_wrong", False)
+    if not isinstance(is_wrong, bool):
+        raise BadLineError("'is_wrong' must be true or false")
+    comment = string(values, "comment", "")
+    return Remark(Triple(head_id, relation, tail_id), string(values, "by", ""), comment, is_wrong)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sayso.annotate.fact_work import MARK, fact_number, sentence_number, work_of
 from sayso.annotate.log import Change, HasFact, has_any, record
 from sayso.annotate.majority import majority
+from sayso.annotate.marking import MARK, fact_number, sentence_number, work_of
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection

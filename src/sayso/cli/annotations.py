@@ -93,7 +93,7 @@ def export(
 
 def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
     """Return those of the facts that as many people as wanted have submitted, and say how many others there are."""
-    from sayso.annotate.disagreement import closed_facts
+    from sayso.annotate.agreement import closed_facts
     from sayso.annotate.queue import read_settings
 
     complete = submitted.intersection(closed_facts(connection, read_settings(connection).annotators_per_fact))
@@ -106,7 +106,7 @@ def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "
 
 
 def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> None:
-    from sayso.annotate.comments import remark_lines, remarks
+    from sayso.annotate.marks import remark_lines, remarks
     from sayso.annotate.store import reading_from
     from sayso.io.atomic import atomic_file
 
@@ -139,9 +139,8 @@ def take(
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
-    from sayso.annotate.comments import holds_remarks, read_remarks, take_remarks
     from sayso.annotate.forms import read_any
-    from sayso.annotate.marks import save_marks
+    from sayso.annotate.marks import holds_remarks, read_remarks, save_marks, take_remarks
     from sayso.annotate.store import writing_to
 
     said = [path for path in files if holds_remarks(path)]

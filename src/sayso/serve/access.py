@@ -1,10 +1,12 @@
-"""Who is asking: the cookie of a browser, whose session it is, and the token that its forms must carry."""
+"""Sessions and sign-in: who sends a request, and the tokens that their forms must carry."""
 
 import hashlib
 import hmac
 import secrets
 from http import HTTPStatus
+from typing import Annotated
 
+from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 
@@ -19,7 +21,9 @@ from sayso.annotate.people import (
     session_annotator,
 )
 from sayso.annotate.store import Database
+from sayso.serve.errors import RequestError
 from sayso.serve.settings import ServeSettings
+from sayso.serve.workbench import Workbench
 
 _COOKIE_SECONDS = 90 * 24 * 3600
 
@@ -100,3 +104,45 @@ class Access:
 
     def _token(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
+
+
+def workbench(request: Request) -> Workbench:
+    """Return what the application has open."""
+    opened: Workbench = request.app.state.workbench
+    return opened
+
+
+def access(request: Request) -> Access:
+    """Return the sessions."""
+    opened: Access = request.app.state.access
+    return opened
+
+
+def perhaps_annotator(request: Request) -> Annotator | None:
+    """Return who is signed in, if anybody is."""
+    return access(request).annotator(request)
+
+
+def annotator(request: Request) -> Annotator:
+    """Return who is signed in; nobody is a problem that a page answers with the sign-in form."""
+    found = perhaps_annotator(request)
+    if found is None:
+        raise RequestError(HTTPStatus.UNAUTHORIZED, "Sign in with your name first.")
+    return found
+
+
+def lead(request: Request) -> Annotator:
+    """Return who is signed in, if they may change what is set for everybody; others are refused."""
+    found = annotator(request)
+    if not access(request).is_lead(found):
+        raise RequestError(
+            HTTPStatus.FORBIDDEN, "Only a lead can change this; `sayso serve --lead NAME` names the leads."
+        )
+    return found
+
+
+Bench = Annotated[Workbench, Depends(workbench)]
+Sessions = Annotated[Access, Depends(access)]
+Who = Annotated[Annotator, Depends(annotator)]
+Lead = Annotated[Annotator, Depends(lead)]
+PerhapsWho = Annotated[Annotator | None, Depends(perhaps_annotator)]

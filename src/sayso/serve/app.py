@@ -1,19 +1,46 @@
-"""The application: what is open, what stands before every request, and the list of routers."""
+"""The application: the open workbench, the checks on every request, and the list of routers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from sayso import __version__
+from sayso.serve import agreement, api_page, decisions, sign_in
 from sayso.serve.access import Access
+from sayso.serve.annotate import api as annotate_api
+from sayso.serve.annotate import pages as annotate_pages
+from sayso.serve.annotate import queue
 from sayso.serve.errors import ErrorAnswer, add_handlers
+from sayso.serve.predictions import api as predictions_api
+from sayso.serve.predictions import pages as predictions_pages
 from sayso.serve.render import STATIC
-from sayso.serve.routers import ROUTERS
+from sayso.serve.review import pages as review
 from sayso.serve.security import Gate, refuse_changed, refuse_forged, refuse_strangers
 from sayso.serve.settings import ServeSettings
-from sayso.serve.state import Workbench
+from sayso.serve.try_it import pages as try_it
+from sayso.serve.workbench import Workbench
+
+ROUTERS: tuple[APIRouter, ...] = (
+    sign_in.router,
+    annotate_pages.router,
+    queue.pages,
+    agreement.pages,
+    api_page.router,
+    predictions_pages.router,
+    review.pages,
+    try_it.pages,
+    decisions.pages,
+    annotate_api.router,
+    queue.api,
+    agreement.api,
+    agreement.exports,
+    predictions_api.router,
+    review.api,
+    try_it.api,
+    decisions.api,
+)
 
 
 def make_app(settings: ServeSettings) -> FastAPI:

@@ -1,4 +1,4 @@
-"""A fact as annotators see it: a bag of the part, one relation, and the sentences with their mentions."""
+"""A fact as annotators see it: a bag of the part, one relation, the sentences, and every run's scores for them."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from sayso.records import Bag, Relation, Sentence, Triple
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.predictions.shown import Stretch, read_stretches
-from sayso.serve.state import Workbench
+from sayso.serve.fact_view import Stretch, read_stretches
+from sayso.serve.workbench import Workbench
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,3 +75,46 @@ def stretches(sentence: Sentence) -> list[Stretch]:
     spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
     source = sentence.source and sentence.source._asdict()
     return list(read_stretches({"tokens": sentence.tokens, **spans, "source": source}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunScores:
+    """One run's scores of the sentences, in the order of the bag, by the mechanism that ranks them.
+
+    `shares` are of the highest score, for bars; a negative score has none.
+    """
+
+    run: str
+    mechanism: str
+    probability: float
+    ranks: list[int]
+    scores: list[float]
+    shares: list[float]
+
+
+def run_scores(bench: Workbench, shown: BagFact) -> list[RunScores]:
+    """Return the scores of every run that has written the fact down."""
+    found = []
+    for run in bench.explored.values():
+        row = run.index.find(shown.number, shown.relation.name)
+        if row is None:
+            continue
+        fact = run.fact(row)
+        columns = {
+            name: run.predictions.evidence[name].slice(fact["first_evidence"], fact["num_sentences"]).to_pylist()
+            for name in ("sentence", "rank", f"score.{run.ranked_by}")
+        }
+        rows = sorted(zip(*columns.values(), strict=True))
+        scores = [score for _, _, score in rows]
+        peak = max(map(abs, scores)) or 1.0
+        found.append(
+            RunScores(
+                run=run.name,
+                mechanism=run.ranked_by,
+                probability=fact["probability"],
+                ranks=[rank for _, rank, _ in rows],
+                scores=scores,
+                shares=[max(0.0, score / peak) for score in scores],
+            )
+        )
+    return found

@@ -1,4 +1,4 @@
-"""One form for everything that goes wrong: JSON under `/api`, a page elsewhere, with the same words.
+"""Error responses: JSON under `/api`, a page elsewhere, with the same message.
 
 `{"error": {"status": 404, "code": "not_found", "message": "…", "details": […]}}`
 """
@@ -15,8 +15,22 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
 from sayso.io.checksum import ChangedError
-from sayso.serve.headers import SAFETY_HEADERS
 from sayso.serve.render import page
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+SAFETY_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # `no-referrer` would take the Origin from forms, which is checked here.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
 
 _log = logging.getLogger(__name__)
 

@@ -7,8 +7,7 @@ from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sayso.serve.errors import RequestError, answer
-from sayso.serve.headers import SAFETY_HEADERS
+from sayso.serve.errors import SAFETY_HEADERS, RequestError, answer
 from sayso.serve.settings import ServeSettings
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

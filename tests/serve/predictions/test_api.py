@@ -1,6 +1,6 @@
 import pytest
 
-from sayso.serve.predictions.query import FactQuery
+from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.run import ExploredRun
 from toy_explored import Client
 from toy_predictions import MECHANISMS

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sayso.metrics.precision_recall import precision_recall_curve
+from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.curve import MAX_POINTS, facts_at, make_curve
-from sayso.serve.predictions.query import FactQuery
 from sayso.serve.predictions.run import ExploredRun
 from toy_predictions import THRESHOLD
 

@@ -1,8 +1,8 @@
 import pytest
 
-from sayso.serve.predictions.index import FactIndex
-from sayso.serve.predictions.query import FactQuery
+from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.predictions.table import FactIndex
 from toy_predictions import MECHANISMS, NUM_WITH_WORDS
 
 

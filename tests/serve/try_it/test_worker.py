@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import UserError
-from sayso.serve.try_it.asked import Asked
 from sayso.serve.try_it.process import Worker, WorkerError
+from sayso.serve.try_it.question import Asked
 from toy_run import make_run, make_store, toy_config
 
 pytestmark = pytest.mark.slow

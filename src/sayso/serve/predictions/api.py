@@ -5,13 +5,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from sayso.serve.deps import Bench, PerhapsWho
+from sayso.serve.access import Bench, PerhapsWho
 from sayso.serve.errors import not_found
-from sayso.serve.predictions.answers import FactAnswer, RunAnswer, SideAnswer, fact_answer, run_answer
-from sayso.serve.predictions.blind import full_sight, veiled
+from sayso.serve.fact_schemas import FactAnswer, RunAnswer, SideAnswer, fact_answer, run_answer
 from sayso.serve.predictions.curve import Curve, facts_at
-from sayso.serve.predictions.deps import Asked, AskedRun, Wanted, find_fact, find_run
-from sayso.serve.predictions.index import FactPage, FactRow
+from sayso.serve.predictions.lookup import Asked, AskedRun, Wanted, find_fact, find_run, full_sight, veiled
+from sayso.serve.predictions.table import FactPage, FactRow
 
 router = APIRouter(prefix="/api", tags=["facts"])
 

@@ -1,7 +1,7 @@
 """Precision and recall of a run as a curve of points, each of which stands for the facts that it adds.
 
-The predictions hold every fact from the threshold up, but below it only those that are labels or marked: the curve
-ends where the threshold is, because what comes after it would look better than it is.
+The predictions hold every fact from the threshold up, but below it only labels and marked facts: the curve ends at the
+threshold, because its continuation would look better than it is.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
-from sayso.serve.predictions.index import FactIndex
-from sayso.serve.predictions.query import FactQuery
+from sayso.serve.fact_table import FactQuery
+from sayso.serve.predictions.table import FactIndex
 
 MAX_POINTS = 48
 MAX_CORNERS = 600
@@ -83,3 +83,50 @@ def _points(curve: PrecisionRecallCurve, steps: np.ndarray) -> list[CurvePoint]:
         )
         for step, first, stop in zip(steps.tolist(), [0, *stops[:-1]], stops, strict=True)
     ]
+
+
+WIDTH, HEIGHT = 720, 420
+LEFT, RIGHT, TOP, BOTTOM = 44, 18, 36, 52
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tick:
+    """A line of the grid: where it stands, and what is written at it."""
+
+    position: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveDrawing:
+    """The line as an SVG polyline has it, the points' places, and the grid."""
+
+    line: str
+    places: list[tuple[float, float]]
+    across: list[Tick]
+    up: list[Tick]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+
+def draw_curve(curve: Curve) -> CurveDrawing:
+    """Return the drawing; both axes go from 0 to 1."""
+    shares = [step / 5 for step in range(6)]
+    return CurveDrawing(
+        line=" ".join(f"{_across(recall)},{_up(precision)}" for recall, precision in curve.line),
+        places=[(_across(point.recall), _up(point.precision)) for point in curve.points],
+        across=[Tick(position=_across(share), text=f"{share:g}") for share in shares],
+        up=[Tick(position=_up(share), text=f"{share:g}") for share in shares],
+    )
+
+
+def _across(share: float) -> float:
+    return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+
+
+def _up(share: float) -> float:
+    return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)

@@ -1,6 +1,6 @@
-"""The pages of Explore: facts as a table, one fact, the same fact in two runs, the curve."""
+"""The prediction pages: facts as a table, one fact, the same fact in two runs, the curve."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -10,20 +10,82 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
-from sayso.serve.deps import Bench, PerhapsWho
+from sayso.serve.access import Bench, PerhapsWho
 from sayso.serve.errors import not_found
-from sayso.serve.predictions.blind import WITHHELD, annotate_address, sight_of, veiled
-from sayso.serve.predictions.compare import compare
-from sayso.serve.predictions.curve import facts_at
-from sayso.serve.predictions.deps import Asked, AskedRun, Wanted, Within, fact_address, find_fact, find_run
-from sayso.serve.predictions.drawing import draw_curve
-from sayso.serve.predictions.index import FactRow
-from sayso.serve.predictions.open_run import evaluate_command, serve_command
-from sayso.serve.predictions.query import PRESETS
-from sayso.serve.predictions.shown import show_fact
-from sayso.serve.predictions.table import PAGE_SIZE
+from sayso.serve.fact_table import PAGE_SIZE, PRESETS
+from sayso.serve.fact_view import ShownFact, ShownSentence, Stretch, show_fact
+from sayso.serve.predictions.curve import draw_curve, facts_at
+from sayso.serve.predictions.lookup import (
+    WITHHELD,
+    Asked,
+    AskedRun,
+    Wanted,
+    Within,
+    annotate_address,
+    fact_address,
+    find_fact,
+    find_run,
+    sight_of,
+    veiled,
+)
+from sayso.serve.predictions.run import ExploredRun, evaluate_command, serve_command
+from sayso.serve.predictions.table import FactRow
 from sayso.serve.render import page
-from sayso.serve.state import Workbench
+from sayso.serve.workbench import Workbench
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A run's part of the comparison; without a fact where the run has not written it down."""
+
+    run: ExploredRun
+    fact: dict[str, Any] | None
+    shown: ShownFact | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedSentence:
+    """A sentence of the bag and what each side says of it."""
+
+    read: list[Stretch]
+    sides: tuple[ShownSentence | None, ...]
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether one side puts it first and the other does not."""
+        places = {each.place == 1 for each in self.sides if each}
+        return len(places) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The fact of one bag and relation, side by side; sentences in the order of the first side that has it."""
+
+    sides: tuple[Side, ...]
+    sentences: list[SharedSentence]
+
+
+def compare(
+    runs: tuple[ExploredRun, ...], bag: int, relation: str, by: str = "", with_marks: bool = True
+) -> Comparison | None:
+    """Return the fact as each run sees it, ordered by a mechanism; None where no run has it."""
+    sides = tuple(_side(run, bag, relation, by, with_marks) for run in runs)
+    leading = next((side.shown for side in sides if side.shown), None)
+    if leading is None:
+        return None
+    by_text = [{each.text: each for each in side.shown.sentences} if side.shown else {} for side in sides]
+    sentences = [
+        SharedSentence(read=each.read, sides=tuple(known.get(each.text) for known in by_text))
+        for each in leading.sentences
+    ]
+    return Comparison(sides=sides, sentences=sentences)
+
+
+def _side(run: ExploredRun, bag: int, relation: str, by: str, with_marks: bool) -> Side:
+    row = run.index.find(bag, relation)
+    fact = None if row is None else run.explanation(row, with_marks).to_dict()
+    return Side(run=run, fact=fact, shown=show_fact(fact, by) if fact else None)
+
 
 router = APIRouter(include_in_schema=False)
 

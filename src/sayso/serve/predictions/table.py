@@ -1,167 +1,100 @@
-"""Facts as columns that can be sorted, filtered and paged at once: what those of a run and of an extraction share.
+"""The table of all facts of a run, made when the run is first viewed.
 
 Shapes: F facts.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from sayso.serve.predictions.query import TableQuery
-
-PAGE_SIZE = 50
-
-
-class Numbered(Protocol):
-    """A line of a table; `number` is its row among all facts."""
-
-    @property
-    def number(self) -> int:
-        """The row."""
-
-
-Query = TypeVar("Query", bound=TableQuery)
-Row = TypeVar("Row", bound=Numbered)
+from sayso.metrics.faithfulness import comprehensiveness
+from sayso.serve.fact_table import FactQuery, FactTable, TablePage, floats
+from sayso.store.predictions import Predictions
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablePage:
-    """Which page of the facts that were asked for it is."""
+class FactRow:
+    """A fact as a line of the table; `number` is its row in the predictions.
 
-    num_found: int
-    page: int
-    num_pages: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place(Generic[Row]):
-    """Where a fact stands among those that were asked for, from 1, and its neighbours; 0 where it is none of them."""
+    Figures are None and the support is empty where the fact `is_withheld` from whoever asks.
+    """
 
     number: int
-    num: int
-    before: Row | None = None
-    after: Row | None = None
+    bag: int
+    head_id: str
+    head_name: str
+    relation: str
+    tail_id: str
+    tail_name: str
+    probability: float | None
+    is_label: bool
+    support: str
+    num_sentences: int
+    disagreement: float | None
+    faithfulness: float | None
+    is_withheld: bool = False
 
 
-class FactTable(ABC, Generic[Query, Row]):
-    """The columns of all facts; sort orders and searchable names are made once, when they are first needed."""
+@dataclass(frozen=True, kw_only=True)
+class FactPage(TablePage):
+    """One page of the facts that were asked for."""
 
-    def __init__(self, columns: Mapping[str, pa.Array]) -> None:
-        self._columns = columns
-        self._orders: dict[str, np.ndarray] = {}
-        self.num_facts = len(columns["relation"])
-        self.probability_F = floats(columns["probability"])
-        self.relations, self.relation_F = coded(columns["relation"])
-        self._supports, self._support_F = coded(columns["support"])
+    rows: list[FactRow]
 
-    @cached_property
-    def relation_counts(self) -> dict[str, int]:
-        """How many facts each relation has, by name."""
-        return dict(
-            zip(self.relations, np.bincount(self.relation_F, minlength=len(self.relations)).tolist(), strict=True)
-        )
 
-    @abstractmethod
-    def rows(self, numbers: np.ndarray) -> list[Row]:
+class FactIndex(FactTable[FactQuery, FactRow]):
+    """The facts of one run."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        facts = predictions.facts
+        super().__init__(facts)
+        self.bag_F = floats(facts["bag"]).astype(np.int64)
+        self.is_label_F = floats(facts["is_label"]) > 0
+        self._disagreement_F = floats(facts["disagreement"])
+        without_top = facts[f"probability_without_top.{predictions.manifest['ranked_by']}"]
+        self._faithfulness_F = comprehensiveness(self.probability_F, floats(without_top))
+
+    def find(self, bag: int, relation: str) -> int | None:
+        """Return the row of this bag's fact, None where the run has none."""
+        order, sorted_bag = self._by_bag
+        first, stop = np.searchsorted(sorted_bag, (bag, bag + 1)).tolist()
+        rows = [row for row in order[first:stop].tolist() if self.relations[self.relation_F[row]] == relation]
+        return rows[0] if rows else None
+
+    def page(self, query: FactQuery) -> FactPage:
+        """Return the page that was asked for, the last one where there are fewer."""
+        rows, which = self.cut(query)
+        return FactPage(rows=self.rows(rows), **vars(which))
+
+    def rows(self, numbers: np.ndarray) -> list[FactRow]:
         """Return these facts as lines of the table."""
+        columns: dict[str, Any] = {
+            **self._taken(numbers, "bag", "head_id", "head_name", "relation", "tail_id", "tail_name"),
+            **self._taken(numbers, "probability", "support", "num_sentences"),
+            "number": numbers.tolist(),
+            "is_label": self.is_label_F[numbers].tolist(),
+            "disagreement": self._disagreement_F[numbers].tolist(),
+            "faithfulness": self._faithfulness_F[numbers].tolist(),
+        }
+        return [FactRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
 
     def _numbers(self, sort: str) -> np.ndarray | None:
-        """Return the values of a column that is sorted by numbers, None for one of names."""
-        if sort == "sentences":
-            return floats(self._columns["num_sentences"])
-        shared = {"probability": self.probability_F, "relation": self.relation_F, "support": self._support_F}
-        return shared.get(sort)
+        own = {"faithfulness": self._faithfulness_F, "disagreement": self._disagreement_F}
+        return own[sort] if sort in own else super()._numbers(sort)
 
-    @abstractmethod
-    def _tests(self, query: Query) -> list[np.ndarray]:
-        """Return which facts fit, for each thing that only this table can be asked."""
-
-    def find_all(self, query: Query) -> np.ndarray:
-        """Return the rows of all facts that were asked for, in the order that was asked for."""
-        order = self._order(query.sort)
-        if query.order == "down":
-            order = order[::-1]
-        tests = [*self._tests(query), *self._shared_tests(query)]
-        return order[np.logical_and.reduce(tests)[order]] if tests else order
-
-    def cut(self, query: Query) -> tuple[np.ndarray, TablePage]:
-        """Return the rows of the page that was asked for, the last one where there are fewer, and which one it is."""
-        found = self.find_all(query)
-        num_pages = max(1, ceil(len(found) / PAGE_SIZE))
-        page = min(query.page, num_pages)
-        rows = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-        return rows, TablePage(num_found=len(found), page=page, num_pages=num_pages)
-
-    def place(self, row: int, query: Query) -> Place[Row]:
-        """Return where a fact stands among those that were asked for."""
-        found = self.find_all(query)
-        places = np.flatnonzero(found == row)
-        if not len(places):
-            return Place(number=0, num=len(found))
-        place = int(places[0])
-        rows = {each.number: each for each in self.rows(found[max(0, place - 1) : place + 2])}
-        return Place(
-            number=place + 1,
-            num=len(found),
-            before=rows[int(found[place - 1])] if place else None,
-            after=rows[int(found[place + 1])] if place + 1 < len(found) else None,
-        )
-
-    def _taken(self, numbers: np.ndarray, *names: str) -> dict[str, list[object]]:
-        """Return some columns of these facts."""
-        return {name: self._columns[name].take(pa.array(numbers, pa.int64())).to_pylist() for name in names}
-
-    def _order(self, sort: str) -> np.ndarray:
-        """Return the facts from the lowest value up; what is not a number comes first."""
-        if sort not in self._orders:
-            value_F = self._numbers(sort)
-            if value_F is None:
-                value_F = floats(pc.rank(pc.utf8_lower(self._columns[f"{sort}_name"]), tiebreaker="dense"))
-            # Turned twice, so that the turned order (highest first) keeps ties as the file has them.
-            self._orders[sort] = np.argsort(-np.nan_to_num(value_F, nan=-np.inf), kind="stable")[::-1]
-        return self._orders[sort]
-
-    def _shared_tests(self, query: Query) -> list[np.ndarray]:
+    def _tests(self, query: FactQuery) -> list[np.ndarray]:
+        low, high = query.min_faithfulness, query.max_faithfulness
         return [
-            *([self.probability_F >= query.min_probability] if query.min_probability else []),
-            *([self.relation_F == code(self.relations, query.relation)] if query.relation else []),
-            *([self._support_F == code(self._supports, query.support)] if query.support else []),
-            *(pc.match_substring(self._names, term).to_numpy(zero_copy_only=False) for term in query.terms),
+            *([self.is_label_F == (query.label == "yes")] if query.label else []),
+            *([self.probability_F <= query.max_probability] if query.max_probability < 1 else []),
+            *([self._faithfulness_F >= low] if low > -1 else []),
+            *([self._faithfulness_F <= high] if high < 1 else []),
+            *([self._disagreement_F >= query.min_disagreement] if query.min_disagreement else []),
         ]
 
     @cached_property
-    def _names(self) -> pa.Array:
-        """The two names of each fact as one text, in small letters."""
-        both = pc.binary_join_element_wise(
-            self._columns["head_name"], self._columns["tail_name"], pa.scalar("\n", pa.large_string())
-        )
-        return pc.utf8_lower(pc.replace_substring(both, "_", " "))
-
-
-def floats(column: pa.Array) -> np.ndarray:
-    """Return a column of numbers."""
-    values: np.ndarray = column.to_numpy(zero_copy_only=False).astype(np.float64)
-    return values
-
-
-def coded(column: pa.Array) -> tuple[list[str], np.ndarray]:
-    """Return the distinct texts of a column in order, and each row's number among them."""
-    encoded = column.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    order = sorted(range(len(names)), key=names.__getitem__)
-    place = np.empty(len(names), np.int64)
-    place[order] = np.arange(len(names))
-    codes: np.ndarray = place[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)]
-    return [names[number] for number in order], codes
-
-
-def code(names: list[str], name: str) -> int:
-    """Return the number of a text, -1 where it is none of them."""
-    return names.index(name) if name in names else -1
+    def _by_bag(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.bag_F, kind="stable")
+        return order, self.bag_F[order]

@@ -9,8 +9,7 @@ from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
 from sayso.readers.lines import holds_something, read_lines, read_lines_between
-from sayso.serve.review.columns import read_columns
-from sayso.serve.review.index import FoundIndex
+from sayso.serve.review.table import FoundIndex, read_columns
 
 
 class FoundFile:

@@ -1,24 +1,61 @@
-"""The page on which people try a model on sentences of their own."""
+"""Try a model on sentences of one's own; page and JSON API."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from sayso.errors import UserError
 from sayso.records import Sentence
-from sayso.serve.deps import Bench, annotator
+from sayso.serve.access import Bench, annotator
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.predictions.shown import show_fact
+from sayso.serve.fact_schemas import ExplanationAnswer
+from sayso.serve.fact_view import show_fact
 from sayso.serve.render import page
-from sayso.serve.state import Workbench
-from sayso.serve.try_it.api import ask
-from sayso.serve.try_it.asked import MAX_SENTENCES, MAX_TOGETHER, Asked
+from sayso.serve.try_it.process import WorkerError
+from sayso.serve.try_it.question import MAX_SENTENCES, MAX_TOGETHER, Asked
+from sayso.serve.workbench import Workbench
 from sayso.tokens import tokenise
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(annotator)])
+api = APIRouter(prefix="/api/try", tags=["try"])
+
+
+class ScoredRelation(BaseModel):
+    """A relation and its probability."""
+
+    relation: str
+    probability: float
+
+
+class TryAnswer(BaseModel):
+    """The most probable relations, some of them explained, and what the model could not know."""
+
+    variant: str
+    probabilities: list[ScoredRelation]
+    explanations: list[ExplanationAnswer]
+    remarks: list[str]
+
+
+@api.post("/{run}")
+def post_question(bench: Bench, run: str, asked: Asked) -> TryAnswer:
+    """Ask a run's model; the first question starts its process, which takes some seconds."""
+    return TryAnswer.model_validate(ask(bench, run, asked))
+
+
+def ask(bench: Workbench, run: str, asked: Asked) -> dict[str, Any]:
+    """Return the answer of a run's model; a process that fails is a `RequestError`, a bad question a `UserError`."""
+    worker = bench.workers.get(run)
+    if worker is None:
+        raise not_found(f"There is no run {run!r} here.")
+    try:
+        return worker.ask(asked.model_dump())
+    except WorkerError as error:
+        raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}.") from error
+
+
+pages = APIRouter(include_in_schema=False, dependencies=[Depends(annotator)])
 
 _EXAMPLE = {
     "sentences": "Windhoek is the capital of Namibia.\nHe flew from Namibia's coast to Windhoek.",
@@ -31,7 +68,7 @@ _EXAMPLE = {
 _LONGEST = MAX_TOGETHER + MAX_SENTENCES
 
 
-@router.get("/try")
+@pages.get("/try")
 def try_page(
     request: Request,
     bench: Bench,
@@ -44,7 +81,7 @@ def try_page(
     return _page(request, bench, {**filled, "run": run, "relation": relation})
 
 
-@router.post("/try")
+@pages.post("/try")
 def try_form(
     request: Request,
     bench: Bench,

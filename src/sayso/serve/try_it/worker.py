@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.errors import UserError
-from sayso.serve.try_it.asked import Asked, bag_of
+from sayso.serve.try_it.question import Asked, bag_of
 
 if TYPE_CHECKING:
     from sayso.library import Model

@@ -1,0 +1,140 @@
+"""What one person does on one fact: mark its sentences, comment, flag the fact as wrong, submit, undo."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sayso.annotate.log import WHOLE_FACT, Change, HasFact, has_any, record, undo
+from sayso.annotate.people import Annotator
+from sayso.annotate.store import Connection
+from sayso.errors import UserError
+from sayso.records import Triple
+
+SCOPE = "annotate"
+MARK: Final = "mark"
+COMMENT: Final = "comment"
+WRONG: Final = "wrong"
+SUBMITTED: Final = "submitted"
+LABELS = ("rationale", "irrelevant", "unsure")
+YES = "yes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What somebody has done on a fact; labels by the sentence's text."""
+
+    labels: Mapping[str, str]
+    comment: str = ""
+    is_wrong: bool = False
+    is_submitted: bool = False
+
+
+def fact_number(connection: Connection, fact: Triple) -> int:
+    """Return the database's number of a fact, and give it one if it is new."""
+    found = find_fact(connection, fact)
+    if found is not None:
+        return found
+    cursor = connection.execute("INSERT INTO fact (head_id, relation, tail_id) VALUES (?, ?, ?)", fact)
+    assert cursor.lastrowid
+    return cursor.lastrowid
+
+
+def find_fact(connection: Connection, fact: Triple) -> int | None:
+    """Return the database's number of a fact, if it has one."""
+    row = connection.execute("SELECT id FROM fact WHERE head_id = ? AND relation = ? AND tail_id = ?", fact).fetchone()
+    return row[0] if row else None
+
+
+def fact_of(connection: Connection, number: int) -> Triple:
+    """Return the fact of a number of the database."""
+    return Triple(*connection.execute("SELECT head_id, relation, tail_id FROM fact WHERE id = ?", (number,)).fetchone())
+
+
+def sentence_number(connection: Connection, text: str) -> int:
+    """Return the database's number of a sentence, and give it one if it is new."""
+    connection.execute("INSERT OR IGNORE INTO sentence (text) VALUES (?)", (text,))
+    number: int = connection.execute("SELECT id FROM sentence WHERE text = ?", (text,)).fetchone()[0]
+    return number
+
+
+def work_of(connection: Connection, owner: int, fact: Triple) -> Work:
+    """Return what the owner has done on the fact."""
+    rows = connection.execute(
+        "SELECT kind, value, text FROM entry LEFT JOIN sentence ON sentence.id = entry.sentence"
+        " WHERE owner = ? AND fact = ?",
+        (owner, find_fact(connection, fact)),
+    ).fetchall()
+    values = {kind: value for kind, value, text in rows if text is None}
+    return Work(
+        labels={text: value for kind, value, text in rows if kind == MARK and text is not None},
+        comment=values.get(COMMENT, ""),
+        is_wrong=WRONG in values,
+        is_submitted=SUBMITTED in values,
+    )
+
+
+def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Mapping[str, str], key: str) -> None:
+    """Save one person's labels of sentences, by text; the empty label takes a mark away."""
+    unknown = set(labels.values()) - {*LABELS, ""}
+    if unknown:
+        raise UserError(f"{min(unknown)!r} is no label; there are {', '.join(LABELS)}")
+    number = fact_number(connection, fact)
+    _refuse_submitted(connection, annotator, fact)
+    changes = [Change(number, sentence_number(connection, text), MARK, label) for text, label in labels.items()]
+    record(connection, annotator, SCOPE, key, changes)
+
+
+def comment(connection: Connection, annotator: Annotator, fact: Triple, text: str, key: str) -> None:
+    """Save what somebody has to say about the fact; also after the submission."""
+    _set(connection, annotator, fact, COMMENT, text.strip(), key)
+
+
+def flag_wrong(connection: Connection, annotator: Annotator, fact: Triple, is_wrong: bool, key: str) -> None:
+    """Save whether somebody holds the bag's label for wrong."""
+    _refuse_submitted(connection, annotator, fact)
+    _set(connection, annotator, fact, WRONG, YES if is_wrong else "", key)
+
+
+def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Sequence[str], key: str) -> None:
+    """Save that somebody is done with the fact, all of whose sentences must have a mark."""
+    labels = work_of(connection, annotator.id, fact).labels
+    num_open = sum(text not in labels for text in texts)
+    if num_open:
+        raise UserError(f"{num_open} of {len(texts)} sentences have no mark yet; unsure is a mark, too")
+    _set(connection, annotator, fact, SUBMITTED, YES, key)
+
+
+def undo_last(
+    connection: Connection,
+    annotator: Annotator,
+    key: str,
+    has_fact: HasFact = has_any,
+    shown: Triple | None = None,
+) -> tuple[Triple, list[tuple[str, str]]] | None:
+    """Take back the person's last step; return its fact, and (text, label) of marks that changed.
+
+    The step is the last on the fact that is shown, and only where that has none and is not submitted, the last of all
+    on what is open: what somebody sees as submitted is never passed over for another fact.
+    """
+    number = find_fact(connection, shown) if shown else None
+    changes = undo(connection, annotator, SCOPE, key, has_fact, number) if number is not None else []
+    if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:
+        raise UserError("there is no step of yours to undo on this fact: its marks were imported")
+    changes = changes or undo(connection, annotator, SCOPE, key, has_fact)
+    if not changes:
+        return None
+    marks = [
+        (str(connection.execute("SELECT text FROM sentence WHERE id = ?", (each.sentence,)).fetchone()[0]), each.value)
+        for each in changes
+        if each.kind == MARK
+    ]
+    return fact_of(connection, changes[0].fact), marks
+
+
+def _set(connection: Connection, annotator: Annotator, fact: Triple, kind: str, value: str, key: str) -> None:
+    record(connection, annotator, SCOPE, key, [Change(fact_number(connection, fact), WHOLE_FACT, kind, value)])
+
+
+def _refuse_submitted(connection: Connection, annotator: Annotator, fact: Triple) -> None:
+    if work_of(connection, annotator.id, fact).is_submitted:
+        raise UserError("you have submitted this fact; undo takes the submission back")

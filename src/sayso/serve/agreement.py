@@ -1,0 +1,200 @@
+"""Agreement: figures, settling disagreements, and the export of marks; pages and JSON API."""
+
+import io
+import tempfile
+import zipfile
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from sayso.annotate.agreement import (
+    AgreementReport,
+    Disagreement,
+    closed_facts,
+    disagreements,
+    report,
+    settle,
+    submitted_marks,
+    undo_settling,
+)
+from sayso.annotate.forms import FORMS
+from sayso.annotate.marks import each_mark, remark_lines, remarks, settled_marks
+from sayso.annotate.queue import read_settings
+from sayso.serve.access import Bench, Who
+from sayso.serve.annotate.schemas import FactName, FactStep, Label, Turn, UndoStep
+from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, stretches
+from sayso.serve.errors import RequestError, not_found
+from sayso.serve.predictions.lookup import Asked
+from sayso.serve.render import page
+
+api = APIRouter(prefix="/api/agreement", tags=["agree"])
+
+
+class DisputedFact(FactName):
+    """A closed fact with the sentences that people have marked differently."""
+
+    head_name: str
+    tail_name: str
+    sentences: list[Disagreement]
+
+
+class Settling(FactStep):
+    """What a sentence, by its place in the bag, is settled as; the empty label opens it again."""
+
+    sentence: Annotated[int, Field(ge=0)]
+    label: Label
+
+
+@api.get("")
+def get_agreement(bench: Bench) -> AgreementReport:
+    """Return the agreement of everybody on what they have submitted."""
+    with bench.database.reading() as connection:
+        return report(submitted_marks(connection))
+
+
+@api.get("/disagreements")
+def get_disagreements(bench: Bench, _: Who) -> list[DisputedFact]:
+    """Return the disputed facts."""
+    with bench.database.reading() as connection:
+        found = disagreements(connection, read_settings(connection).annotators_per_fact)
+    shown = ((bag_fact_of(bench, fact), sentences) for fact, sentences in found.items())
+    return [
+        DisputedFact(
+            bag=fact.number,
+            relation=fact.relation.name,
+            head_name=fact.head_name,
+            tail_name=fact.tail_name,
+            sentences=sentences,
+        )
+        for fact, sentences in shown
+        if fact
+    ]
+
+
+@api.post("/settle")
+def post_settling(bench: Bench, who: Who, given: Settling) -> None:
+    """Settle what a disputed sentence is."""
+    shown = find_bag_fact(bench, given.bag, given.relation)
+    text = shown.text(given.sentence)
+    with bench.database.writing() as connection:
+        disputed = disagreements(connection, read_settings(connection).annotators_per_fact).get(shown.fact, [])
+        if text not in {each.sentence for each in disputed}:
+            raise RequestError(HTTPStatus.CONFLICT, "There is nothing to settle about this sentence.")
+        settle(connection, who, shown.fact, text, given.label, given.key)
+
+
+@api.post("/undo")
+def post_undo(bench: Bench, who: Who, given: UndoStep) -> Turn:
+    """Take back what one has settled last, on one fact or on any; return the fact it was on."""
+    asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
+    with bench.database.writing() as connection:
+        fact = undo_settling(connection, who, given.key, bench.has_fact, asked)
+    shown = bag_fact_of(bench, fact) if fact else None
+    return Turn(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)
+
+
+exports = APIRouter(prefix="/api/annotations", tags=["annotations"])
+
+
+@exports.get("", response_class=Response)
+def export(
+    bench: Bench,
+    _: Who,
+    form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The form of the file.")] = "jsonl",
+    each: Annotated[bool, Query(description="Everybody's marks instead of one a sentence.")] = False,
+) -> Response:
+    """Return the marks on closed facts: what was settled or the majority says, or everybody's own.
+
+    Facts that somebody may still mark are not in it; `sayso annotations export --all` has them, too.
+    """
+    chosen = FORMS[form]
+    with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
+        target = Path(folder) / f"annotations{chosen.suffix}"
+        closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
+        chosen.write(target, (each_mark if each else settled_marks)(connection, closed))
+        content = _zipped(target) if chosen.is_folder else target.read_bytes()
+    name = "annotations.zip" if chosen.is_folder else target.name
+    media = "application/zip" if chosen.is_folder else "text/csv" if form == "csv" else "application/x-ndjson"
+    return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+@exports.get("/remarks", response_class=Response)
+def get_remarks(bench: Bench, _: Who) -> Response:
+    """Return what people have said about closed facts as JSON lines: comments, and labels that they hold for wrong."""
+    with bench.database.reading() as connection:
+        closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
+        content = "".join(remark_lines(remarks(connection, closed)))
+    headers = {"Content-Disposition": 'attachment; filename="remarks.jsonl"'}
+    return Response(content, media_type="application/x-ndjson", headers=headers)
+
+
+def _zipped(folder: Path) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, file.name)
+    return packed.getvalue()
+
+
+pages = APIRouter(include_in_schema=False)
+
+
+@pages.get("/agree")
+def home(request: Request, bench: Bench, _: Who) -> Response:
+    """Show how far people agree, and on which facts they do not."""
+    with bench.database.reading() as connection:
+        settings = read_settings(connection)
+        figures = report(submitted_marks(connection))
+        found = disagreements(connection, settings.annotators_per_fact)
+        said = remarks(connection, frozenset(closed_facts(connection, settings.annotators_per_fact)))
+    disputed = [
+        {"shown": shown, "num": len(each), "num_settled": sum(bool(one.settled) for one in each)}
+        for fact, each in found.items()
+        if (shown := bag_fact_of(bench, fact))
+    ]
+    disputed.sort(key=lambda each: each["num_settled"] == each["num"])
+    return page(
+        request,
+        "agree/home.html",
+        section="agree",
+        figures=figures,
+        disputed=disputed,
+        remarks=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
+        forms=FORMS,
+    )
+
+
+@pages.get("/agree/fact")
+def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
+    """Show the sentences of one fact that people have marked differently, to settle them."""
+    shown = find_bag_fact(bench, *asked)
+    with bench.database.reading() as connection:
+        found = disagreements(connection, read_settings(connection).annotators_per_fact)
+        said = remarks(connection, {shown.fact})
+    if shown.fact not in found:
+        raise not_found("There is nothing to settle about this fact.")
+    places = {text: place for place, text in enumerate(shown.texts)}
+    sentences = [
+        {"place": places[each.sentence], "disagreement": each, "stretches": stretches(sentence)}
+        for each in found[shown.fact]
+        if each.sentence in places
+        for sentence in (shown.bag.sentences[places[each.sentence]],)
+    ]
+    addresses = [other.address for fact in found if (other := bag_fact_of(bench, fact))]
+    here = addresses.index(shown.address)
+    return page(
+        request,
+        "agree/fact.html",
+        section="agree",
+        shown=shown,
+        sentences=sentences,
+        remarks=said,
+        previous=addresses[here - 1] if here > 0 else "",
+        following=addresses[here + 1] if here + 1 < len(addresses) else "",
+        number=here + 1,
+        num_facts=len(addresses),
+    )

@@ -1,0 +1,1 @@
+"""Annotate: mark the sentences of one fact at a time."""

@@ -1,0 +1,187 @@
+"""The annotation API: mark, submit, undo and move on; annotators see only their own marks."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import APIRouter
+
+from sayso.annotate import marking as work
+from sayso.annotate.assignment import hold, keep_place, neighbour, next_turn
+from sayso.annotate.people import Annotator
+from sayso.annotate.pilot import pilot_facts, pilot_result
+from sayso.annotate.queue import read_settings
+from sayso.annotate.store import Connection
+from sayso.records import Triple
+from sayso.serve.access import Bench, Who
+from sayso.serve.annotate.schemas import (
+    AnnotatedFact,
+    AnnotatedSentence,
+    Comment,
+    FactName,
+    FactStep,
+    Marks,
+    Place,
+    Saved,
+    SentenceLabel,
+    Turn,
+    Undone,
+    UndoStep,
+    Wrong,
+)
+from sayso.serve.bag_fact import BagFact, bag_fact_of, find_bag_fact, run_scores
+from sayso.serve.errors import RequestError
+from sayso.serve.predictions.lookup import Asked
+from sayso.serve.workbench import Workbench
+
+router = APIRouter(prefix="/api/annotate", tags=["annotate"])
+
+_PILOT_DONE = "You have finished the pilot round and seen its answers, so your marks in it can no longer be changed."
+
+
+@router.get("/fact")
+def fact(bench: Bench, who: Who, asked: Asked) -> AnnotatedFact:
+    """Return a fact, its sentences and one's own work on it; what runs say only once it is submitted."""
+    shown = find_bag_fact(bench, *asked)
+    with bench.database.reading() as connection:
+        mine = work.work_of(connection, who.id, shown.fact)
+    return AnnotatedFact(
+        bag=shown.number,
+        relation=shown.relation.name,
+        head_id=shown.bag.head_id,
+        head_name=shown.head_name,
+        tail_id=shown.bag.tail_id,
+        tail_name=shown.tail_name,
+        definition=shown.relation.definition,
+        example=shown.relation.example,
+        is_label=shown.is_label,
+        sentences=_sentences(shown, mine.labels),
+        comment=mine.comment,
+        is_wrong=mine.is_wrong,
+        is_submitted=mine.is_submitted,
+        scores=run_scores(bench, shown) if mine.is_submitted else [],
+    )
+
+
+@router.post("/marks")
+def mark(bench: Bench, who: Who, given: Marks) -> Saved:
+    """Label sentences of a fact."""
+    shown = find_bag_fact(bench, given.bag, given.relation)
+    labels = {shown.text(each.sentence): each.label for each in given.marks}
+    with bench.database.writing() as connection:
+        hold(connection, who, shown.fact)
+        work.mark(connection, who, shown.fact, labels, given.key)
+        keep_place(connection, who, shown.fact, given.marks[-1].sentence)
+        return _saved(connection, who, shown)
+
+
+@router.put("/comment")
+def comment(bench: Bench, who: Who, given: Comment) -> Saved:
+    """Say something about a fact."""
+    shown = find_bag_fact(bench, given.bag, given.relation)
+    with bench.database.writing() as connection:
+        work.comment(connection, who, shown.fact, given.text, given.key)
+        return _saved(connection, who, shown)
+
+
+@router.put("/wrong")
+def flag_wrong(bench: Bench, who: Who, given: Wrong) -> Saved:
+    """Say that the bag's label is wrong, or that it is not."""
+    shown = find_bag_fact(bench, given.bag, given.relation)
+    with bench.database.writing() as connection:
+        work.flag_wrong(connection, who, shown.fact, given.is_wrong, given.key)
+        return _saved(connection, who, shown)
+
+
+@router.post("/submit")
+def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
+    """Be done with a fact; every sentence must have a mark."""
+    shown = find_bag_fact(bench, given.bag, given.relation)
+    with bench.database.writing() as connection:
+        work.submit(connection, who, shown.fact, shown.texts, given.key)
+        is_done = shown.fact in pilot_facts(connection) and pilot_result(connection, who, bench.has_fact).is_done
+        return _saved(connection, who, shown).model_copy(update={"is_pilot_done": is_done})
+
+
+@router.post("/undo")
+def undo(bench: Bench, who: Who, given: UndoStep) -> Undone:
+    """Take back one's last step on the fact that is shown, or else on any of the part.
+
+    What is shown as submitted is never passed over for another fact, and a finished pilot round stays as it is.
+    """
+    asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
+    with bench.database.writing() as connection:
+        is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
+        undone = work.undo_last(connection, who, given.key, bench.has_fact, asked)
+        if undone and is_pilot_done and undone[0] in pilot_facts(connection):
+            raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
+        shown = bag_fact_of(bench, undone[0]) if undone else None
+        if not undone or not shown:
+            return Undone(fact=None, marks=[], is_more=False)
+        places = {text: place for place, text in enumerate(shown.texts)}
+        marks = [
+            SentenceLabel.model_validate({"sentence": places[text], "label": label})
+            for text, label in undone[1]
+            if text in places
+        ]
+        keep_place(connection, who, shown.fact, marks[0].sentence if marks else 0)
+        return Undone(fact=_name(shown), marks=marks, is_more=not marks)
+
+
+@router.put("/place")
+def move(bench: Bench, who: Who, given: Place) -> None:
+    """Remember where one is, to come back to it."""
+    shown = find_bag_fact(bench, given.bag, given.relation)
+    shown.text(given.sentence)
+    with bench.database.writing() as connection:
+        keep_place(connection, who, shown.fact, given.sentence)
+
+
+@router.post("/next")
+def go_on(bench: Bench, who: Who, after: FactName | None = None) -> Turn:
+    """Return the fact that comes after this one, or where nothing was named, the next one of the queue."""
+    shown = find_bag_fact(bench, after.bag, after.relation) if after else None
+    with bench.database.writing() as connection:
+        queue = bench.queue(read_settings(connection))
+        found = next_turn(connection, who, queue, shown.fact if shown else None, bench.has_fact)
+        return _turn(bench, connection, who, found)
+
+
+@router.post("/previous")
+def go_back(bench: Bench, who: Who, before: FactName) -> Turn:
+    """Return the fact that came before this one."""
+    shown = find_bag_fact(bench, before.bag, before.relation)
+    with bench.database.writing() as connection:
+        return _turn(bench, connection, who, neighbour(connection, who, shown.fact, -1, bench.has_fact))
+
+
+def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> Turn:
+    shown = bag_fact_of(bench, found) if found else None
+    if shown is None:
+        return Turn(fact=None)
+    labels = work.work_of(connection, who.id, shown.fact).labels
+    first_open = next((place for place, text in enumerate(shown.texts) if text not in labels), 0)
+    keep_place(connection, who, shown.fact, first_open)
+    return Turn(fact=_name(shown))
+
+
+def _saved(connection: Connection, who: Annotator, shown: BagFact) -> Saved:
+    mine = work.work_of(connection, who.id, shown.fact)
+    return Saved(num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted)
+
+
+def _name(shown: BagFact) -> FactName:
+    return FactName(bag=shown.number, relation=shown.relation.name)
+
+
+def _sentences(shown: BagFact, labels: Mapping[str, str]) -> list[AnnotatedSentence]:
+    return [
+        AnnotatedSentence.model_validate(
+            {
+                "tokens": sentence.tokens,
+                "head_spans": sentence.head.spans,
+                "tail_spans": sentence.tail.spans,
+                "label": labels.get(sentence.text, ""),
+            }
+        )
+        for sentence in shown.bag.sentences
+    ]

@@ -1,1 +1,0 @@
-"""The JSON interface: one file a subject, one error form for all."""

@@ -1,0 +1,232 @@
+"""Decisions: the list with filters, forms to decide and undo, and files for a knowledge base; pages and JSON API."""
+
+import secrets
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import ceil
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Query, Request
+from pydantic import BaseModel, Field
+from starlette.responses import RedirectResponse, Response
+
+from sayso.annotate.decisions import (
+    DAMAGED,
+    DecisionFilter,
+    count_decisions,
+    curators,
+    decisions,
+    readable,
+    undo_decision,
+)
+from sayso.errors import BadInputError
+from sayso.facts.decided import DecidedFact, FactDecision
+from sayso.facts.forms import FORMS, FormName
+from sayso.records import Triple
+from sayso.serve.access import Bench, Who
+from sayso.serve.annotate.schemas import Step
+from sayso.serve.decide import DecisionStep, save_decision
+from sayso.serve.fact_schemas import QuoteAnswer, quote_answer
+from sayso.serve.predictions.lookup import fact_address
+from sayso.serve.render import page
+from sayso.serve.review.pages import found_address
+from sayso.serve.workbench import Workbench
+
+
+def decided_file(bench: Workbench, form: FormName) -> Response:
+    """Return the decided facts in a form of file."""
+    chosen = FORMS[form]
+    with bench.database.reading() as connection:
+        facts, _ = readable(decisions(connection))
+    facts, _ = chosen.keep(facts)
+    headers = {"Content-Disposition": f'attachment; filename="{chosen.file_name}"'}
+    return Response(chosen.write(facts), media_type=chosen.media_type, headers=headers)
+
+
+pages = APIRouter(include_in_schema=False)
+
+PAGE_SIZE = 50
+
+
+class DecisionForm(DecisionStep):
+    """A decision as the page of a fact sends it: no key, because a browser sends a form once; and the way back."""
+
+    key: str = Field(default_factory=lambda: secrets.token_hex(8))
+    within: Annotated[str, Field(max_length=2_000)] = ""
+
+
+@pages.get("/curate")
+def list_page(
+    request: Request,
+    bench: Bench,
+    decision: Literal["", "accepted", "rejected", "needs_evidence"] = "",
+    relation: Annotated[str, Query(max_length=500)] = "",
+    annotator: Annotated[str, Query(max_length=100)] = "",
+    q: Annotated[str, Query(max_length=200)] = "",
+    number: Annotated[int, Query(alias="page", ge=1, le=10_000_000)] = 1,
+    undone: Literal["", "elsewhere", "nothing"] = "",
+) -> Response:
+    """Show what was decided, the latest first."""
+    wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
+    with bench.database.reading() as connection:
+        totals = count_decisions(connection)
+        num_found = sum(count_decisions(connection, wanted).values())
+        num_pages = max(1, ceil(num_found / PAGE_SIZE))
+        number = min(number, num_pages)
+        rows, damaged = readable(decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE))
+        names = curators(connection)
+    asked = {name: value for name, value in vars(wanted).items() if value}
+    return page(
+        request,
+        "curate/list.html",
+        section="curate",
+        wanted=wanted,
+        rows=[(row, fact_link(bench, row.run, Triple(row.head_id, row.relation, row.tail_id))) for row in rows],
+        totals={name: num for name, num in totals.items() if name != DAMAGED},
+        damaged=[(each, fact_link(bench, "", each.fact)) for each in damaged],
+        num_found=num_found,
+        number=number,
+        num_pages=num_pages,
+        curators=names,
+        relations=[each.name for each in bench.store.relations],
+        forms=FORMS,
+        page_link=lambda other: "/curate?" + urlencode({**asked, "page": other}),
+        undone=undone,
+        first_run=next(iter(bench.explored), ""),
+        first_found=next(iter(bench.found), ""),
+    )
+
+
+@pages.post("/curate/decide")
+def decide_form(
+    bench: Bench,
+    who: Who,
+    given: Annotated[DecisionForm, Form()],
+) -> Response:
+    """Save a decision and show the fact again."""
+    save_decision(bench, who, given)
+    address = fact_address(given.run, given.bag, given.relation, within=given.within)
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+
+
+@pages.post("/curate/undo")
+def undo_form(
+    bench: Bench,
+    who: Who,
+    facts: Annotated[str, Form(max_length=300)] = "",
+    within: Annotated[str, Form(max_length=2_000)] = "",
+) -> Response:
+    """Take back the person's last decision and show the fact that it was about, or say that it is not to be seen here.
+
+    It is shown among `facts` if they have it. Unlike marks, decisions of all parts are listed and taken away together,
+    so they are undone together.
+    """
+    with bench.database.writing() as connection:
+        fact = undo_decision(connection, who, secrets.token_hex(8))
+    return RedirectResponse(undone_link(bench, fact, facts, within), HTTPStatus.SEE_OTHER)
+
+
+@pages.get("/curate/files/{form}")
+def file(bench: Bench, form: FormName) -> Response:
+    """Give the decided facts as a file."""
+    return decided_file(bench, form)
+
+
+def undone_link(bench: Workbench, fact: Triple | None, facts: str, within: str) -> str:
+    """Return where the fact is shown whose decision was taken back, or where it is said that it cannot be."""
+    link = fact and (found_link(bench, fact, facts, within) or fact_link(bench, "", fact))
+    return link or ("/curate?undone=elsewhere" if fact else "/curate?undone=nothing")
+
+
+def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
+    """Return the address of a fact in its run, or in another or an extraction that has it; nothing where none has."""
+    bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
+    if bag is None:
+        return _first_found(bench, fact)
+    names = [run, *bench.explored] if run in bench.explored else list(bench.explored)
+    having = (name for name in names if bench.explored[name].index.find(bag, fact.relation) is not None)
+    name = next(having, "")
+    return fact_address(name, bag, fact.relation) if name else _first_found(bench, fact)
+
+
+def found_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
+    """Return the address of a fact in an extraction; nothing where that has not the fact, or cannot be read."""
+    try:
+        is_there = facts in bench.found and bench.found[facts].index.decided.find(fact) is not None
+    except BadInputError:
+        return ""
+    return found_address(facts, fact, within) if is_there else ""
+
+
+def _first_found(bench: Workbench, fact: Triple) -> str:
+    return next(filter(None, (found_link(bench, fact, name) for name in bench.found)), "")
+
+
+api = APIRouter(prefix="/api/decisions", tags=["curate"])
+
+MAX_LISTED = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionAnswer(FactDecision):
+    """A decided fact, and all that the person who decided has seen."""
+
+    quotes: list[QuoteAnswer]
+
+
+class UndoStep(Step):
+    """The wish to take back a decision; its fact is then shown among `facts` and `within` a list, if they have it."""
+
+    facts: Annotated[str, Field(max_length=300)] = ""
+    within: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class UndoneDecision(BaseModel):
+    """The fact whose decision was taken back, empty where there was none; `link` is the page to go to."""
+
+    head_id: str = ""
+    relation: str = ""
+    tail_id: str = ""
+    link: str
+
+
+@api.get("")
+def get_decisions(
+    bench: Bench,
+    decision: Literal["", "accepted", "rejected", "needs_evidence"] = "",
+    relation: Annotated[str, Query(max_length=500)] = "",
+    annotator: Annotated[str, Query(max_length=100)] = "",
+    q: Annotated[str, Query(max_length=200)] = "",
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    num: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
+) -> list[DecisionAnswer]:
+    """Return decisions, the latest first; those that are damaged are left out."""
+    wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
+    with bench.database.reading() as connection:
+        return [_answer(each) for each in readable(decisions(connection, wanted, first, num))[0]]
+
+
+@api.post("")
+def post_decision(bench: Bench, who: Who, given: DecisionStep) -> None:
+    """Save a decision; it takes the place of the one before."""
+    save_decision(bench, who, given)
+
+
+@api.post("/undo")
+def post_undo(bench: Bench, who: Who, given: UndoStep) -> UndoneDecision:
+    """Take back one's last decision."""
+    with bench.database.writing() as connection:
+        fact = undo_decision(connection, who, given.key)
+    link = undone_link(bench, fact, given.facts, given.within)
+    return UndoneDecision(**(fact._asdict() if fact else {}), link=link)
+
+
+@api.get("/files/{form}", response_class=Response)
+def get_file(bench: Bench, form: FormName) -> Response:
+    """Return the decided facts as a file: JSON-LD or CSV of the accepted, or JSON lines of the decisions."""
+    return decided_file(bench, form)
+
+
+def _answer(decided: DecidedFact) -> DecisionAnswer:
+    return DecisionAnswer(**{**vars(decided), "quotes": [quote_answer(each) for each in decided.quotes]})

@@ -1,0 +1,258 @@
+"""A table of facts that is sorted, filtered and paged in memory: shared by predictions and review.
+
+Shapes: F facts.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
+from urllib.parse import parse_qsl, urlencode
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+Sort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Loss = Annotated[float, Field(ge=-1.0, le=1.0)]
+
+MAX_TERMS = 8
+"""More words than this are not looked for."""
+
+
+class TableQuery(BaseModel):
+    """What can be asked of any table of facts; whatever is empty asks for nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    q: Annotated[str, Field(max_length=200, description="Words that the names of head or tail have in them.")] = ""
+    relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
+    support: Annotated[
+        Literal["", "one_sentence", "sentences_together", "several_sentences", "not_sentences", "not_predicted"],
+        Field(description="What the model's prediction rests on."),
+    ] = ""
+    min_probability: Share = 0.0
+    sort: str = "probability"
+    order: Literal["up", "down"] = "down"
+    page: Annotated[int, Field(ge=1, le=10_000_000)] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_empty(cls, values: Any) -> Any:
+        """Forms send a field that nobody has filled as an empty text: it is then not there."""
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value != ""}
+
+    @classmethod
+    def within(cls, text: str) -> Self:
+        """Return the query that a link asks for, the usual one where it is odd."""
+        try:
+            return cls.model_validate(dict(parse_qsl(text)))
+        except ValidationError:
+            return cls()
+
+    @property
+    def terms(self) -> list[str]:
+        """The words to look for, in small letters, names in one form."""
+        return self.q.replace("_", " ").lower().split()[:MAX_TERMS]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it asks for something besides names and relation."""
+        usual = type(self)()
+        rest = {name: getattr(usual, name) for name in ("q", "relation", "sort", "order", "page")}
+        return self.model_copy(update=rest) != usual
+
+    def link(self, **changes: object) -> str:
+        """Return the part of an address that asks for this, with some values changed.
+
+        >>> FactQuery(relation="/a/b", page=3).link(page=4)
+        'relation=%2Fa%2Fb&page=4'
+        """
+        values = self.model_copy(update=changes).model_dump()
+        is_default = {name: field.default for name, field in type(self).model_fields.items()}
+        return urlencode({name: value for name, value in values.items() if value != is_default[name]})
+
+
+class FactQuery(TableQuery):
+    """What facts of a run must be like to be listed."""
+
+    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the knowledge base has the fact.")] = ""
+    max_probability: Share = 1.0
+    min_disagreement: Annotated[
+        Share, Field(description="Share of mechanisms that put another sentence first than most do.")
+    ] = 0.0
+    min_faithfulness: Annotated[
+        Loss, Field(description="What the probability loses without the first sentence, at least.")
+    ] = -1.0
+    max_faithfulness: Loss = 1.0
+    sort: Sort = "probability"
+
+
+PRESETS: tuple[tuple[str, FactQuery], ...] = (
+    ("New to the knowledge base", FactQuery(label="no")),
+    (
+        "Probable, but not because of the first sentence",
+        FactQuery(min_probability=0.76, sort="faithfulness", order="up"),
+    ),
+    ("Mechanisms disagree", FactQuery(min_disagreement=0.34, sort="disagreement")),
+    ("Not on the sentences", FactQuery(support="not_sentences")),
+    ("Labels that are not predicted", FactQuery(label="yes", support="not_predicted", order="up")),
+)
+"""Questions that people ask of a run."""
+
+
+PAGE_SIZE = 50
+
+
+class Numbered(Protocol):
+    """A line of a table; `number` is its row among all facts."""
+
+    @property
+    def number(self) -> int:
+        """The row."""
+
+
+Query = TypeVar("Query", bound=TableQuery)
+Row = TypeVar("Row", bound=Numbered)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePage:
+    """Which page of the facts that were asked for it is."""
+
+    num_found: int
+    page: int
+    num_pages: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Generic[Row]):
+    """Where a fact stands among those that were asked for, from 1, and its neighbours; 0 where it is none of them."""
+
+    number: int
+    num: int
+    before: Row | None = None
+    after: Row | None = None
+
+
+class FactTable(ABC, Generic[Query, Row]):
+    """The columns of all facts; sort orders and searchable names are made once, when they are first needed."""
+
+    def __init__(self, columns: Mapping[str, pa.Array]) -> None:
+        self._columns = columns
+        self._orders: dict[str, np.ndarray] = {}
+        self.num_facts = len(columns["relation"])
+        self.probability_F = floats(columns["probability"])
+        self.relations, self.relation_F = coded(columns["relation"])
+        self._supports, self._support_F = coded(columns["support"])
+
+    @cached_property
+    def relation_counts(self) -> dict[str, int]:
+        """How many facts each relation has, by name."""
+        return dict(
+            zip(self.relations, np.bincount(self.relation_F, minlength=len(self.relations)).tolist(), strict=True)
+        )
+
+    @abstractmethod
+    def rows(self, numbers: np.ndarray) -> list[Row]:
+        """Return these facts as lines of the table."""
+
+    def _numbers(self, sort: str) -> np.ndarray | None:
+        """Return the values of a column that is sorted by numbers, None for one of names."""
+        if sort == "sentences":
+            return floats(self._columns["num_sentences"])
+        shared = {"probability": self.probability_F, "relation": self.relation_F, "support": self._support_F}
+        return shared.get(sort)
+
+    @abstractmethod
+    def _tests(self, query: Query) -> list[np.ndarray]:
+        """Return which facts fit, for each thing that only this table can be asked."""
+
+    def find_all(self, query: Query) -> np.ndarray:
+        """Return the rows of all facts that were asked for, in the order that was asked for."""
+        order = self._order(query.sort)
+        if query.order == "down":
+            order = order[::-1]
+        tests = [*self._tests(query), *self._shared_tests(query)]
+        return order[np.logical_and.reduce(tests)[order]] if tests else order
+
+    def cut(self, query: Query) -> tuple[np.ndarray, TablePage]:
+        """Return the rows of the page that was asked for, the last one where there are fewer, and which one it is."""
+        found = self.find_all(query)
+        num_pages = max(1, ceil(len(found) / PAGE_SIZE))
+        page = min(query.page, num_pages)
+        rows = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+        return rows, TablePage(num_found=len(found), page=page, num_pages=num_pages)
+
+    def place(self, row: int, query: Query) -> Place[Row]:
+        """Return where a fact stands among those that were asked for."""
+        found = self.find_all(query)
+        places = np.flatnonzero(found == row)
+        if not len(places):
+            return Place(number=0, num=len(found))
+        place = int(places[0])
+        rows = {each.number: each for each in self.rows(found[max(0, place - 1) : place + 2])}
+        return Place(
+            number=place + 1,
+            num=len(found),
+            before=rows[int(found[place - 1])] if place else None,
+            after=rows[int(found[place + 1])] if place + 1 < len(found) else None,
+        )
+
+    def _taken(self, numbers: np.ndarray, *names: str) -> dict[str, list[object]]:
+        """Return some columns of these facts."""
+        return {name: self._columns[name].take(pa.array(numbers, pa.int64())).to_pylist() for name in names}
+
+    def _order(self, sort: str) -> np.ndarray:
+        """Return the facts from the lowest value up; what is not a number comes first."""
+        if sort not in self._orders:
+            value_F = self._numbers(sort)
+            if value_F is None:
+                value_F = floats(pc.rank(pc.utf8_lower(self._columns[f"{sort}_name"]), tiebreaker="dense"))
+            # Turned twice, so that the turned order (highest first) keeps ties as the file has them.
+            self._orders[sort] = np.argsort(-np.nan_to_num(value_F, nan=-np.inf), kind="stable")[::-1]
+        return self._orders[sort]
+
+    def _shared_tests(self, query: Query) -> list[np.ndarray]:
+        return [
+            *([self.probability_F >= query.min_probability] if query.min_probability else []),
+            *([self.relation_F == code(self.relations, query.relation)] if query.relation else []),
+            *([self._support_F == code(self._supports, query.support)] if query.support else []),
+            *(pc.match_substring(self._names, term).to_numpy(zero_copy_only=False) for term in query.terms),
+        ]
+
+    @cached_property
+    def _names(self) -> pa.Array:
+        """The two names of each fact as one text, in small letters."""
+        both = pc.binary_join_element_wise(
+            self._columns["head_name"], self._columns["tail_name"], pa.scalar("\n", pa.large_string())
+        )
+        return pc.utf8_lower(pc.replace_substring(both, "_", " "))
+
+
+def floats(column: pa.Array) -> np.ndarray:
+    """Return a column of numbers."""
+    values: np.ndarray = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return values
+
+
+def coded(column: pa.Array) -> tuple[list[str], np.ndarray]:
+    """Return the distinct texts of a column in order, and each row's number among them."""
+    encoded = column.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    place = np.empty(len(names), np.int64)
+    place[order] = np.arange(len(names))
+    codes: np.ndarray = place[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)]
+    return [names[number] for number in order], codes
+
+
+def code(names: list[str], name: str) -> int:
+    """Return the number of a text, -1 where it is none of them."""
+    return names.index(name) if name in names else -1

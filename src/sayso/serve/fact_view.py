@@ -1,0 +1,187 @@
+"""An explained fact as templates show it: sentences as styled text, words in shades, scores as bars.
+
+The input is `Explanation.to_dict` or an extracted fact, so stored facts and freshly explained ones
+look the same. Pages have no inline styles: a shade is a class, a bar is drawn.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sayso.facts.decided import Quote
+from sayso.facts.extracted import FoundFact
+from sayso.facts.support import support_sentence
+from sayso.records import Source, as_written
+
+NUM_SHADES = 5
+MAX_SHOWN = 200
+"""Sentences on a page; a larger bag shows its first ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """Words in a row that look alike: plain, a `head` or `tail` mention, or words `for` or `against` in a shade.
+
+    `gap` is the space between them and what comes before; nothing where there is none.
+    """
+
+    text: str
+    kind: str = ""
+    shade: int = 0
+    score: float | None = None
+    gap: str = " "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A mechanism's score, as a share of the bag's largest by this mechanism."""
+
+    mechanism: str
+    score: float
+    share: float
+    place: int
+
+    @property
+    def width(self) -> float:
+        """Of 100."""
+        return round(100 * self.share, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownSentence:
+    """A sentence with everything that is known about it; `place` is its place by the mechanism that was asked for."""
+
+    text: str
+    place: int
+    rank: int
+    mark: str
+    is_in_smallest: bool
+    read: list[Stretch]
+    seen: list[Stretch]
+    bars: list[Bar]
+    source: dict[str, Any] | None
+
+    def bar(self, mechanism: str) -> Bar:
+        """Return the score of one mechanism."""
+        return next(each for each in self.bars if each.mechanism == mechanism)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownFact:
+    """A fact's sentences in the order of one mechanism; `num_hidden` further ones are left out."""
+
+    by: str
+    mechanisms: list[str]
+    sentences: list[ShownSentence]
+    num_hidden: int
+
+
+def show_fact(fact: dict[str, Any], by: str = "") -> ShownFact:
+    """Return the fact for a template, ordered by a mechanism: the one asked for, or else the one that ranks."""
+    evidence: list[dict[str, Any]] = fact["evidence"]
+    mechanisms = list(evidence[0]["scores"])
+    by = by if by in mechanisms else fact["ranked_by"]
+    places = {name: _places([each["scores"][name] for each in evidence]) for name in mechanisms}
+    peaks = {name: max(abs(each["scores"][name]) for each in evidence) or 1.0 for name in mechanisms}
+    sentences = [
+        ShownSentence(
+            text=each["text"],
+            place=places[by][number],
+            rank=each["rank"],
+            mark=each["mark"] or "",
+            is_in_smallest=each["is_in_smallest"],
+            read=list(read_stretches(each)),
+            seen=list(seen_stretches(each["seen"], each["word_scores"])),
+            bars=[
+                Bar(mechanism=name, score=score, share=abs(score) / peaks[name], place=places[name][number])
+                for name, score in each["scores"].items()
+            ],
+            source=each["source"],
+        )
+        for number, each in enumerate(evidence)
+    ]
+    sentences.sort(key=lambda each: each.place)
+    return ShownFact(
+        by=by, mechanisms=mechanisms, sentences=sentences[:MAX_SHOWN], num_hidden=max(0, len(sentences) - MAX_SHOWN)
+    )
+
+
+def read_stretches(evidence: dict[str, Any]) -> Iterator[Stretch]:
+    """Yield the sentence as people read it: mentions apart from the words between them.
+
+    >>> spans = {"head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
+    >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], **spans, "source": None}
+    >>> [(each.text, each.kind) for each in read_stretches(sentence)]
+    [('so', ''), ('el_paso', 'tail'), ('is in', ''), ('texas', 'head')]
+    """
+    kinds = [("", 0)] * len(evidence["tokens"])
+    for side in ("head", "tail"):
+        for start, stop in evidence[f"{side}_spans"]:
+            # The start belongs to the kind: two occurrences side by side stay two.
+            kinds[start:stop] = [(side, start)] * (stop - start)
+    source = evidence["source"] and Source(**evidence["source"])
+    written = zip(kinds, as_written(evidence["tokens"], source), strict=True)
+    for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
+        words = [word for _, word in group]
+        text = "".join(gap + token for gap, token in words)
+        yield Stretch(text=text.lstrip(" "), kind=kind, gap=words[0][0])
+
+
+def seen_stretches(words: Sequence[str], scores: Sequence[float]) -> Iterator[Stretch]:
+    """Yield the sentence as the model read it, each word in the shade of what it contributed, where that is known."""
+    if not scores:
+        yield Stretch(text=" ".join(words))
+        return
+    peak = max(map(abs, scores)) or 1.0
+    for word, score in zip(words, scores, strict=True):
+        shade = round(NUM_SHADES * abs(score) / peak)
+        kind = "" if not shade else "for" if score > 0 else "against"
+        yield Stretch(text=word, kind=kind, shade=shade, score=score)
+
+
+def _places(scores: Sequence[float]) -> list[int]:
+    """Return each score's place from the highest down, ties in the order given.
+
+    >>> _places([0.5, 2.0, 0.5])
+    [2, 1, 3]
+    """
+    order = sorted(range(len(scores)), key=lambda number: -scores[number])
+    places = [0] * len(scores)
+    for place, number in enumerate(order, 1):
+        places[number] = place
+    return places
+
+
+def support_text(fact: FoundFact, threshold: float | None) -> str:
+    """Return what the prediction rests on, in a sentence; the threshold is the extraction's, where it is known."""
+    return support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
+
+
+def show_found(fact: FoundFact) -> ShownFact:
+    """Return the fact's quotes, the first in rank first; sentences that the file does not hold count as hidden."""
+    quotes = sorted(fact.quotes, key=lambda each: each.rank)
+    peak = max((abs(each.score) for each in quotes), default=0.0) or 1.0
+    return ShownFact(
+        by=fact.mechanism,
+        mechanisms=[fact.mechanism],
+        sentences=[_sentence(fact, each, peak) for each in quotes],
+        num_hidden=max(0, fact.num_sentences - len(quotes)),
+    )
+
+
+def _sentence(fact: FoundFact, quote: Quote, peak: float) -> ShownSentence:
+    pieces = ((quote.prefix, ""), (quote.exact, "exact"), (quote.suffix, ""))
+    bar = Bar(mechanism=fact.mechanism, score=quote.score, share=abs(quote.score) / peak, place=quote.rank)
+    return ShownSentence(
+        text=quote.sentence,
+        place=quote.rank,
+        rank=quote.rank,
+        mark=quote.mark,
+        # The smallest set is made of the first in rank.
+        is_in_smallest=quote.rank <= fact.support.num_smallest,
+        read=[Stretch(text=text, kind=kind, gap="") for text, kind in pieces if text],
+        seen=[],
+        bars=[bar],
+        source=quote.place,
+    )

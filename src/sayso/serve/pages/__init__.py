@@ -1,1 +1,0 @@
-"""The pages, rendered on the server: one file a kind."""

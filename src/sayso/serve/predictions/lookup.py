@@ -1,0 +1,120 @@
+"""Find the run and the fact that a request names, and hide what would influence an annotator.
+
+Annotators see neither model scores nor other people's marks on facts they have yet to submit. Without a signed-in user,
+on this machine, everything is shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, NamedTuple
+from urllib.parse import quote, urlencode
+
+from fastapi import Depends, Query
+
+from sayso.annotate.assignment import withheld_facts
+from sayso.annotate.marking import work_of
+from sayso.annotate.people import Annotator
+from sayso.records import Triple
+from sayso.serve.access import Bench
+from sayso.serve.bag_fact import find_bag_fact
+from sayso.serve.errors import RequestError, not_found
+from sayso.serve.fact_table import FactQuery
+from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.predictions.table import FactRow
+from sayso.serve.workbench import Workbench
+
+
+class AskedFact(NamedTuple):
+    """A fact by its address: the bag's number in the part, and the relation's name."""
+
+    bag: int
+    relation: str
+
+
+def find_run(run: str, bench: Bench) -> ExploredRun:
+    """Return the run of this name; one whose predictions have changed and cannot be read again is a problem."""
+    found = bench.run(run)
+    if found is None:
+        raise not_found(f"There is no run {run!r} here.")
+    if found.problem is not None:
+        raise found.problem
+    return found.explored
+
+
+def asked_fact(
+    bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]
+) -> AskedFact:
+    """Return the fact that the address names."""
+    return AskedFact(bag, relation)
+
+
+def find_fact(run: ExploredRun, asked: AskedFact) -> int:
+    """Return the row of the fact."""
+    row = run.index.find(*asked)
+    if row is None:
+        raise not_found(f"{run.name} has not written this fact down: it is neither a label nor predicted.")
+    return row
+
+
+def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> FactQuery:
+    """Return the facts among which one is looked at: a query in one value, because a fact has a relation as well."""
+    return FactQuery.within(within)
+
+
+def fact_address(run: str, bag: int, relation: str, **more: object) -> str:
+    """Return where a fact is shown; values of `more` that say nothing are left out."""
+    values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
+    return f"/facts/{quote(run, safe='')}/fact?{urlencode(values)}"
+
+
+AskedRun = Annotated[ExploredRun, Depends(find_run)]
+Asked = Annotated[AskedFact, Depends(asked_fact)]
+Wanted = Annotated[FactQuery, Query()]
+Within = Annotated[FactQuery, Depends(within_query)]
+
+
+WITHHELD = "You are to annotate this fact: what runs and other people say about it is shown once you have submitted it."
+
+
+class Sight(NamedTuple):
+    """What somebody sees of a fact: nothing where it `is_withheld`, and people's marks or not."""
+
+    is_withheld: bool
+    with_marks: bool
+
+
+def sight_of(bench: Workbench, who: Annotator | None, asked: AskedFact) -> Sight:
+    """Return what somebody sees of a fact; a fact that is not there is a problem."""
+    if who is None:
+        return Sight(is_withheld=False, with_marks=True)
+    fact = find_bag_fact(bench, *asked).fact
+    with bench.database.reading() as connection:
+        is_withheld = fact in withheld_facts(connection, who, bench.has_fact)
+        return Sight(is_withheld, with_marks=work_of(connection, who.id, fact).is_submitted and not is_withheld)
+
+
+def full_sight(bench: Workbench, who: Annotator | None, asked: AskedFact) -> bool:
+    """Return whether somebody sees people's marks on a fact; one that is withheld from them is a problem."""
+    sight = sight_of(bench, who, asked)
+    if sight.is_withheld:
+        raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: {annotate_address(asked)}",))
+    return sight.with_marks
+
+
+def veiled(bench: Workbench, who: Annotator | None, rows: Sequence[FactRow]) -> list[FactRow]:
+    """Return lines of the table without figures and support where the fact is withheld from somebody."""
+    if who is None:
+        return list(rows)
+    with bench.database.reading() as connection:
+        withheld = withheld_facts(connection, who, bench.has_fact)
+    return [_veil(row) if Triple(row.head_id, row.relation, row.tail_id) in withheld else row for row in rows]
+
+
+def _veil(row: FactRow) -> FactRow:
+    return replace(row, probability=None, support="", disagreement=None, faithfulness=None, is_withheld=True)
+
+
+def annotate_address(asked: AskedFact) -> str:
+    """Return where the sentences of a fact are marked."""
+    return f"/annotate/fact?{urlencode(asked._asdict())}"

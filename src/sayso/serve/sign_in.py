@@ -1,0 +1,90 @@
+"""Signing in by name on this machine or by link from another one, and signing out."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from sayso.annotate.people import Annotator, annotator_named, annotators
+from sayso.serve.access import Access, Bench, Sessions, Who
+from sayso.serve.errors import RequestError
+from sayso.serve.render import page
+from sayso.serve.workbench import Workbench
+
+router = APIRouter(include_in_schema=False)
+
+_MAX_TOKEN = 200
+
+
+@router.get("/")
+def first_page(bench: Bench, _: Who) -> Response:
+    """Go on to the work, through the door."""
+    return RedirectResponse(_first_page(bench), HTTPStatus.SEE_OTHER)
+
+
+def _first_page(bench: Workbench) -> str:
+    """Return where work begins: on an extraction if only that was named, with annotating otherwise."""
+    return "/found" if bench.found and not bench.runs else "/annotate"
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response:
+    """Show the form for a name, or what to do where names alone do not open the door."""
+    with bench.database.reading() as connection:
+        names = [person.name for person in annotators(connection)] if bench.settings.is_local else []
+    secret, token = sessions.meet(request)
+    answer = page(request, "sign_in.html", names=names, form_token=token)
+    sessions.set_cookie(answer, secret)
+    return answer
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[str, Form()]) -> Response:
+    """Start a session under a name; only on this machine, where whoever asks could read the files as well."""
+    if not bench.settings.is_local:
+        raise RequestError(HTTPStatus.FORBIDDEN, "Open the link that you were given.")
+    with bench.database.writing() as connection:
+        annotator = annotator_named(connection, name)
+    return sessions.sign_in(request, annotator, _first_page(bench))
+
+
+@router.get("/enter")
+def enter(
+    request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]
+) -> Response:
+    """Sign in by a link, at once or after a click; the token does not stay in the address.
+
+    A page of another site may have sent the browser here, with somebody else's link. Only where the browser says that
+    the person opened the link, and nobody is signed in, no click is needed. Over plain HTTP browsers do not say it.
+    """
+    annotator, signed_in = _link_annotator(sessions, token), sessions.annotator(request)
+    if annotator == signed_in:
+        return RedirectResponse(_first_page(bench), HTTPStatus.SEE_OTHER)
+    if signed_in is None and request.headers.get("sec-fetch-site") == "none":
+        return sessions.sign_in(request, annotator, _first_page(bench))
+    secret, form_token = sessions.meet(request)
+    answer = page(request, "enter.html", name=annotator.name, token=token, form_token=form_token)
+    sessions.set_cookie(answer, secret)
+    return answer
+
+
+@router.post("/enter")
+def enter_after_click(
+    request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Form(max_length=_MAX_TOKEN)]
+) -> Response:
+    """Sign in by a link, as the person on the page has said."""
+    return sessions.sign_in(request, _link_annotator(sessions, token), _first_page(bench))
+
+
+def _link_annotator(sessions: Access, token: str) -> Annotator:
+    annotator = sessions.link_annotator(token)
+    if annotator is None:
+        raise RequestError(HTTPStatus.FORBIDDEN, "This link is not valid, or no longer; ask for a new one.")
+    return annotator
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, sessions: Sessions) -> Response:
+    """End the session."""
+    return sessions.sign_out(request, "/sign-in")

@@ -1,0 +1,109 @@
+"""A question to a model: a few sentences, and the names of two entities in them."""
+
+from collections.abc import Iterator
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sayso.documents.token import spelling, tokens_with_places
+from sayso.errors import BadArgumentError
+from sayso.records import Bag, Mention, Sentence, Source
+from sayso.tokens import Span, Spans, apart_from, control_character, keep_apart, locate_freely
+
+MAX_SENTENCES, MAX_CHARACTERS, MAX_TOGETHER = 64, 20_000, 200_000
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Asked(BaseModel):
+    """Sentences and a pair. An entity may go by several names, all of which are marked; the first is its name.
+
+    A type that is not given is the one that the model knows the entity by. Without a relation, those that the model
+    finds are explained.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sentences: Annotated[list[Annotated[str, Field(max_length=MAX_CHARACTERS)]], Field(max_length=MAX_SENTENCES)]
+    heads: Annotated[list[Name], Field(min_length=1, max_length=8)]
+    tails: Annotated[list[Name], Field(min_length=1, max_length=8)]
+    head_type: Annotated[str, Field(max_length=200)] = ""
+    tail_type: Annotated[str, Field(max_length=200)] = ""
+    relation: Annotated[str, Field(max_length=500)] = ""
+    threshold: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
+
+    @model_validator(mode="after")
+    def _is_small_enough(self) -> Self:
+        if not any(text.strip() for text in self.sentences):
+            raise ValueError("there is no sentence: paste one on each line")
+        if control_character(*self.heads, *self.tails, self.head_type, self.tail_type, self.relation):
+            raise ValueError("a name, a type or the relation has a control character in it")
+        if sum(map(len, self.sentences)) > MAX_TOGETHER:
+            raise ValueError(f"the sentences have more than {MAX_TOGETHER:,} characters together")
+        return self
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The types that were given, by name."""
+        given = {self.heads[0]: self.head_type, self.tails[0]: self.tail_type}
+        return {name: kind for name, kind in given.items() if kind}
+
+
+def bag_of(asked: Asked) -> Bag:
+    """Return the sentences as a bag, each once; one that does not name both is a `ValueError` that says which."""
+    texts = dict.fromkeys(" ".join(text.split()) for text in asked.sentences)
+    records = []
+    for number, text in enumerate(filter(None, texts), 1):
+        try:
+            records.append(marked_sentence(text, asked.heads, asked.tails))
+        except BadArgumentError as error:
+            raise BadArgumentError(f"sentence {number}: {error}") from None
+    return Bag.from_sentences(records)
+
+
+def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
+    """Return the sentence with every name of head and tail found in it.
+
+    >>> marked_sentence("Windhoek, the city, is in Namibia.", ["Windhoek", "the city"], ["Namibia"]).head.spans
+    (Span(start=0, stop=1), Span(start=2, stop=4))
+    """
+    tokens, starts = tokens_with_places(text)
+    found = []
+    for names in (heads, tails):
+        found.append(_locate_any(tokens, names))
+        if not found[-1]:
+            raise BadArgumentError(f"{' or '.join(map(repr, names))} is not named in “{_short(text)}”")
+    try:
+        head_spans, tail_spans = keep_apart(*found)
+    except ValueError:
+        raise BadArgumentError(f"head and tail are the same words in “{_short(text)}”") from None
+    head, tail = Mention(heads[0], heads[0], head_spans), Mention(tails[0], tails[0], tail_spans)
+    # The text is its own document, so that the answer shows it as it was written.
+    source = Source("", 0, len(text), *spelling(text, tokens, starts))
+    return Sentence(tuple(tokens), head, tail, source=source)
+
+
+def _locate_any(tokens: list[str], names: list[str]) -> Spans:
+    """Return where any of the names stands; a name inside a longer one does not count."""
+    # The longest first: what is found for one length takes its tokens from all shorter names.
+    by_width: dict[int, set[Span]] = {}
+    for name in names:
+        for span in locate_freely(tokens, name):
+            by_width.setdefault(span.stop - span.start, set()).add(span)
+    kept: list[Span] = []
+    for width in sorted(by_width, reverse=True):
+        kept += _apart(apart_from(sorted(by_width[width]), kept))
+    return tuple(sorted(kept))
+
+
+def _apart(spans: Spans) -> Iterator[Span]:
+    """Yield the spans, in order, that do not overlap the last one before them."""
+    last = 0
+    for span in spans:
+        if span.start >= last:
+            last = span.stop
+            yield span
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,0 +1,140 @@
+"""The open workbench: the store, the runs' predictions, extracted facts and the annotation database."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
+from sayso.annotate.store import Database
+from sayso.facts.extracted import FACTS_FILE, facts_file
+from sayso.records import Bag, Triple
+from sayso.serve.predictions.run import ExploredRun, OpenRun
+from sayso.serve.review.file import FoundFile, open_found
+from sayso.serve.settings import ServeSettings
+from sayso.serve.try_it.process import Worker
+from sayso.store.predictions import Predictions
+from sayso.store.store import Store
+from sayso.store.table import BagTable
+
+_NUM_BAGS_KEPT = 256
+_USUAL_PARTS = ("test", "validation", "train")
+
+
+class Workbench:
+    """Opened once when the application starts; requests only read from it, the database apart."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        # In memory, not mapped: whatever becomes of the files, no page ends the server.
+        self.store = Store(settings.data, in_memory=True)
+        self.settings = settings = replace(settings, part=settings.part or _usual_part(self.store))
+        self.table: BagTable = self.store.part(settings.part)
+        self.runs = self._open_runs()
+        self.found = _open_found(settings.facts)
+        self.database = Database(settings.database)
+        # People mark the sentences of a bag one after the other, and several people the same bags.
+        self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
+        self._candidates = lru_cache(maxsize=1)(self._find_candidates)
+        self._queue = lru_cache(maxsize=1)(self._find_queue)
+
+    def _open_runs(self) -> tuple[OpenRun, ...]:
+        folders = self.settings.runs
+        names = _distinct(folder.resolve().name for folder in folders)
+        return tuple(
+            OpenRun(name, folder, self.store, self.settings.part, self.table)
+            for name, folder in zip(names, folders, strict=True)
+        )
+
+    @cached_property
+    def relation_numbers(self) -> dict[str, int]:
+        """The number of each relation by its name."""
+        return {relation.name: number for number, relation in enumerate(self.store.relations)}
+
+    @cached_property
+    def bag_of_pair(self) -> dict[tuple[str, str], int]:
+        """The number of each bag of the part by its pair of entity ids."""
+        ids = self.store.entities["id"].to_pylist()
+        pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
+        return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(pairs)}
+
+    def has_fact(self, fact: Triple) -> bool:
+        """Say whether the part has a bag for the fact; the database may know facts of other parts and stores."""
+        return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
+
+    def queue(self, settings: QueueSettings) -> list[Triple]:
+        """Return the facts that come up for annotation, in order."""
+        first = next(iter(self.explored.values()), None)
+        return self._queue(settings, first.predictions if first else None)
+
+    def _find_candidates(self, predictions: Predictions | None) -> Candidates:
+        return find_candidates(self.table, predictions, self.relation_numbers)
+
+    def _find_queue(self, settings: QueueSettings, predictions: Predictions | None) -> list[Triple]:
+        facts = self._candidates(predictions)
+        order = in_order(facts, settings, self.relation_numbers)
+        bags, relations = facts.bag_F[order], facts.relation_F[order]
+        heads, tails = (
+            self.store.entities["id"].take(pa.array(column[bags], pa.int64())).to_pylist()
+            for column in (self.table.head_B, self.table.tail_B)
+        )
+        names = [self.store.relations[number].name for number in relations.tolist()]
+        return [Triple(*each) for each in zip(heads, names, tails, strict=True)]
+
+    def _bag(self, number: int) -> Bag:
+        """Return a bag of the part."""
+        return self.store.bag(self.table, number)
+
+    @property
+    def explored(self) -> dict[str, ExploredRun]:
+        """The runs whose predictions can be shown, by name."""
+        return {run.name: run.explored for run in self.runs if run.problem is None}
+
+    @cached_property
+    def workers(self) -> dict[str, Worker]:
+        """The processes of the runs' models, by name; each is started when somebody asks it."""
+        return {run.name: Worker.of_run(run.folder) for run in self.runs}
+
+    def run(self, name: str) -> OpenRun | None:
+        """Return the run of this name."""
+        return next((run for run in self.runs if run.name == name), None)
+
+    def refuse_changed(self) -> None:
+        """Raise `ChangedError` if a file of the store has changed; read runs again that were evaluated again."""
+        self.store.files.refuse_changed()
+        for run in self.runs:
+            run.follow()
+
+    def close(self) -> None:
+        """End the models' processes and close the database."""
+        for worker in self.workers.values():
+            worker.close()
+        self.database.close()
+
+
+def _usual_part(store: Store) -> str:
+    """Return the part that is shown where nobody says: a store of which facts were extracted may have no test part."""
+    return next((part for part in _USUAL_PARTS if part in store.parts), _USUAL_PARTS[0])
+
+
+def _open_found(paths: tuple[Path, ...]) -> dict[str, FoundFile]:
+    """Return extractions by name: that of their folder, or of a file that is not called as all are."""
+    files = [facts_file(path).resolve() for path in paths]
+    names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)
+    return {name: open_found(name, file) for name, file in zip(names, files, strict=True)}
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the names, those that were there before with a number.
+
+    >>> _distinct(["one", "two", "one"])
+    ['one', 'two', 'one-2']
+    """
+    num_named: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        num_named[name] += 1
+        distinct.append(name if num_named[name] == 1 else f"{name}-{num_named[name]}")
+    return distinct

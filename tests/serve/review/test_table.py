@@ -1,0 +1,140 @@
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.annotate.decisions import decide, undo_decision, withdraw
+from sayso.annotate.people import annotator_named
+from sayso.annotate.store import Connection, writing_to
+from sayso.facts.extracted import FoundFact, facts_file
+from sayso.records import Triple
+from sayso.serve.review.file import FoundFile, open_found
+from sayso.serve.review.table import FoundQuery
+from toy_found import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
+
+ALL = FoundQuery(decision="any")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> FoundFile:
+    return open_found("news", facts_file(write_found(tmp_path / "news")))
+
+
+def listed(file: FoundFile, query: FoundQuery = FoundQuery()) -> list[FoundFact]:
+    return [FACTS[row] for row in file.index.find_all(query).tolist()]
+
+
+def decided(connection: Connection, fact: FoundFact, decision: str, key: str) -> None:
+    ada = annotator_named(connection, "Ada")
+    decide(connection, ada, fact.decided(decision, "Ada", "2026-01-01T00:00:00+00:00"), key)  # type: ignore[arg-type]
+
+
+def test_new_facts_come_first_and_then_the_most_probable(file: FoundFile) -> None:
+    assert listed(file) == DEFAULT_ORDER
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        (FoundQuery(relation="capital"), lambda fact: fact.relation == "capital"),
+        (FoundQuery(status="known"), lambda fact: fact.status == "known"),
+        (FoundQuery(support="not_sentences"), lambda fact: fact.support.kind == "not_sentences"),
+        (FoundQuery(min_probability=0.88), lambda fact: fact.probability >= 0.88),
+        (FoundQuery(q="LAND3 port"), lambda fact: fact.head_name == "north_land3"),
+        (FoundQuery(decision="accepted"), lambda fact: False),
+        (ALL, lambda fact: True),
+    ],
+)
+def test_a_filter_keeps_what_fits_and_nothing_else(
+    file: FoundFile, query: FoundQuery, fits: Callable[[FoundFact], bool]
+) -> None:
+    assert listed(file, query) == [fact for fact in DEFAULT_ORDER if fits(fact)]
+
+
+@pytest.mark.parametrize(
+    ("sort", "key"),
+    [
+        ("probability", lambda fact: fact.probability),
+        ("sentences", lambda fact: fact.num_sentences),
+        ("relation", lambda fact: fact.relation),
+        ("support", lambda fact: fact.support.kind),
+        ("head", lambda fact: fact.head_name.lower()),
+        ("tail", lambda fact: fact.tail_name.lower()),
+    ],
+)
+def test_ties_come_in_the_order_of_the_file(file: FoundFile, sort: str, key: Callable[[FoundFact], object]) -> None:
+    down = listed(file, FoundQuery(sort=sort, order="down"))  # type: ignore[arg-type]
+    assert down == sorted(FACTS, key=key, reverse=True)  # type: ignore[arg-type]
+
+
+def test_every_fact_is_read_from_where_it_stands(file: FoundFile) -> None:
+    for row, fact in enumerate(FACTS):
+        assert file.fact(row) == fact
+        assert file.index.decided.find(Triple(fact.head_id, fact.relation, fact.tail_id)) == row
+    assert file.index.decided.find(Triple("Q1", "capital", "nowhere")) is None
+
+
+def test_decisions_are_followed_as_they_are_made_changed_and_taken_back(file: FoundFile, tmp_path: Path) -> None:
+    with writing_to(tmp_path / "marks.db") as connection:
+        ada = annotator_named(connection, "Ada")
+
+        def now() -> list[list[FoundFact]]:
+            file.index.decided.follow(connection)
+            return [listed(file, FoundQuery(decision="accepted")), listed(file, FoundQuery(decision="rejected"))]
+
+        decided(connection, NEW[0], "accepted", "first key")
+        decided(connection, KNOWN, "rejected", "second key")
+        assert now() == [[NEW[0]], [KNOWN]]
+        decided(connection, KNOWN, "accepted", "third key")
+        assert now() == [[NEW[0], KNOWN], []]
+        undo_decision(connection, ada, "fourth key")
+        assert now() == [[NEW[0]], [KNOWN]]
+        withdraw(connection, ada, Triple(NEW[0].head_id, NEW[0].relation, NEW[0].tail_id), "fifth key")
+        assert now() == [[], [KNOWN]]
+    assert file.index.num_decided == 1
+    assert listed(file) == [fact for fact in DEFAULT_ORDER if fact != KNOWN]
+
+
+def test_what_is_decided_on_the_way_stays_in_the_list_one_goes_through(file: FoundFile, tmp_path: Path) -> None:
+    with writing_to(tmp_path / "marks.db") as connection:
+        decided(connection, KNOWN, "accepted", "first key")
+        file.index.decided.follow(connection)
+        begun = FoundQuery(since=file.index.decided.last_event)
+        as_it_was = listed(file, begun)
+        assert KNOWN not in as_it_was
+        decided(connection, NEW[0], "rejected", "second key")
+        file.index.decided.follow(connection)
+    assert listed(file, begun) == as_it_was
+    assert listed(file) == [fact for fact in as_it_was if fact != NEW[0]]
+    place = file.index.place(FACTS.index(NEW[1]), begun)
+    assert (place.number, place.num) == (2, len(as_it_was))
+    assert place.before
+    assert place.before.decision == "rejected"
+
+
+def test_a_fact_that_stands_in_the_file_twice_is_decided_twice(tmp_path: Path) -> None:
+    file = open_found("two", facts_file(write_found(tmp_path / "two", (KNOWN, CONTRADICTING, KNOWN))))
+    with writing_to(tmp_path / "marks.db") as connection:
+        decided(connection, KNOWN, "accepted", "first key")
+        file.index.decided.follow(connection)
+    assert [row.decision for row in file.index.page(ALL).rows] == ["", "accepted", "accepted"]
+
+
+@given(
+    q=st.text(max_size=20),
+    status=st.sampled_from(["", "new", "known", "contradicts"]),
+    decision=st.sampled_from(["open", "any", "accepted"]),
+    since=st.none() | st.integers(0, 2**53),
+)
+def test_a_link_asks_for_the_same_again(q: str, status: str, decision: str, since: int | None) -> None:
+    query = FoundQuery(q=q, status=status, decision=decision, since=since)  # type: ignore[arg-type]
+    assert FoundQuery.model_validate(dict(parse_qsl(query.link(), keep_blank_values=True))) == query
+    assert FoundQuery.within(query.link(q="a")) == query.model_copy(update={"q": "a"})
+
+
+def test_an_odd_link_asks_for_the_usual() -> None:
+    assert FoundQuery.within("sort=colour") == FoundQuery()
+    assert FoundQuery.within("page=-7&status=new") == FoundQuery()

@@ -1,0 +1,150 @@
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from sayso.serve.fact_table import FactQuery
+from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.settings import ServeSettings
+from toy_explored import Client, make_toy_settings
+
+FACT = {"run": "one", "relation": "capital"}
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
+    return make_toy_settings(tmp_path_factory.mktemp("curate"))
+
+
+@pytest.fixture
+def client(settings: ServeSettings) -> Client:
+    settings.database.unlink(missing_ok=True)
+    for name in ("-wal", "-shm"):
+        settings.database.with_name(settings.database.name + name).unlink(missing_ok=True)
+    return Client(settings)
+
+
+def explored(client: Client) -> ExploredRun:
+    run: ExploredRun = client.application.state.workbench.explored["one"]
+    return run
+
+
+def decide(client: Client, decision: str, q: str = "land18", **more: str) -> str:
+    """Decide on the capital of a land, and return the page that comes back."""
+    (row,) = explored(client).index.rows(
+        explored(client).index.find_all(FactQuery(q=q, relation="capital", label="yes"))
+    )
+    answer = client.post("/curate/decide", data={**FACT, "bag": str(row.bag), "decision": decision, **more})
+    assert answer.status_code == 200
+    assert answer.url.path == "/facts/one/fact"
+    return answer.text
+
+
+def test_a_decision_is_shown_where_it_was_made_and_in_the_list(client: Client) -> None:
+    page = decide(client, "accepted", reason="<b>plain</b> to see")
+    assert "accepted</span> by Ada" in page
+    assert "&lt;b&gt;plain&lt;/b&gt; to see" in page
+    listed = client.get("/curate").text
+    assert "1 accepted" in listed
+    assert "north land18" in listed
+    assert "badge accepted" in client.get("/facts/one", params={"q": "land18"}).text
+
+
+def test_undo_and_withdrawal_leave_the_fact_undecided(client: Client) -> None:
+    decide(client, "rejected")
+    assert "by Ada" not in client.post("/curate/undo").text
+    decide(client, "accepted")
+    assert "by Ada" not in decide(client, "withdrawn")
+    assert "Nothing is decided yet" in client.get("/curate").text
+    assert "accepted</span> by Ada" in client.post("/curate/undo").text
+    assert client.post("/curate/undo").status_code == 200
+    last = client.post("/curate/undo")
+    assert last.url.path == "/curate"
+    assert "no decision of yours to undo" in last.text
+
+
+def test_undoing_a_decision_on_a_fact_that_is_not_open_is_said(client: Client, settings: ServeSettings) -> None:
+    decide(client, "accepted")
+    without_runs = Client(replace(settings, runs=()))
+    assert "was taken back; its fact is not among those" in without_runs.post("/curate/undo").text
+    assert client.get("/api/decisions").json() == []
+
+
+def test_the_list_is_filtered(client: Client) -> None:
+    decide(client, "accepted", "land18")
+    decide(client, "rejected", "land19")
+    page = client.get("/curate", params={"decision": "rejected"}).text
+    assert "land19" in page
+    assert "land18" not in page
+    assert "No decision is like this" in client.get("/curate", params={"q": "nobody"}).text
+
+
+def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_decisions(client: Client) -> None:
+    decide(client, "accepted", "land18", reason="told")
+    decide(client, "rejected", "land19")
+    decide(client, "needs_evidence", "land20")
+    (item,) = json.loads(client.get("/curate/files/jsonld").text)["first"]["items"]
+    assert item["body"][0]["rdf:subject"]["label"] == "north_land18"
+    assert item["target"][0]["selector"]["refinedBy"]["exact"]
+    rows = list(csv.DictReader(io.StringIO(client.get("/curate/files/csv").text)))
+    assert {row["head_name"] for row in rows} == {"north_land18"}
+    assert rows[0]["model_fingerprint"] == "model0"
+    lines = [json.loads(line) for line in client.get("/curate/files/decisions").text.splitlines()]
+    assert sorted((line["head"], line["decision"]) for line in lines) == [("l18", "accepted"), ("l19", "rejected")]
+    assert client.get("/curate/files/odt").status_code == 422
+
+
+def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: Client) -> None:
+    run = explored(client)
+    row = int(run.index.find_all(FactQuery(q="land18", relation="capital", label="yes"))[0])
+    step = {"bag": run.fact(row)["bag"], "relation": "capital", "key": "a-key-of-mine"}
+    marks = [{"sentence": place, "label": "unsure"} for place in range(run.fact(row)["num_sentences"])]
+    client.post("/api/annotate/marks", json={**step, "marks": marks})
+    assert client.post("/api/annotate/submit", json={**step, "key": "another-key"}).status_code == 200
+    decide(client, "accepted", "land18")
+    (decided,) = client.get("/api/decisions").json()
+    evidence = run.explanation(row).evidence
+    carrying = [each for each in evidence if each.is_in_smallest or each.mark == "rationale"] or evidence[:1]
+    assert [quote["rank"] for quote in decided["quotes"]] == [each.rank for each in carrying]
+    quoted = ["".join(quote[part] for part in ("prefix", "exact", "suffix")) for quote in decided["quotes"]]
+    assert quoted == [each.sentence.written for each in carrying]
+
+
+def test_the_interface_decides_and_undoes(client: Client) -> None:
+    bag = explored(client).fact(0)["bag"]
+    step = {**FACT, "bag": bag, "decision": "accepted", "key": "a-key-of-mine"}
+    for _ in range(2):
+        assert client.post("/api/decisions", json=step).status_code == 200
+    (decided,) = client.get("/api/decisions").json()
+    undone = client.post("/api/decisions/undo", json={"key": "another-key"}).json()
+    assert undone["head_id"] == decided["head_id"]
+    assert client.get("/api/decisions").json() == []
+    assert client.post("/api/decisions/undo", json={"key": "one-more-key"}).json()["head_id"] == ""
+
+
+def test_nobody_decides_without_a_name_or_from_elsewhere(client: Client) -> None:
+    bag = str(explored(client).fact(0)["bag"])
+    forged = client.post(
+        "/curate/decide", data={**FACT, "bag": bag, "decision": "accepted"}, headers={"X-Form-Token": "x"}
+    )
+    assert forged.status_code == 403
+    client.cookies.clear()
+    assert client.post("/api/decisions", json={}).json()["error"]["status"] == 403
+    assert "Sign in" in client.get(f"/facts/one/fact?bag={bag}&relation=capital").text
+    client.get("/sign-in")
+
+
+def test_what_cannot_be_decided_is_refused(client: Client) -> None:
+    for changes in (
+        {"decision": "perhaps"},
+        {"run": "three"},
+        {"run": "x" * 400},
+        {"bag": "99999"},
+        {"bag": str(10**20)},
+        {"reason": "x" * 3_000},
+    ):
+        values = {**FACT, "bag": str(explored(client).fact(0)["bag"]), "decision": "accepted", **changes}
+        assert client.post("/curate/decide", data=values).status_code in (404, 422), changes
+    assert client.get("/api/decisions").json() == []

@@ -1,0 +1,78 @@
+import pytest
+from pydantic import ValidationError
+
+from sayso.facts.decided import quote_of
+from sayso.records import Span
+from sayso.serve.try_it.question import MAX_CHARACTERS, MAX_SENTENCES, Asked, bag_of, marked_sentence
+from steps import growth
+
+
+def asked(*sentences: str, **more: object) -> Asked:
+    values = {"sentences": sentences, "heads": ["Namibia"], "tails": ["Windhoek"]}
+    return Asked.model_validate(values | more)
+
+
+def test_every_name_of_an_entity_is_marked() -> None:
+    sentence = marked_sentence("Windhoek, the capital, is in Namibia.", ["Namibia"], ["Windhoek", "the capital"])
+    assert sentence.tail.spans == (Span(0, 1), Span(2, 4))
+    assert sentence.tail.name == "Windhoek"
+
+
+def test_a_name_inside_a_longer_one_does_not_count() -> None:
+    sentence = marked_sentence("South Sudan borders Sudan .", ["South Sudan", "South"], ["Sudan"])
+    assert sentence.head.spans == (Span(0, 2),)
+    assert sentence.tail.spans == (Span(3, 4),)
+
+
+def test_a_sentence_counts_once_and_empty_ones_do_not() -> None:
+    bag = bag_of(asked("Windhoek lies in Namibia.", "  ", "Windhoek  lies in Namibia.", "Namibia has Windhoek."))
+    assert [sentence.text for sentence in bag.sentences] == ["Windhoek lies in Namibia .", "Namibia has Windhoek ."]
+
+
+def test_a_sentence_is_shown_as_it_was_written() -> None:
+    (sentence,) = bag_of(asked("  Windhoek, Namibia’s  capital (since 1990). ")).sentences
+    assert sentence.text == "Windhoek , Namibia 's capital ( since 1990 ) ."
+    assert sentence.written == "Windhoek, Namibia’s capital (since 1990)."
+
+
+def test_a_sentence_without_a_name_is_named() -> None:
+    with pytest.raises(ValueError, match=r"sentence 2: 'Windhoek' is not named in “Namibia is dry.”"):
+        bag_of(asked("Windhoek lies in Namibia.", "Namibia is dry."))
+    with pytest.raises(ValueError, match="head and tail are the same words"):
+        bag_of(asked("Namibia, Namibia.", tails=["Namibia"]))
+
+
+def test_types_go_by_the_first_name() -> None:
+    assert asked("x", head_type="/location/country", tails=["Windhoek", "it"]).types == {"Namibia": "/location/country"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"sentences": []},
+        {"sentences": ["", "  "]},
+        {"sentences": ["x"] * (MAX_SENTENCES + 1)},
+        {"sentences": ["x" * (MAX_CHARACTERS + 1)]},
+        {"sentences": ["x" * MAX_CHARACTERS] * 11},
+        {"heads": []},
+        {"tails": [""]},
+        {"threshold": 2},
+        {"unheard_of": 1},
+    ],
+)
+def test_too_much_or_too_little_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        asked("x", **values)
+
+
+def test_a_sentence_full_of_mentions_takes_work_in_proportion() -> None:
+    def mark(num: int) -> None:
+        sentence = marked_sentence("Ana Diaz met Bo " * num, ["Ana", "Ana Diaz"], ["Bo"])
+        quote_of(sentence, 1, 1.0)
+
+    assert growth(mark, 50) < 6
+
+
+def test_a_control_character_in_a_name_is_refused() -> None:
+    with pytest.raises(ValidationError, match="control character"):
+        Asked(sentences=["Ana met Bo"], heads=["Ana\tmet"], tails=["Bo"])
