@@ -3,11 +3,84 @@
 import os
 import subprocess
 import sys
+import tempfile
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+_FORKED = get_context("forkserver")
+# What the commands import when they run, and pytest, which a child would import again as the program that started it.
+_FORKED.set_forkserver_preload(
+    [
+        *(
+            "sayso.cli",
+            "sayso.annotate.decisions",
+            "sayso.annotate.forms",
+            "sayso.documents.build",
+            "sayso.facts.forms",
+        ),
+        *("sayso.invent", "sayso.readers.survey", "sayso.store.prepare", "pandas", "pytest", "rich.table"),
+        *("sayso.serve.app", "sayso.serve.server", "scipy.special", "typer._adapters"),
+    ]
+)
 
 
 def sayso(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """Return what a command printed and its exit code."""
+    """Return what a command printed and its exit code, from a process that need not import everything again.
+
+    All these processes share Python's hash seed; where two must agree whatever theirs is, take `sayso_process`.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        printed = [Path(name) / "stdout", Path(name) / "stderr"]
+        reader, writer = _FORKED.Pipe(duplex=False)
+        arguments = ([*map(str, words)], _environment(), Path.cwd(), reader, printed)
+        process = _FORKED.Process(target=_run, args=arguments)
+        process.start()
+        reader.close()
+        _feed(writer, stdin or b"")
+        process.join()
+        out, err = (path.read_bytes().decode() for path in printed)
+    assert process.exitcode is not None
+    return subprocess.CompletedProcess(["sayso", *map(str, words)], process.exitcode, out, err)
+
+
+def sayso_process(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    """Return what a command printed and its exit code, from a Python started for it."""
     program = [sys.executable, "-c", "from sayso.cli import main; main()", *map(str, words)]
-    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-    result = subprocess.run(program, input=stdin, capture_output=True, env=environment, check=False)
+    result = subprocess.run(program, input=stdin, capture_output=True, env=_environment(), check=False)
     return subprocess.CompletedProcess(program, result.returncode, result.stdout.decode(), result.stderr.decode())
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
+
+
+def _feed(pipe: "Connection[bytes, bytes]", data: bytes) -> None:
+    with open(os.dup(pipe.fileno()), "wb", buffering=0) as file:
+        pipe.close()
+        try:
+            while data:
+                data = data[file.write(data) :]
+        except BrokenPipeError:  # the command has ended without reading all
+            pass
+
+
+def _run(
+    words: list[str], environment: dict[str, str], folder: Path, stdin: "Connection[bytes, bytes]", printed: list[Path]
+) -> None:
+    """Be the command; called in the process of its own."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    os.dup2(stdin.fileno(), 0)
+    stdin.close()
+    for number, path in enumerate(printed, start=1):
+        file = os.open(path, os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    sys.argv = ["sayso", *words]
+    from sayso.cli import main
+
+    main()

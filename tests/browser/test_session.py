@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.annotating import expect_saved, go_by, labels, press
-from command import sayso
+from command import sayso_process as sayso
 from running import serving
 from toy_evaluation import make_marked_store
 from toy_run import make_run, toy_config

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from command import sayso
+from command import sayso, sayso_process
 
 WORDS = ("kb", "names", "types")
 
@@ -111,7 +111,7 @@ def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
     tmp_path: Path, tables: list[object], sent: signal.Signals
 ) -> None:
     words, articles, stopped = ["build", *tables, "--documents", "-"], many(5_000), tmp_path / "stopped"
-    assert sayso(*words, "--out", tmp_path / "straight", stdin=articles).returncode == 0
+    assert sayso_process(*words, "--out", tmp_path / "straight", stdin=articles).returncode == 0
     program = [sys.executable, "-m", "sayso", *map(str, words), "--out", str(stopped)]
     process = subprocess.Popen(
         program,
@@ -130,8 +130,8 @@ def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
     assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
     assert sent == signal.SIGKILL or b"the same command with --append goes on" in err
     assert sorted(path.name for path in (stopped / "shards").glob("0*")) == ["000000.json", "000001.json"]
-    assert sayso(*words, "--out", stopped, stdin=articles).returncode == 2
-    result = sayso(*words, "--out", stopped, "--append", stdin=articles)
+    assert sayso_process(*words, "--out", stopped, stdin=articles).returncode == 2
+    result = sayso_process(*words, "--out", stopped, "--append", stdin=articles)
     assert result.returncode == 0, result.stderr
     assert contents(stopped) == contents(tmp_path / "straight")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from command import sayso
+from command import sayso_process as sayso
 from extract.toy_corpus import sentences, write
 from sayso.cli import app
 from sayso.errors import UserError

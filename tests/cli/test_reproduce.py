@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from command import sayso
+from command import sayso_process as sayso
 from reproduce.toy_store import SMALL, make_store
 from sayso.cli import app
 from sayso.errors import UserError

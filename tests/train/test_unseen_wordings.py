@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import sayso
+from command import sayso_process as sayso
 from names_only import has_unseen_wording, label_matrix, names_only_scores
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
