@@ -40,7 +40,7 @@ from sayso.extract.gather import gathered_lines, stretches_of
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
 from sayso.extract.shard import read_types
-from sayso.facts.extracted import read_found
+from sayso.facts.file import read_extracted
 from sayso.model.checkpoint import load_model
 from sayso.model.extractor import Extractor
 from sayso.reproduce.folder import Folder
@@ -90,7 +90,7 @@ class World:
             "predictions": read_predictions,
             "run": self._read_run,
             "extraction": self._read_extraction,
-            "facts": lambda path: [fact.to_dict() for fact in read_found(path / "facts.jsonl")],
+            "facts": lambda path: [fact.to_dict() for fact in read_extracted(path / "facts.jsonl")],
             "corpus": self._read_corpus,
             "reproduction": read_reproduction,
         }

@@ -122,7 +122,7 @@ def test_sentences_of_a_corpus_are_grouped_by_pair_and_counted_once(model: Model
     facts = list(found)
     assert [fact.probability for fact in facts] == sorted((fact.probability for fact in facts), reverse=True)
     assert found.highest == facts[0].probability
-    assert {(fact.head, fact.tail, fact.relation): fact.probability for fact in facts} == pytest.approx(
+    assert {(fact.head_id, fact.tail_id, fact.relation): fact.probability for fact in facts} == pytest.approx(
         {
             (bag.head_id, bag.tail_id, name): probability
             for bag, row in zip(bags, probability_BR.tolist(), strict=True)
@@ -131,7 +131,7 @@ def test_sentences_of_a_corpus_are_grouped_by_pair_and_counted_once(model: Model
         abs=1e-6,
     )
     sizes = {(bag.head_id, bag.tail_id): len(bag.sentences) for bag in bags}
-    assert all(sizes[fact.head, fact.tail] == fact.num_sentences for fact in facts)
+    assert all(sizes[fact.head_id, fact.tail_id] == fact.num_sentences for fact in facts)
     assert list(model.predict_corpus(sentences, threshold=0.0, top=3)) == facts[:3]
     assert list(model.predict_corpus([])) == []
 

@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from extract.toy_facts import make_found
-from sayso.facts.decided import Quote
-from sayso.facts.extracted import FACTS_FILE, FoundFact
+from sayso.facts.fact import ExtractedFact, Quote
+from sayso.facts.file import FACTS_FILE
 from sayso.io.checksum import FILES, sums_of
 from sayso.io.folder import MANIFEST
 from sayso.io.json_file import to_json
 from sayso.records import Source, Support
+from toy_facts import make_extracted
 from toy_predictions import HOSTILE
 
 HEAD, TAIL = "<i>land</i>", "o'town\"&amp;"
 NAMES = {"h": HEAD, "t": TAIL}
 NEW = tuple(
-    make_found(
+    make_extracted(
         head_id=f"Q{number}",
         head_name=f"north_land{number}",
         relation="capital" if number % 2 else "contains",
@@ -25,8 +25,8 @@ NEW = tuple(
     )
     for number in range(6)
 )
-KNOWN = make_found(head_id="Q20", relation="capital", probability=0.99, status="known")
-CONTRADICTING = make_found(
+KNOWN = make_extracted(head_id="Q20", relation="capital", probability=0.99, status="known")
+CONTRADICTING = make_extracted(
     head_id="Q21",
     relation="capital",
     probability=0.95,
@@ -34,7 +34,7 @@ CONTRADICTING = make_found(
     contradicts=("t0", "nobody"),
     support=Support("not_sentences", 0, 0.3, 0.9, 0.8),
 )
-HOSTILE_FACT = make_found(
+HOSTILE_FACT = make_extracted(
     head_id='h<1>&"',
     head_name=HEAD,
     relation="<u>near</u>/by",
@@ -53,7 +53,7 @@ DEFAULT_ORDER = [*NEW, HOSTILE_FACT, CONTRADICTING, KNOWN]
 """New first, then the most probable."""
 
 
-def write_found(folder: Path, facts: tuple[FoundFact, ...] = FACTS) -> Path:
+def write_found(folder: Path, facts: tuple[ExtractedFact, ...] = FACTS) -> Path:
     """Return the folder of an extraction with these facts."""
     folder.mkdir(parents=True)
     (folder / FACTS_FILE).write_text("".join(f"{fact.to_json()}\n" for fact in facts), encoding="utf-8")
@@ -67,6 +67,6 @@ def write_found_manifest(folder: Path, **values: object) -> None:
     (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
 
 
-def ids(fact: FoundFact) -> dict[str, str]:
+def ids(fact: ExtractedFact) -> dict[str, str]:
     """Return what names a fact in an address."""
     return {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}

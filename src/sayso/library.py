@@ -14,14 +14,14 @@ import torch
 
 from sayso.errors import BadArgumentError
 from sayso.explain.bag import AskedBag, explain_bag
-from sayso.facts.explanation import Entity, Explanation
+from sayso.facts.corpus_facts import CorpusFacts, FactFinder, JudgedBags
+from sayso.facts.explanation import Explanation
 from sayso.features.lexicon import TypesById
 from sayso.features.own_sentences import Entities, Intake, Taken
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import ModelParts, load_model, save_model
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Prediction, Sentence
-from sayso.store.fact import CorpusFacts, FactFinder, JudgedBags
 from sayso.train.device import choose_device
 
 _log = logging.getLogger(__name__)
@@ -144,14 +144,14 @@ class Model:
             raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {self._too_far_apart}")
         taken = read.intake.finish(len(self.relations), types or {}, read.bag_N)
         self._warn(taken.entities)
-        seen = taken.entities
-        kinds = [self.parts.lexicon.types[int(kind)] for kind in seen.recognised.type_L]
-        head, tail = (
-            Entity(entity_id=seen.ids[number], name=seen.names[number], type=kinds[number])
-            for number in (int(taken.head_B[0]), int(taken.tail_B[0]))
+        type_L, names = taken.entities.recognised.type_L, self.parts.lexicon.types
+        asked = AskedBag(
+            part=taken.part,
+            sentences=tuple(read.sentences),
+            head_type=names[int(type_L[taken.head_B[0]])],
+            tail_type=names[int(type_L[taken.tail_B[0]])],
+            labels=bag.relations or None,
         )
-        labels = bag.relations or None
-        asked = AskedBag(part=taken.part, sentences=tuple(read.sentences), head=head, tail=tail, labels=labels)
         return explain_bag(self.parts, asked, (relation,) if relation else (), methods, threshold)[0]
 
     def predict_corpus(

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from facts.decided import make_decided
 from sayso.annotate.decisions import (
     DAMAGED,
     DamagedDecision,
@@ -22,8 +21,9 @@ from sayso.annotate.decisions import (
 from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import Connection, Database
 from sayso.errors import UserError
-from sayso.facts.decided import Quote
+from sayso.facts.fact import Quote
 from sayso.records import Triple
+from toy_facts import make_decided
 
 FACT = Triple("Q1030", "/location/country/capital", "Q3935")
 

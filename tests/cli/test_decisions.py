@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from command import sayso
-from extract.toy_facts import make_found
-from facts.decided import make_decided
 from sayso.annotate.decisions import decide
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Database
 from sayso.cli.decisions import DecisionForm
-from sayso.facts.forms import FORMS
+from sayso.facts.export import FORMS
+from toy_facts import make_decided, make_extracted
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
 
 def test_decisions_on_extracted_facts_come_in_with_all_that_was_known_about_them(tmp_path: Path) -> None:
     facts, decisions, db = tmp_path / "facts.jsonl", tmp_path / "decisions.jsonl", tmp_path / "marks.db"
-    facts.write_text(f"{make_found().to_json()}\n{make_found(tail_id='Q1').to_json()}\n")
+    facts.write_text(f"{make_extracted().to_json()}\n{make_extracted(tail_id='Q1').to_json()}\n")
     lines = [
         {"head": "Q1030", "relation": "P36", "tail": "Q3935", "decision": "accepted", "by": "Ada"},
         {"head": "Q1030", "relation": "P36", "tail": "Q1", "decision": "rejected"},
@@ -136,7 +135,7 @@ def test_damaged_decisions_are_counted_and_named_and_the_others_written(database
 @pytest.mark.parametrize("value", ["NaN", '"0.9"', "null"])
 def test_facts_with_values_of_the_wrong_kind_are_refused_with_their_line(tmp_path: Path, value: str) -> None:
     facts, decisions = tmp_path / "facts.jsonl", tmp_path / "decisions.jsonl"
-    facts.write_text(f"{make_found(tail_id='Q1').to_json()}\n{make_found().to_json().replace('0.97', value)}\n")
+    facts.write_text(f"{make_extracted(tail_id='Q1').to_json()}\n{make_extracted().to_json().replace('0.97', value)}\n")
     decisions.write_text('{"head": "Q1030", "relation": "P36", "tail": "Q3935", "decision": "accepted"}\n')
     done = sayso("decisions", "import", decisions, "--facts", facts, "--db", tmp_path / "marks.db")
     assert done.returncode == 2

@@ -52,7 +52,7 @@ def test_the_facts_are_those_of_the_library(run: Path, file: Path, tmp_path: Pat
     out = tmp_path / "facts.jsonl"
     result = predict(run, file, "--threshold", 0, "--top", 3, "--out", out)
     expected = load(run).predict_corpus(read_sentences(file, Tally(file)), 0.0, 3)
-    assert [json.loads(line) for line in out.read_text().splitlines()] == [fact._asdict() for fact in expected]
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [fact.to_dict() for fact in expected]
     assert (result.stdout, f"wrote {out}: 3 facts" in result.stderr) == ("", True)
 
 

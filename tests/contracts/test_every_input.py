@@ -27,7 +27,7 @@ from sayso.embeddings.entity_file import read_entity_vectors
 from sayso.embeddings.exclusion import read_pairs
 from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import UserError
-from sayso.facts.extracted import read_found
+from sayso.facts.file import read_extracted
 from sayso.facts.quick_statements import read_ids
 from sayso.readers.decision import read_decisions
 from sayso.readers.entity_type import read_entity_types
@@ -91,7 +91,7 @@ INPUTS = {
     "corpus to extract from": Input(lambda path: len(corpus_files(path)), NRE, "sentences", may_be_pipe=False),
     "annotations": Input(read_any, json.dumps(MARK) + "\n", "marks", may_be_pipe=False),
     "remarks": Input(lambda path: list(read_remarks(path)), json.dumps(REMARK) + "\n", "remarks"),
-    "extracted facts": Input(lambda path: list(read_found(path)), "", "facts"),
+    "extracted facts": Input(lambda path: list(read_extracted(path)), "", "facts"),
     "settings": Input(read_table, "seed = 1\n", ""),
 }
 READABLE = {name: each for name, each in INPUTS.items() if each.sample}

@@ -14,7 +14,7 @@ from sayso.documents.settings import BuildSettings
 from sayso.documents.shard import COUNTS, Shard, ShardRecord, read_records
 from sayso.documents.tables import BuildInputs
 from sayso.errors import BadInputError, UserError
-from sayso.facts.decided import quote_of
+from sayso.facts.fact import quote_of
 from sayso.readers.entity_type import read_entity_types
 from sayso.readers.read import Tally, read_sentences
 from sayso.readers.relation import read_inventory

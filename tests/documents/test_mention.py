@@ -5,7 +5,7 @@ from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.link import Linker
 from sayso.documents.markup import without_markup
 from sayso.documents.mention import DocumentReader, MentioningSentence
-from sayso.facts.decided import quote_of
+from sayso.facts.fact import quote_of
 from sayso.records import Sentence, Span
 
 NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": ("Holt",), "y": ("Holt",)}

@@ -1,6 +1,6 @@
-from extract.toy_facts import make_found
 from sayso.extract.compare import known_facts
 from sayso.records import Relation, Triple
+from toy_facts import make_extracted
 
 RELATIONS = [Relation("capital", is_functional=True), Relation("contains")]
 KNOWN = known_facts(
@@ -15,7 +15,7 @@ KNOWN = known_facts(
 
 def test_a_fact_is_known_new_or_contradicts_where_only_one_object_can_be() -> None:
     def status(head: str, relation: str, tail: str) -> tuple[str, tuple[str, ...]]:
-        compared = KNOWN.compare(make_found(head_id=head, relation=relation, tail_id=tail))
+        compared = KNOWN.compare(make_extracted(head_id=head, relation=relation, tail_id=tail))
         return compared.status, compared.contradicts
 
     assert status("namibia", "capital", "windhoek") == ("known", ())

@@ -14,7 +14,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.extract.extraction import Extraction
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from sayso.facts.extracted import read_found
+from sayso.facts.file import read_extracted
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_changed_fact_of_a_shard_or_of_the_result_is_found(run: Path, out: Pat
         text = path.read_text()
         path.write_text(text.replace("north_land", "south_land", 1))
         with pytest.raises(BadInputError, match=rf"{path.name}: damaged or changed since it was written"):
-            list(go(run, out.parent) if path.parent.name == "shards" else read_found(path))
+            list(go(run, out.parent) if path.parent.name == "shards" else read_extracted(path))
         path.write_text(text)
 
 
@@ -115,7 +115,7 @@ def test_a_file_of_facts_that_was_copied_elsewhere_may_be_changed(out: Path) -> 
     (out.parent / "mine").mkdir()
     text = (out / "facts.jsonl").read_text()
     (out.parent / "mine" / "facts.jsonl").write_text(text.replace("north_land", "south_land", 1))
-    assert list(read_found(out.parent / "mine" / "facts.jsonl"))
+    assert list(read_extracted(out.parent / "mine" / "facts.jsonl"))
 
 
 def test_a_folder_from_before_there_were_checksums_is_gone_on_with(run: Path, out: Path) -> None:

@@ -4,16 +4,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from extract.toy_facts import make_found
 from sayso.extract.forms import FORMS, Writing
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.readers.triple import read_triples
 from sayso.records import Triple
+from toy_facts import make_extracted
 
 FACTS = [
-    make_found(),
-    make_found(tail_id="Q1", status="contradicts", contradicts=("Q3935",), quotes=()),
-    make_found(head_id="m.05bcl"),
+    make_extracted(),
+    make_extracted(tail_id="Q1", status="contradicts", contradicts=("Q3935",), quotes=()),
+    make_extracted(head_id="m.05bcl"),
 ]
 ABOUT = Writing(total=3, identity="one corpus", ids={})
 
@@ -26,12 +26,12 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_json_lines_hold_everything(files: dict[str, Path]) -> None:
-    assert [FoundFact.from_json(line) for line in files["jsonl"].read_text().splitlines()] == FACTS
+    assert [ExtractedFact.from_json(line) for line in files["jsonl"].read_text().splitlines()] == FACTS
 
 
 def test_parquet_holds_the_same(files: dict[str, Path]) -> None:
     rows = pq.read_table(files["parquet"]).to_pylist()
-    assert [FoundFact.from_json(json.dumps(row)) for row in rows] == FACTS
+    assert [ExtractedFact.from_json(json.dumps(row)) for row in rows] == FACTS
 
 
 def test_triples_are_read_back_as_a_knowledge_base(files: dict[str, Path]) -> None:
@@ -39,7 +39,7 @@ def test_triples_are_read_back_as_a_knowledge_base(files: dict[str, Path]) -> No
 
 
 def test_an_id_with_a_tab_has_no_place_among_triples(tmp_path: Path) -> None:
-    facts = [make_found(head_id="a\tb"), make_found(relation="of\nthe"), make_found()]
+    facts = [make_extracted(head_id="a\tb"), make_extracted(relation="of\nthe"), make_extracted()]
     assert FORMS["tsv"].write(tmp_path / "x", facts, ABOUT) == 2
     assert (tmp_path / "x").read_text() == "Q1030\tP36\tQ3935\n"
 

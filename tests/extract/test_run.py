@@ -26,7 +26,7 @@ from sayso.records import SUPPORT_LABELS
 def test_probabilities_are_those_of_the_library_however_the_work_is_divided(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(5)))
     expected = {
-        (f.head, f.relation, f.tail): (f.probability, f.num_sentences)
+        (f.head_id, f.relation, f.tail_id): (f.probability, f.num_sentences)
         for f in load(run).predict_corpus(sentences(range(5)), threshold=0.0)
     }
     for number, settings in enumerate((EVERYTHING, replace(EVERYTHING, num_shards=1, piece_bytes=300))):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs, ExtractSettings
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.readers import jsonl
 from sayso.records import Sentence, Source
 
@@ -33,12 +33,12 @@ def write(path: Path, found: list[Sentence]) -> Path:
     return path
 
 
-def facts_of(run: Path, corpus: Path, out: Path, settings: ExtractSettings = EVERYTHING) -> list[FoundFact]:
+def facts_of(run: Path, corpus: Path, out: Path, settings: ExtractSettings = EVERYTHING) -> list[ExtractedFact]:
     """Return the facts of a corpus, extracted in one go."""
     return list(extract(ExtractInputs(run=run, corpus=corpus), settings, out))
 
 
-def differing(found: list[FoundFact], expected: list[FoundFact], tolerance: float = 1e-6) -> list[object]:
+def differing(found: list[ExtractedFact], expected: list[ExtractedFact], tolerance: float = 1e-6) -> list[object]:
     """Return in what two lists of facts differ, order aside: facts, quotes, and probabilities by more than this."""
     first, second = ({(f.head_id, f.relation, f.tail_id): f for f in facts} for facts in (found, expected))
     if first.keys() != second.keys():

@@ -2,14 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from extract.toy_facts import make_found
-from facts.decided import make_decided
 from sayso.errors import BadInputError
 from sayso.facts.quick_statements import quick_statements, read_ids
+from toy_facts import make_decided, make_extracted
 
 
 def test_a_line_for_each_quote_with_its_document_and_words() -> None:
-    first, second = quick_statements(make_found())
+    first, second = quick_statements(make_extracted())
     assert first.split("\t") == [
         "Q1030",
         "P36",

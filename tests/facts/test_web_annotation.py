@@ -1,8 +1,8 @@
 import json
 from typing import Any
 
-from facts.decided import PLAIN, TOLD, make_decided
 from sayso.facts.web_annotation import web_annotations
+from toy_facts import PLAIN, TOLD, make_decided
 
 
 def annotations(*facts: Any) -> list[dict[str, Any]]:

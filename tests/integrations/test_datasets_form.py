@@ -3,12 +3,12 @@ import json
 import datasets
 import pytest
 
-from extract.toy_facts import make_found
 from sayso.errors import BadInputError
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.integrations.datasets_form import facts_dataset, sentences_dataset, sentences_of
 from sayso.records import Source
 from toy import make_sentence
+from toy_facts import make_extracted
 
 SENTENCES = [
     make_sentence("h lives in t", relations=("lives",)),
@@ -38,8 +38,8 @@ def test_rows_of_opennre_are_read() -> None:
 
 
 def test_facts_are_a_dataset_too() -> None:
-    facts = [make_found(), make_found(quotes=())]
-    assert [FoundFact.from_json(json.dumps(row)) for row in facts_dataset(facts)] == facts
+    facts = [make_extracted(), make_extracted(quotes=())]
+    assert [ExtractedFact.from_json(json.dumps(row)) for row in facts_dataset(facts)] == facts
 
 
 def test_a_row_that_cannot_be_read_is_named() -> None:

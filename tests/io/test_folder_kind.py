@@ -13,7 +13,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.extract.folder import refuse_other_since, work_folder
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from sayso.facts.extracted import facts_file
+from sayso.facts.file import facts_file
 from sayso.invent import InventSettings, invent
 from sayso.invent.raw import invent_raw
 from sayso.io.folder_kind import kind_of, wrong_folder

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from facts.decided import make_decided
 from sayso.errors import BadInputError
-from sayso.facts.decision_lines import decision_lines
+from sayso.facts.export import decision_lines
 from sayso.readers.decision import FactDecision, read_decisions
 from sayso.records import Triple
+from toy_facts import make_decided
 
 
 def test_what_decisions_export_writes_is_read_back(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from sayso.annotate.marking import fact_number, fact_of, find_fact
 from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
-from sayso.facts.decided import DECISIONS, DecidedFact
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import DECISIONS, DecidedFact, ExtractedFact
 from sayso.readers.base import BadLineError
 from sayso.readers.decision import FactDecision
 from sayso.records import Triple
@@ -72,7 +71,7 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
 
 
 def decide_on_found(
-    connection: Connection, facts: Iterable[FoundFact], wanted: Mapping[Triple, FactDecision], by: str
+    connection: Connection, facts: Iterable[ExtractedFact], wanted: Mapping[Triple, FactDecision], by: str
 ) -> int:
     """Save decisions on extracted facts and return their number; `by` decided where a decision names nobody."""
     num = 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sayso.annotate.majority import IRRELEVANT, RATIONALE, majority
 from sayso.annotate.marking import LABELS
 from sayso.errors import BadInputError
-from sayso.facts.spreadsheet_cell import bare, shielded
+from sayso.facts.export import bare, shielded
 from sayso.input_file import holding, refuse_pipe
 from sayso.io.atomic import atomic_file
 from sayso.readers.base import BadLine, BadLineError

@@ -58,7 +58,7 @@ def export(
     """
     from sayso.annotate.decisions import decisions, readable
     from sayso.annotate.store import reading_from
-    from sayso.facts.forms import FORMS
+    from sayso.facts.export import FORMS
     from sayso.facts.quick_statements import in_wikidata, read_ids
     from sayso.io.atomic import atomic_file
 
@@ -115,12 +115,12 @@ def take(
     """
     from sayso.annotate.decisions import decide_on_found
     from sayso.annotate.store import writing_to
-    from sayso.facts.extracted import read_found
+    from sayso.facts.file import read_extracted
     from sayso.readers.decision import read_decisions
 
     wanted = {each.fact: each for each in read_decisions(file)}
     with writing_to(db) as connection:
-        num = decide_on_found(connection, read_found(facts), wanted, by)
+        num = decide_on_found(connection, read_extracted(facts), wanted, by)
     if num < len(wanted):
         remark(f"{len(wanted) - num:,} decisions are on facts that {facts} does not have; they were left out")
     if as_json:

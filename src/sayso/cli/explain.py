@@ -146,6 +146,6 @@ def _write(path: Path, found: "list[Explanation]") -> None:
     from sayso.facts.fact_page import fact_html, page_html
     from sayso.io.atomic import atomic_file
 
-    title = f"{found[0].head.name} – {found[0].tail.name}"
+    title = f"{found[0].head_name} – {found[0].tail_name}"
     with atomic_file(path) as file:
         file.write(page_html(title, "\n".join(fact_html(each.to_dict()) for each in found)))

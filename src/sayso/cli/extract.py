@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sayso.extract.folder import Mode
     from sayso.extract.settings import ExtractInputs
     from sayso.extract.threshold import ChosenThreshold
-    from sayso.facts.extracted import FoundFact
+    from sayso.facts.fact import ExtractedFact
 
 _NUM_SHOWN, _WIDTH = 10, 70
 _ROOM = 130
@@ -212,7 +212,7 @@ def _report(found: "Extraction", as_json: bool) -> None:
         remark("no fact of the knowledge base has a relation of the model: are the relations named alike?")
 
 
-def _quote(fact: "FoundFact") -> str:
+def _quote(fact: "ExtractedFact") -> str:
     sentence = fact.quotes[0].sentence
     return sentence if len(sentence) <= _WIDTH else f"{sentence[: _WIDTH - 1]}…"
 

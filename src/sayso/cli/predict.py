@@ -13,9 +13,9 @@ from sayso.cli.verify import NoVerify
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
+    from sayso.facts.corpus_facts import CorpusFact, CorpusFacts
     from sayso.library import Model
     from sayso.readers.read import Tally
-    from sayso.store.fact import CorpusFacts, Fact
 
 
 def predict(
@@ -67,7 +67,7 @@ def predict(
         say_next(f"{out}: {len(facts):,} facts", as_command("less", out))
     if as_json:
         for fact in facts:
-            print_json(fact._asdict(), indent=None)
+            print_json(fact.to_dict(), indent=None)
     elif out is None:
         rows = [[f.head_name, f.relation, f.tail_name, f"{f.probability:.3f}", f.num_sentences] for f in facts]
         columns = ["head", "relation", "tail", "probability", "sentences"]
@@ -116,5 +116,5 @@ def _write(path: Path, facts: "CorpusFacts") -> None:
         file.writelines(_line(fact) + "\n" for fact in facts)
 
 
-def _line(fact: "Fact") -> str:
-    return json.dumps(fact._asdict(), ensure_ascii=False)
+def _line(fact: "CorpusFact") -> str:
+    return json.dumps(fact.to_dict(), ensure_ascii=False)

@@ -8,7 +8,6 @@ from sayso.errors import UserError, option
 from sayso.explain.bag import AskedBag
 from sayso.explain.marks import IRRELEVANT, RATIONALE, Marks
 from sayso.explain.subject import Subject
-from sayso.facts.explanation import Entity
 from sayso.features.collate import Part
 from sayso.records import sentence_key
 from sayso.store.store import Store
@@ -48,18 +47,11 @@ def ask_store(subject: Subject, index: int, marks: Marks) -> AskedBag:
     bag = subject.store.bag(table, index)
     first, stop = table.first_B1[index : index + 2].tolist()
     named = {number: relation.name for number, relation in enumerate(subject.model.relations)}
-    head, tail = (
-        Entity(entity_id=mention.entity_id, name=mention.name, type=lexicon.types[int(lexicon.type_E[number])])
-        for mention, number in (
-            (bag.sentences[0].head, table.head_B[index]),
-            (bag.sentences[0].tail, table.tail_B[index]),
-        )
-    )
     return AskedBag(
         part=subject.part,
         sentences=bag.sentences,
-        head=head,
-        tail=tail,
+        head_type=lexicon.types[int(lexicon.type_E[table.head_B[index]])],
+        tail_type=lexicon.types[int(lexicon.type_E[table.tail_B[index]])],
         first_row=first,
         labels=bag.relations,
         marks={

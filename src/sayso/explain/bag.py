@@ -11,7 +11,7 @@ from sayso.explain.mechanism import mechanisms_named, ranked_by
 from sayso.explain.subject import read_word
 from sayso.explain.sufficient import sigmoid
 from sayso.explain.top_words import WordScores, top_word_scores
-from sayso.facts.explanation import Entity, Explanation
+from sayso.facts.explanation import Explanation
 from sayso.features.collate import Part
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import predict_logits
@@ -28,8 +28,8 @@ class AskedBag:
 
     part: Part
     sentences: Sequence[Sentence]
-    head: Entity
-    tail: Entity
+    head_type: str
+    tail_type: str
     first_row: int = 0
     labels: frozenset[str] | None = None
     marks: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -63,10 +63,15 @@ def explanation_of(
 ) -> Explanation:
     """Return one of the explained facts, which is about this bag."""
     relation = model.relations[int(explained.relation_F[fact])].name
+    head, tail = bag.sentences[0].head, bag.sentences[0].tail
     return Explanation(
-        head=bag.head,
-        tail=bag.tail,
+        head_id=head.entity_id,
+        head_name=head.name,
+        head_type=bag.head_type,
         relation=relation,
+        tail_id=tail.entity_id,
+        tail_name=tail.name,
+        tail_type=bag.tail_type,
         probability=float(explained.probability_F[fact]),
         threshold=threshold,
         is_label=None if bag.labels is None else relation in bag.labels,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.records import Relation, Triple
 
 
@@ -14,7 +14,7 @@ class Known:
     tails: Mapping[tuple[str, str], frozenset[str]]
     functional: frozenset[str]
 
-    def compare(self, fact: FoundFact) -> FoundFact:
+    def compare(self, fact: ExtractedFact) -> ExtractedFact:
         """Return the fact with its status, and with the objects that it contradicts.
 
         Only a relation that is declared functional, one object for each subject, can be contradicted.

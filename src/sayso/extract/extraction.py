@@ -8,7 +8,7 @@ from typing import Any
 from sayso.dataframe import frame_of
 from sayso.extract.compare import Known
 from sayso.extract.shard import merged_facts, shard_file
-from sayso.facts.extracted import FoundFact, Status
+from sayso.facts.fact import ExtractedFact, Status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Extraction:
     known: Known | None = None
     only: Collection[Status] = ()
 
-    def __iter__(self) -> Iterator[FoundFact]:
+    def __iter__(self) -> Iterator[ExtractedFact]:
         """Yield the facts."""
         files = [shard_file(self.folder, number) for number in range(self.manifest["num_shards"])]
         for fact in merged_facts(files):

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sayso.facts.extracted import FACTS_FILE, FoundFact
-from sayso.facts.forms import triple_line
+from sayso.facts.export import triple_line
+from sayso.facts.fact import ExtractedFact
+from sayso.facts.file import FACTS_FILE
 from sayso.facts.quick_statements import quick_statements
 from sayso.facts.web_annotation import found_annotations
 from sayso.io.atomic import atomic_file
@@ -28,17 +29,17 @@ class FactForm(NamedTuple):
     """A form of file; `write` returns how many facts it cannot hold."""
 
     file_name: str
-    write: Callable[[Path, Iterable[FoundFact], Writing], int]
+    write: Callable[[Path, Iterable[ExtractedFact], Writing], int]
     about: str
 
 
-def _write_jsonl(path: Path, facts: Iterable[FoundFact], _: Writing) -> int:
+def _write_jsonl(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
     with atomic_file(path) as file:
         file.writelines(f"{fact.to_json()}\n" for fact in facts)
     return 0
 
 
-def _write_tsv(path: Path, facts: Iterable[FoundFact], _: Writing) -> int:
+def _write_tsv(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
     num_left_out = 0
     with atomic_file(path) as file:
         for fact in facts:
@@ -48,13 +49,13 @@ def _write_tsv(path: Path, facts: Iterable[FoundFact], _: Writing) -> int:
     return num_left_out
 
 
-def _write_jsonld(path: Path, facts: Iterable[FoundFact], about: Writing) -> int:
+def _write_jsonld(path: Path, facts: Iterable[ExtractedFact], about: Writing) -> int:
     with atomic_file(path) as file:
         file.writelines(found_annotations(facts, about.total, about.identity))
     return 0
 
 
-def _write_quickstatements(path: Path, facts: Iterable[FoundFact], about: Writing) -> int:
+def _write_quickstatements(path: Path, facts: Iterable[ExtractedFact], about: Writing) -> int:
     num_left_out = 0
     with atomic_file(path) as file:
         for fact in facts:
@@ -64,14 +65,14 @@ def _write_quickstatements(path: Path, facts: Iterable[FoundFact], about: Writin
     return num_left_out
 
 
-def _write_parquet(path: Path, facts: Iterable[FoundFact], _: Writing) -> int:
+def _write_parquet(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
     with atomic_file(path, "wb") as file, pq.ParquetWriter(file, SCHEMA) as writer:
         for rows in _rows(facts):
             writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
     return 0
 
 
-def _rows(facts: Iterable[FoundFact]) -> Iterator[list[dict[str, object]]]:
+def _rows(facts: Iterable[ExtractedFact]) -> Iterator[list[dict[str, object]]]:
     rows: list[dict[str, object]] = []
     for fact in facts:
         rows.append(fact.to_dict())

@@ -17,8 +17,7 @@ from sayso.explain.mechanism import mechanisms_named
 from sayso.explain.subject import model_fingerprint
 from sayso.explain.sufficient import sigmoid
 from sayso.extract.settings import ExtractSettings
-from sayso.facts.decided import quote_of
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact, quote_of
 from sayso.features.collate import Part
 from sayso.features.lexicon import TypesById
 from sayso.features.own_sentences import Entities, Intake, Taken
@@ -46,7 +45,7 @@ def origin_of(run: Path, model: ModelParts) -> Origin:
 class Judged:
     """The facts of some bags and what was counted: sentences said twice, and those whose mentions are too far apart."""
 
-    facts: list[FoundFact]
+    facts: list[ExtractedFact]
     num_repeated: int = 0
     num_too_far_apart: int = 0
 
@@ -86,7 +85,7 @@ class Judge:
         ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
         return Entities(ids=ids, names=names, recognised=self.model.lexicon.recognise(ids, names, self.types))
 
-    def _facts(self, taken: Taken, sentences: Sequence[Sentence], pairs: Sequence[Sentence]) -> Iterator[FoundFact]:
+    def _facts(self, taken: Taken, sentences: Sequence[Sentence], pairs: Sequence[Sentence]) -> Iterator[ExtractedFact]:
         probability_BR = sigmoid(predict_logits(self.model.extractor, taken.part))
         facts_F2 = np.argwhere(probability_BR >= self.settings.threshold)
         bags, bag_F = np.unique(facts_F2[:, 0], return_inverse=True)
@@ -100,12 +99,14 @@ class Judge:
                 evidence = [sentences[row] for row in bag_rows.tolist()]
                 yield self._fact(explained, fact, evidence, pairs[int(bag_N[bag_rows[0]])])
 
-    def _fact(self, explained: ExplainedFacts, fact: int, sentences: Sequence[Sentence], named: Sentence) -> FoundFact:
+    def _fact(
+        self, explained: ExplainedFacts, fact: int, sentences: Sequence[Sentence], named: Sentence
+    ) -> ExtractedFact:
         settings = self.settings
         rows = slice(*explained.sentences.start[fact : fact + 2].tolist())
         rank_E, score_E = explained.rank_E[rows].tolist(), explained.scores[settings.method][rows].tolist()
         ranked = sorted(zip(rank_E, score_E, sentences, strict=True), key=lambda each: each[0])
-        return FoundFact(
+        return ExtractedFact(
             head_id=named.head.entity_id,
             head_name=named.head.name,
             relation=self.model.relations[int(explained.relation_F[fact])].name,

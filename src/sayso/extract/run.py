@@ -30,7 +30,7 @@ from sayso.extract.gather import Gatherer, read_records, refuse_other_division, 
 from sayso.extract.predict import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import SHARDS, ShardJudge, read_record, shard_file
-from sayso.facts.extracted import Status
+from sayso.facts.fact import Status
 from sayso.io.checksum import FILES, sums_of
 from sayso.model.checkpoint import load_model
 from sayso.readers.entity_type import EntityTypes, read_entity_types

@@ -18,7 +18,8 @@ from sayso.extract.gather import Stretch, gathered_lines, stretches_of
 from sayso.extract.line import Slice, by_pair, pairs_of, sentence_of
 from sayso.extract.predict import Judge, Judged, Origin
 from sayso.extract.settings import ExtractSettings
-from sayso.facts.extracted import FoundFact, found_at
+from sayso.facts.fact import ExtractedFact
+from sayso.facts.file import fact_at
 from sayso.io.atomic import atomic_file
 from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, from_json, read_object, record_of, to_json
@@ -112,7 +113,7 @@ class ShardJudge:
             write_facts(path, record, merged_facts(files) if files else facts)
         return record
 
-    def _judged(self, work: _Work, some: Slice) -> tuple[list[FoundFact], dict[str, int]]:
+    def _judged(self, work: _Work, some: Slice) -> tuple[list[ExtractedFact], dict[str, int]]:
         """Return the facts of a slice, in order, and what a record counts of it."""
         new = some.lines(gathered_lines(work.new))
         lines = sorted([*some.lines(gathered_lines(work.old)), *new])
@@ -173,7 +174,7 @@ def read_record(path: Path) -> ShardRecord | None:
     return record
 
 
-def read_facts(path: Path) -> Iterator[FoundFact]:
+def read_facts(path: Path) -> Iterator[ExtractedFact]:
     """Yield the facts of a shard's file, the most probable first."""
     if is_verifying():
         _refuse_damaged(path)
@@ -182,10 +183,10 @@ def read_facts(path: Path) -> Iterator[FoundFact]:
         for number, line in enumerate(file, 2):
             if line.startswith(_LAST_LINE):
                 return
-            yield found_at(path, number, line.removesuffix("\n"))
+            yield fact_at(path, number, line.removesuffix("\n"))
 
 
-def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[FoundFact]) -> None:
+def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[ExtractedFact]) -> None:
     """Write facts behind a first line and before the checksum of all lines, whole or not at all."""
     crc = 0
     with atomic_file(path, "wb") as file:
@@ -213,7 +214,7 @@ def _refuse_damaged(path: Path) -> None:
         raise BadInputError(f"{path}: damaged or changed since it was written (the checksum differs): {_ADVICE}")
 
 
-def merged_facts(files: Sequence[Path]) -> Iterator[FoundFact]:
+def merged_facts(files: Sequence[Path]) -> Iterator[ExtractedFact]:
     """Yield the facts of sorted files in order; too many to be open at once are merged in two rounds."""
     if len(files) <= _MOST_OPEN:
         yield from heapq.merge(*map(read_facts, files), key=lambda fact: fact.sort_key)

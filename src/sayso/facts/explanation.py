@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any, TextIO
 
+from sayso.facts.fact import Fact
 from sayso.facts.fact_page import fact_html, page_html
 from sayso.facts.support import support_sentence
 from sayso.records import Evidence, Sentence, Support, as_written
@@ -15,25 +16,27 @@ _NUM_WORDS_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entity:
-    """One of the pair: its id, its name, and the type that the model holds it for."""
+class Explanation(Fact):
+    """A fact with what the model's prediction rests on: its sentences, in rank order, and the support.
 
-    entity_id: str
-    name: str
-    type: str
+    Attributes:
+        head_type: The type that the model gives the head entity.
+        tail_type: The type that the model gives the tail entity.
+        threshold: The probability from which a fact counts as predicted.
+        is_label: Whether the knowledge base has the fact, None where that is unknown.
+        evidence: The sentences, the first in rank first.
+        support: What the prediction rests on.
+        ranked_by: The mechanism that ranks the sentences.
+        variant: The model's variant, such as `CNNs+ATT+F`.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    """What a model's prediction rests on: its sentences, the one that matters most first, and the support.
-
-    `is_label` says whether the knowledge base holds the fact, None where nobody has said.
+    Example:
+        >>> import sayso
+        >>> explanation = sayso.load("runs/toy").explain(bag)  # doctest: +SKIP
+        >>> explanation.show()  # doctest: +SKIP
     """
 
-    head: Entity
-    tail: Entity
-    relation: str
-    probability: float
+    head_type: str
+    tail_type: str
     threshold: float
     is_label: bool | None
     evidence: tuple[Evidence, ...]
@@ -67,8 +70,8 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values."""
         return {
-            "head": vars(self.head),
-            "tail": vars(self.tail),
+            "head": {"entity_id": self.head_id, "name": self.head_name, "type": self.head_type},
+            "tail": {"entity_id": self.tail_id, "name": self.tail_name, "type": self.tail_type},
             "relation": self.relation,
             "probability": self.probability,
             "threshold": self.threshold,
@@ -85,13 +88,13 @@ class Explanation:
 
     def to_html(self) -> str:
         """Return the explanation as a page of its own, which needs nothing from elsewhere."""
-        return page_html(f"{self.head.name} – {self.tail.name}", fact_html(self.to_dict()))
+        return page_html(f"{self.head_name} – {self.tail_name}", fact_html(self.to_dict()))
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
     def _lines(self) -> Iterator[str]:
-        yield f"{self.head.name} ({self.head.type})  →  {self.tail.name} ({self.tail.type})"
+        yield f"{self.head_name} ({self.head_type})  →  {self.tail_name} ({self.tail_type})"
         known = {True: "the knowledge base has it", False: "the knowledge base does not have it", None: ""}
         yield f"{self.relation}   probability {self.probability:.3f}   {known[self.is_label]}".rstrip()
         yield self.support_text

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sayso.errors import BadInputError
-from sayso.facts.decided import DecidedFact, Quote
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import DecidedFact, Quote, QuotedFact
 from sayso.input_file import holds_no
 from sayso.readers.base import BadLine
 from sayso.readers.lines import read_lines
@@ -26,7 +25,7 @@ _BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\|(?=\|)")
 _ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9][0-9]*)")
 
 
-def quick_statements(fact: FoundFact | DecidedFact, ids: Mapping[str, str] | None = None) -> list[str]:
+def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> list[str]:
     """Return the fact's lines, one for each of its first quotes; none where an id is not one of Wikidata's.
 
     `ids` gives Wikidata's ids for one's own.

@@ -14,10 +14,7 @@ from typing import Any
 from urllib.parse import quote as percent_encoded
 
 from sayso import __version__
-from sayso.facts.decided import DecidedFact, Quote
-from sayso.facts.extracted import FoundFact
-
-AnyFact = DecidedFact | FoundFact
+from sayso.facts.fact import DecidedFact, ExtractedFact, Quote, QuotedFact
 
 _TERMS = "urn:x-sayso:"
 """Names of ours, for what the Web Annotation vocabulary has no word for."""
@@ -33,7 +30,7 @@ def web_annotations(facts: Sequence[DecidedFact]) -> str:
     )
 
 
-def found_annotations(facts: Iterable[FoundFact], total: int, identity: str) -> Iterator[str]:
+def found_annotations(facts: Iterable[ExtractedFact], total: int, identity: str) -> Iterator[str]:
     """Yield the text of one annotation collection of `total` facts that a model found, piece by piece.
 
     `identity` names what they were found in and by what; the same one gives the collection the same name.
@@ -84,7 +81,7 @@ def _decided(fact: DecidedFact) -> dict[str, Any]:
     }
 
 
-def _found(fact: FoundFact) -> dict[str, Any]:
+def _found(fact: ExtractedFact) -> dict[str, Any]:
     return {
         "id": _annotation_id(_identity(fact)),
         "type": "Annotation",
@@ -96,7 +93,7 @@ def _found(fact: FoundFact) -> dict[str, Any]:
     }
 
 
-def _common(fact: AnyFact) -> dict[str, Any]:
+def _common(fact: QuotedFact) -> dict[str, Any]:
     return {
         "generator": {
             "id": _iri("model", fact.model_fingerprint),
@@ -111,7 +108,7 @@ def _common(fact: AnyFact) -> dict[str, Any]:
     }
 
 
-def _identity(fact: AnyFact, *further: str) -> str:
+def _identity(fact: QuotedFact, *further: str) -> str:
     return json.dumps([fact.head_id, fact.relation, fact.tail_id, fact.model_fingerprint, *further])
 
 
@@ -119,7 +116,7 @@ def _annotation_id(identity: str) -> str:
     return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)}"
 
 
-def _statement(fact: AnyFact) -> dict[str, Any]:
+def _statement(fact: QuotedFact) -> dict[str, Any]:
     return {
         "type": "rdf:Statement",
         "rdf:subject": {"id": _iri("entity", fact.head_id), "label": fact.head_name},
@@ -128,7 +125,7 @@ def _statement(fact: AnyFact) -> dict[str, Any]:
     }
 
 
-def _target(fact: AnyFact, each: Quote) -> dict[str, Any]:
+def _target(fact: QuotedFact, each: Quote) -> dict[str, Any]:
     selector: dict[str, Any] = {
         "type": "TextQuoteSelector",
         "exact": each.exact,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sayso.errors import BadInputError, MissingExtraError
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.readers import READERS, jsonl
 from sayso.readers.base import BadLine
 from sayso.records import Sentence
@@ -34,7 +34,7 @@ def sentences_dataset(sentences: Iterable[Sentence]) -> Any:
     return _dataset(optional | json.loads(jsonl.write(sentence)) for sentence in sentences)
 
 
-def facts_dataset(facts: Iterable[FoundFact]) -> Any:
+def facts_dataset(facts: Iterable[ExtractedFact]) -> Any:
     """Return a `datasets.Dataset` with a row for each extracted fact, the fields of `facts.jsonl`."""
     return _dataset(fact.to_dict() for fact in facts)
 

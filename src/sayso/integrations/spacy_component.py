@@ -13,7 +13,7 @@ from typing import Any
 from sayso.errors import MissingExtraError
 from sayso.extract.predict import Judge, origin_of
 from sayso.extract.settings import ExtractSettings
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.model.checkpoint import load_model
 from sayso.records import Bag, Mention, Sentence, Source, Span
 from sayso.tokens import control_character
@@ -63,12 +63,12 @@ class FactFinder:
         return doc
 
 
-def _facts_of_doc(doc: Any) -> list[FoundFact]:
+def _facts_of_doc(doc: Any) -> list[ExtractedFact]:
     """Return the facts of the document; none where nothing has looked for them."""
-    return [FoundFact.from_json(text) for text in doc.user_data.get(_KEY, ())]
+    return [ExtractedFact.from_json(text) for text in doc.user_data.get(_KEY, ())]
 
 
-def _facts_of_span(span: Any) -> list[FoundFact]:
+def _facts_of_span(span: Any) -> list[ExtractedFact]:
     """Return the facts of the document that have evidence inside the span."""
     return [
         fact

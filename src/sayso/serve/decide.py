@@ -1,14 +1,15 @@
 """Record a decision: the fact, who decided what and why, and the sentences that were on the page."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sayso.annotate.decisions import decide, withdraw
 from sayso.annotate.people import Annotator, now
-from sayso.facts.decided import DecidedFact, Decision, Quote, quote_of
 from sayso.facts.explanation import Explanation
+from sayso.facts.fact import DecidedFact, Decision, Fact, Quote, quote_of
 from sayso.records import Triple
 from sayso.serve.annotate.schemas import FactName, Prose, Step
 from sayso.serve.predictions.lookup import AskedFact, find_fact, find_run, full_sight
@@ -67,16 +68,11 @@ def decided_fact(
     """Return the record of a decision that is made now, with the run's words for why the fact may hold."""
     manifest = run.predictions.manifest
     return DecidedFact(
-        head_id=explanation.head.entity_id,
-        head_name=explanation.head.name,
-        relation=explanation.relation,
-        tail_id=explanation.tail.entity_id,
-        tail_name=explanation.tail.name,
+        **{each.name: getattr(explanation, each.name) for each in fields(Fact)},
         decision=decision,
         reason=reason,
         annotator=annotator.name,
         decided_at=now(),
-        probability=explanation.probability,
         is_label=bool(explanation.is_label),
         run=run.name,
         variant=explanation.variant,

@@ -21,8 +21,8 @@ from sayso.annotate.decisions import (
     undo_decision,
 )
 from sayso.errors import BadInputError
-from sayso.facts.decided import DecidedFact, FactDecision
-from sayso.facts.forms import FORMS, FormName
+from sayso.facts.export import FORMS, FormName
+from sayso.facts.fact import DecidedFact
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.schemas import Step
@@ -169,10 +169,10 @@ MAX_LISTED = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionAnswer(FactDecision):
+class DecisionAnswer(DecidedFact):
     """A decided fact, and all that the person who decided has seen."""
 
-    quotes: list[QuoteAnswer]
+    quotes: list[QuoteAnswer]  # type: ignore[assignment]
 
 
 class UndoStep(Step):

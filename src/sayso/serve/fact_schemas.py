@@ -2,8 +2,7 @@
 
 from pydantic import BaseModel
 
-from sayso.facts.decided import Quote
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact, Quote
 from sayso.serve.fact_view import support_text
 from sayso.serve.predictions.run import ExploredRun, Planted, TopSentence
 from sayso.serve.review.file import FoundFile
@@ -186,7 +185,7 @@ def found_file_answer(file: FoundFile) -> FoundFileAnswer:
     return FoundFileAnswer(name=file.name, num_facts=file.index.num_facts, num_decided=file.index.num_decided)
 
 
-def found_answer(fact: FoundFact, threshold: float | None, decision: str) -> FoundAnswer:
+def found_answer(fact: ExtractedFact, threshold: float | None, decision: str) -> FoundAnswer:
     """Return a fact with everything that its file says, and what people have decided."""
     values = {name: getattr(fact, name) for name in FoundAnswer.model_fields if name not in _MADE}
     quotes = [quote_answer(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]

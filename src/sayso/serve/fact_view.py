@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sayso.facts.decided import Quote
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact, Quote
 from sayso.facts.support import support_sentence
 from sayso.records import Source, as_written
 
@@ -153,12 +152,12 @@ def _places(scores: Sequence[float]) -> list[int]:
     return places
 
 
-def support_text(fact: FoundFact, threshold: float | None) -> str:
+def support_text(fact: ExtractedFact, threshold: float | None) -> str:
     """Return what the prediction rests on, in a sentence; the threshold is the extraction's, where it is known."""
     return support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
 
 
-def show_found(fact: FoundFact) -> ShownFact:
+def show_found(fact: ExtractedFact) -> ShownFact:
     """Return the fact's quotes, the first in rank first; sentences that the file does not hold count as hidden."""
     quotes = sorted(fact.quotes, key=lambda each: each.rank)
     peak = max((abs(each.score) for each in quotes), default=0.0) or 1.0
@@ -170,7 +169,7 @@ def show_found(fact: FoundFact) -> ShownFact:
     )
 
 
-def _sentence(fact: FoundFact, quote: Quote, peak: float) -> ShownSentence:
+def _sentence(fact: ExtractedFact, quote: Quote, peak: float) -> ShownSentence:
     pieces = ((quote.prefix, ""), (quote.exact, "exact"), (quote.suffix, ""))
     bar = Bar(mechanism=fact.mechanism, score=quote.score, share=abs(quote.score) / peak, place=quote.rank)
     return ShownSentence(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
 from sayso.annotate.store import Database
-from sayso.facts.extracted import FACTS_FILE, facts_file
+from sayso.facts.file import FACTS_FILE, facts_file
 from sayso.records import Bag, Triple
 from sayso.serve.predictions.run import ExploredRun, OpenRun
 from sayso.serve.review.file import FoundFile, open_found

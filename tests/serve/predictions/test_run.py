@@ -45,7 +45,7 @@ def test_sentences_that_are_each_enough_are_those_counted_by_the_evaluation(
 def test_every_fact_says_what_its_row_says(run: ExploredRun) -> None:
     for row in run.index.rows(run.index.find_all(FactQuery())):
         explanation = run.explanation(row.number)
-        assert explanation.head.name == row.head_name
+        assert explanation.head_name == row.head_name
         assert explanation.relation == row.relation
         assert explanation.probability == row.probability
         assert explanation.is_label == row.is_label

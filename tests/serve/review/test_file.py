@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import BadInputError
-from sayso.facts.extracted import facts_file
+from sayso.facts.file import facts_file
 from sayso.serve.review.file import open_found
 from sayso.serve.review.table import FoundQuery
 from toy_found import FACTS, KNOWN, NEW, write_found, write_found_manifest

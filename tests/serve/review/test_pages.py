@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from sayso.facts.extracted import FoundFact
+from sayso.facts.fact import ExtractedFact
 from sayso.serve.settings import ServeSettings
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
@@ -33,7 +33,7 @@ def listed(page: str) -> list[str]:
     return re.findall(r'class="open" href="/found/news/fact\?head=([^&]*)&amp;', page)
 
 
-def decide(person: Person, fact: FoundFact, decision: str, **more: str) -> str:
+def decide(person: Person, fact: ExtractedFact, decision: str, **more: str) -> str:
     person.page("/found/news/fact", **ids(fact))
     return person.post_form("/found/news/decide", **ids(fact), decision=decision, **more)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sayso.annotate.decisions import decide, undo_decision, withdraw
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection, writing_to
-from sayso.facts.extracted import FoundFact, facts_file
+from sayso.facts.fact import ExtractedFact
+from sayso.facts.file import facts_file
 from sayso.records import Triple
 from sayso.serve.review.file import FoundFile, open_found
 from sayso.serve.review.table import FoundQuery
@@ -23,11 +24,11 @@ def file(tmp_path: Path) -> FoundFile:
     return open_found("news", facts_file(write_found(tmp_path / "news")))
 
 
-def listed(file: FoundFile, query: FoundQuery = FoundQuery()) -> list[FoundFact]:
+def listed(file: FoundFile, query: FoundQuery = FoundQuery()) -> list[ExtractedFact]:
     return [FACTS[row] for row in file.index.find_all(query).tolist()]
 
 
-def decided(connection: Connection, fact: FoundFact, decision: str, key: str) -> None:
+def decided(connection: Connection, fact: ExtractedFact, decision: str, key: str) -> None:
     ada = annotator_named(connection, "Ada")
     decide(connection, ada, fact.decided(decision, "Ada", "2026-01-01T00:00:00+00:00"), key)  # type: ignore[arg-type]
 
@@ -49,7 +50,7 @@ def test_new_facts_come_first_and_then_the_most_probable(file: FoundFile) -> Non
     ],
 )
 def test_a_filter_keeps_what_fits_and_nothing_else(
-    file: FoundFile, query: FoundQuery, fits: Callable[[FoundFact], bool]
+    file: FoundFile, query: FoundQuery, fits: Callable[[ExtractedFact], bool]
 ) -> None:
     assert listed(file, query) == [fact for fact in DEFAULT_ORDER if fits(fact)]
 
@@ -65,7 +66,7 @@ def test_a_filter_keeps_what_fits_and_nothing_else(
         ("tail", lambda fact: fact.tail_name.lower()),
     ],
 )
-def test_ties_come_in_the_order_of_the_file(file: FoundFile, sort: str, key: Callable[[FoundFact], object]) -> None:
+def test_ties_come_in_the_order_of_the_file(file: FoundFile, sort: str, key: Callable[[ExtractedFact], object]) -> None:
     down = listed(file, FoundQuery(sort=sort, order="down"))  # type: ignore[arg-type]
     assert down == sorted(FACTS, key=key, reverse=True)  # type: ignore[arg-type]
 
@@ -81,7 +82,7 @@ def test_decisions_are_followed_as_they_are_made_changed_and_taken_back(file: Fo
     with writing_to(tmp_path / "marks.db") as connection:
         ada = annotator_named(connection, "Ada")
 
-        def now() -> list[list[FoundFact]]:
+        def now() -> list[list[ExtractedFact]]:
             file.index.decided.follow(connection)
             return [listed(file, FoundQuery(decision="accepted")), listed(file, FoundQuery(decision="rejected"))]
 

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from sayso.facts.decided import quote_of
+from sayso.facts.fact import quote_of
 from sayso.records import Span
 from sayso.serve.try_it.question import MAX_CHARACTERS, MAX_SENTENCES, Asked, bag_of, marked_sentence
 from steps import growth

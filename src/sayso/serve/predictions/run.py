@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sayso.errors import BadInputError, as_command
-from sayso.facts.explanation import Entity, Explanation
+from sayso.facts.explanation import Explanation
 from sayso.features.mentions import Appearance, present
 from sayso.io.atomic import restore
 from sayso.io.checksum import ChangedError, signature_of
@@ -27,6 +27,7 @@ from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _MARKS = {1: "rationale", 0: "irrelevant"}
+_FACT = ("head_id", "head_name", "head_type", "relation", "tail_id", "tail_name", "tail_type", "probability")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +94,7 @@ class ExploredRun:
         """Return a fact with its sentences, the first in rank first; people's marks on them can be left out."""
         fact = self.fact(row)
         return Explanation(
-            head=Entity(entity_id=fact["head_id"], name=fact["head_name"], type=fact["head_type"]),
-            tail=Entity(entity_id=fact["tail_id"], name=fact["tail_name"], type=fact["tail_type"]),
-            relation=fact["relation"],
-            probability=fact["probability"],
+            **{name: fact[name] for name in _FACT},
             threshold=self.threshold,
             is_label=bool(fact["is_label"]),
             evidence=self._evidence(row, fact, with_marks),

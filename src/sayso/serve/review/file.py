@@ -4,7 +4,8 @@ from pathlib import Path
 from threading import Lock
 
 from sayso.errors import BadInputError
-from sayso.facts.extracted import FoundFact, found_at, manifest_beside, refuse_damaged
+from sayso.facts.fact import ExtractedFact
+from sayso.facts.file import fact_at, manifest_beside, refuse_damaged
 from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
@@ -41,7 +42,7 @@ class FoundFile:
     def _now(self) -> tuple[int, ...]:
         return signature_of(self.path.stat()) if self.path.is_file() else ()
 
-    def fact(self, row: int) -> FoundFact:
+    def fact(self, row: int) -> ExtractedFact:
         """Return a fact with its quotes."""
         index = self.index
         if self._now() != self._signature:
@@ -79,7 +80,7 @@ def _threshold_note(threshold: float | None, chosen: object) -> str:
     )
 
 
-def _fact_between(path: Path, number: int, start: int, stop: int) -> FoundFact:
+def _fact_between(path: Path, number: int, start: int, stop: int) -> ExtractedFact:
     """Return the fact of the line that begins at a byte."""
     _, text = next(read_lines_between(path, start, stop), (0, BadLine("there is nothing")))
-    return found_at(path, number, text)
+    return fact_at(path, number, text)

@@ -17,8 +17,8 @@ from pydantic import Field
 from sayso.annotate.decisions import DAMAGED, decided_since
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
-from sayso.facts.decided import DECISIONS
-from sayso.facts.extracted import found_at, no_fact
+from sayso.facts.fact import DECISIONS
+from sayso.facts.file import fact_at, not_a_fact
 from sayso.readers.lines import MAX_LINE_BYTES
 from sayso.records import Triple
 from sayso.serve.fact_table import FactTable, TablePage, TableQuery, code, coded
@@ -66,9 +66,9 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _row(path: Path, number: int, line: bytes) -> tuple[object, ...]:
     try:
-        fact = found_at(path, number, line.decode("utf-8").rstrip("\r\n"))
+        fact = fact_at(path, number, line.decode("utf-8").rstrip("\r\n"))
     except UnicodeDecodeError as error:
-        raise no_fact(path, number, str(error)) from None
+        raise not_a_fact(path, number, str(error)) from None
     values = vars(fact) | {"support": fact.support.kind}
     return tuple(values[name] for name in _SCHEMA.names)
 

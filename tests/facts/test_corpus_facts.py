@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.store.fact import CorpusFacts, FactFinder, JudgedBags
+from sayso.facts.corpus_facts import CorpusFacts, FactFinder, JudgedBags
 
 PROBABILITIES = st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75]), min_size=2, max_size=2), max_size=12)
 
@@ -53,4 +53,6 @@ def test_a_fact_names_its_pair_and_relation() -> None:
         highest=finder.highest,
     )
     assert len(facts) == 1
-    assert list(facts) == [("q2", "Ada", "q1", "Oslo", "died", 0.75, 3)]
+    (fact,) = facts
+    assert (fact.head_id, fact.head_name, fact.relation) == ("q2", "Ada", "died")
+    assert (fact.tail_id, fact.tail_name, fact.probability, fact.num_sentences) == ("q1", "Oslo", 0.75, 3)

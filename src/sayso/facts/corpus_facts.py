@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.dataframe import frame_of
+from sayso.facts.fact import Fact
 
 _COLUMNS = np.dtype(
     [
@@ -23,16 +24,15 @@ _COLUMNS = np.dtype(
 )
 
 
-class Fact(NamedTuple):
-    """A fact that a model finds in a corpus, with the names and the number of sentences it was judged by."""
+@dataclass(frozen=True, kw_only=True)
+class CorpusFact(Fact):
+    """A fact predicted from a corpus, with the number of distinct sentences of its pair."""
 
-    head: str
-    head_name: str
-    tail: str
-    tail_name: str
-    relation: str
-    probability: float
     num_sentences: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as plain values."""
+        return {**super().to_dict(), "num_sentences": self.num_sentences}
 
 
 class JudgedBags(NamedTuple):
@@ -66,13 +66,13 @@ class CorpusFacts:
         """Return F."""
         return len(self.found_F)
 
-    def __iter__(self) -> Iterator[Fact]:
+    def __iter__(self) -> Iterator[CorpusFact]:
         """Yield the facts."""
         for probability, _, relation, head, tail, num_sentences in self.found_F.tolist():
-            yield Fact(
-                head=self.entity_ids[head],
+            yield CorpusFact(
+                head_id=self.entity_ids[head],
                 head_name=self.names[head],
-                tail=self.entity_ids[tail],
+                tail_id=self.entity_ids[tail],
                 tail_name=self.names[tail],
                 relation=self.relations[relation],
                 probability=probability,
@@ -81,7 +81,7 @@ class CorpusFacts:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each fact."""
-        return frame_of(fact._asdict() for fact in self)
+        return frame_of(fact.to_dict() for fact in self)
 
 
 class FactFinder:

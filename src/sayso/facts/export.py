@@ -1,0 +1,142 @@
+"""The file formats in which decided facts are exported: what each holds, its file name, and what writes it."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from sayso.facts.fact import DecidedFact, Decision, QuotedFact
+from sayso.facts.quick_statements import quick_statements
+from sayso.facts.web_annotation import web_annotations
+from sayso.tokens import control_character
+
+FormName = Literal["jsonld", "csv", "triples", "quickstatements", "decisions"]
+
+FACT_COLUMNS = (
+    *("head_id", "head_name", "relation", "tail_id", "tail_name", "decision", "reason", "annotator", "decided_at"),
+    *("probability", "is_label", "run", "variant", "model_fingerprint", "data_fingerprint", "mechanism"),
+)
+QUOTE_COLUMNS = ("rank", "score", "mark", "prefix", "quote", "suffix", "document", "start", "stop")
+"""`start` and `stop` are the characters of the document that the whole sentence covers."""
+
+_EQUALS = ("=", "＝")
+_ACTIVE = (*_EQUALS, "+", "-", "@", "＋", "－", "＠", "\t", "\n", "\r", "'")
+_ESCAPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\\(?=x[0-9a-f]{2})")
+"""Control characters other than tab and line ends, and a backslash that would read as the start of an escape."""
+_ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
+
+
+class FileForm(NamedTuple):
+    """A file format; it holds facts with one of these `decisions`, as far as it `can_hold` them."""
+
+    file_name: str
+    media_type: str
+    decisions: tuple[Decision, ...]
+    write: Callable[[Sequence[DecidedFact]], str]
+    about: str
+    can_hold: Callable[[DecidedFact], bool] = lambda _: True
+
+    def keep(self, facts: Sequence[DecidedFact]) -> tuple[list[DecidedFact], int]:
+        """Return the facts that the format holds, and how many it leaves out because it cannot express them."""
+        wanted = [fact for fact in facts if fact.decision in self.decisions]
+        kept = [fact for fact in wanted if self.can_hold(fact)]
+        return kept, len(wanted) - len(kept)
+
+
+def triple_line(fact: QuotedFact) -> str:
+    """Return head, relation and tail as a line with tabs, empty where one has a control character."""
+    columns = fact.head_id, fact.relation, fact.tail_id
+    # An id with a tab or a line end in it would turn the line into another fact.
+    return "" if control_character(*columns) else "\t".join(columns) + "\n"
+
+
+def csv_table(facts: Sequence[DecidedFact]) -> str:
+    """Return the facts as CSV with a header: a row per quote, one row for a fact without quotes."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow((*FACT_COLUMNS, *QUOTE_COLUMNS))
+    for fact in facts:
+        about = [getattr(fact, name) for name in FACT_COLUMNS]
+        writer.writerows(map(shielded, (*about, *cells)) for cells in _quote_rows(fact))
+    return file.getvalue()
+
+
+def _quote_rows(fact: DecidedFact) -> Iterator[list[object]]:
+    if not fact.quotes:
+        yield [""] * len(QUOTE_COLUMNS)
+    for each in fact.quotes:
+        place = each.source[:3] if each.source else ("", "", "")
+        yield [each.rank, each.score, each.mark, each.prefix, each.exact, each.suffix, *place]
+
+
+def shielded(cell: object) -> object:
+    """Return a cell that no spreadsheet runs: an apostrophe before formulas, control characters as escapes (`\\x1b`).
+
+    >>> shielded("=1+1"), shielded("it's"), shielded(-0.5)
+    ("'=1+1", "it's", -0.5)
+    """
+    if not isinstance(cell, str):
+        return cell
+    is_active = cell.startswith(_ACTIVE) or cell.lstrip().startswith(_EQUALS)
+    text = _ESCAPED.sub(lambda found: f"\\x{ord(found[0]):02x}", cell)
+    return f"'{text}" if is_active else text
+
+
+def bare(cell: str) -> str:
+    """Return the text of a cell that `shielded` made.
+
+    >>> bare(str(shielded("=1+1"))), bare(str(shielded("'quoted"))), bare("it's")
+    ('=1+1', "'quoted", "it's")
+    """
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), cell.removeprefix("'"))
+
+
+def decision_lines(facts: Sequence[DecidedFact]) -> str:
+    """Return a line of JSON per fact with nothing but the decision, as `sayso prepare --decisions` reads it."""
+    return "".join(json.dumps(_decision(fact), ensure_ascii=False) + "\n" for fact in facts)
+
+
+def _decision(fact: DecidedFact) -> dict[str, str]:
+    record = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "decision": fact.decision}
+    about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason}
+    return record | {name: value for name, value in about.items() if value}
+
+
+FORMS: dict[FormName, FileForm] = {
+    "jsonld": FileForm(
+        "accepted.jsonld",
+        'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"',
+        ("accepted",),
+        web_annotations,
+        "accepted facts with their quotes, as W3C Web Annotations",
+    ),
+    "csv": FileForm(
+        "accepted.csv", "text/csv; charset=utf-8", ("accepted",), csv_table, "accepted facts, a row per quote"
+    ),
+    "triples": FileForm(
+        "accepted.tsv",
+        "text/tab-separated-values; charset=utf-8",
+        ("accepted",),
+        lambda facts: "".join(map(triple_line, facts)),
+        "accepted facts as head, relation and tail, which a knowledge base takes in;"
+        " those with control characters in an id are left out",
+        lambda fact: bool(triple_line(fact)),
+    ),
+    "quickstatements": FileForm(
+        "accepted.quickstatements.tsv",
+        "text/tab-separated-values; charset=utf-8",
+        ("accepted",),
+        lambda facts: "".join(f"{line}\n" for fact in facts for line in quick_statements(fact)),
+        "accepted facts with their quotes, as lines for Wikidata; those with other ids are left out",
+        lambda fact: bool(quick_statements(fact)),
+    ),
+    "decisions": FileForm(
+        "decisions.jsonl",
+        "application/x-ndjson",
+        ("accepted", "rejected"),
+        decision_lines,
+        "accepted and rejected facts, a line of JSON each, without quotes",
+    ),
+}

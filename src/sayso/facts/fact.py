@@ -1,0 +1,297 @@
+"""The family of facts: a `Fact`, one with quoted evidence, one that `extract` wrote, one that a person decided on.
+
+An exported or decided fact is kept whole: a later evaluation, or a deleted run, changes nothing in what a person saw.
+"""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from sayso.readers.base import BadLineError, refuse_control
+from sayso.readers.json_line import finite, json_object, nested, objects, share, string, strings, whole
+from sayso.records import Sentence, Source, Support, as_written, support_kind
+from sayso.tokens import shortest_cover
+
+Decision = Literal["accepted", "rejected", "needs_evidence"]
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+Status = Literal["", "new", "known", "contradicts"]
+"""Comparison with a knowledge base: not compared, missing there, present, or present with another object where the
+relation allows only one."""
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+Name = TypeVar("Name", bound=str)
+
+
+class Quote(NamedTuple):
+    """A sentence as evidence: the shortest span that names both entities, and the text before and after it.
+
+    The three together are the sentence as its document writes it, with runs of white space as one space. `source` is
+    the position of the whole sentence in its document, None where the corpus has no documents. `score` is that of the
+    mechanism that ranks the sentences, `rank` the sentence's rank by it, `mark` what people marked it as.
+    """
+
+    prefix: str
+    exact: str
+    suffix: str
+    rank: int
+    score: float
+    mark: str = ""
+    source: Source | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence."""
+        return f"{self.prefix}{self.exact}{self.suffix}"
+
+    @property
+    def place(self) -> dict[str, str | int] | None:
+        """The source as plain values: document id, start and stop."""
+        return self.source and {name: getattr(self.source, name) for name in ("document_id", "start", "stop")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """A relation between two entities, and the probability that a model gives it.
+
+    Example:
+        >>> fact = Fact(head_id="Q1030", head_name="Namibia", relation="capital", tail_id="Q3935",
+        ...             tail_name="Windhoek", probability=0.97)
+        >>> fact.to_dict()["head"]
+        'Q1030'
+    """
+
+    head_id: str
+    head_name: str
+    relation: str
+    tail_id: str
+    tail_name: str
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as plain values, with the entities' ids as `head` and `tail`."""
+        return {
+            "head": self.head_id,
+            "head_name": self.head_name,
+            "relation": self.relation,
+            "tail": self.tail_id,
+            "tail_name": self.tail_name,
+            "probability": self.probability,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotedFact(Fact):
+    """A fact with the model that predicts it and the sentences quoted as evidence, in rank order.
+
+    `mechanism` is the one that scored the quotes.
+    """
+
+    run: str
+    variant: str
+    model_fingerprint: str
+    data_fingerprint: str
+    mechanism: str
+    quotes: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedFact(QuotedFact):
+    """A person's decision on a fact, with the sentences that the person saw.
+
+    `is_label` says whether the knowledge base has the fact; `decided_at` is in UTC, as ISO 8601.
+    """
+
+    decision: Decision
+    reason: str
+    annotator: str
+    decided_at: str
+    is_label: bool
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON, which `from_json` reads."""
+        quotes = [{**each._asdict(), "source": each.place} for each in self.quotes]
+        return json.dumps({**asdict(self), "quotes": quotes}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "DecidedFact":
+        """Return the record that `to_json` wrote.
+
+        Raises:
+            BadLineError: a value is missing or has the wrong type.
+        """
+        record = json_object(text)
+        texts = {each.name: string(record, each.name, "") for each in fields(cls) if each.type is str}
+        for name in ("head_id", "relation", "tail_id", "annotator"):
+            string(record, name)  # must not be empty
+        if not isinstance(record.get("is_label"), bool):
+            raise BadLineError("'is_label' is not true or false")
+        return cls(
+            **texts,
+            decision=_one_of(DECISIONS, string(record, "decision"), "decision"),
+            probability=share(record, "probability"),
+            is_label=record["is_label"],
+            quotes=tuple(
+                _quote(each, string(each, "mark", ""), _source(each, "source", "document_id"))
+                for each in objects(record, "quotes")
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractedFact(QuotedFact):
+    """A fact that `sayso extract` found in a corpus.
+
+    `num_sentences` counts the distinct sentences of the pair, of which `quotes` may hold only the first in rank.
+    `contradicts` lists the objects that the knowledge base has instead.
+    """
+
+    num_sentences: int
+    support: Support
+    status: Status = ""
+    contradicts: tuple[str, ...] = ()
+
+    @property
+    def sort_key(self) -> tuple[float, str, str, str]:
+        """The most probable first, then by ids."""
+        return -self.probability, self.head_id, self.relation, self.tail_id
+
+    def decided(self, decision: Decision, annotator: str, decided_at: str, reason: str = "") -> DecidedFact:
+        """Return the record of a person's decision on the fact."""
+        return DecidedFact(
+            **{each.name: getattr(self, each.name) for each in fields(QuotedFact)},
+            decision=decision,
+            annotator=annotator,
+            decided_at=decided_at,
+            reason=reason,
+            is_label=self.status == "known",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, as docs/extract.md describes them."""
+        return {
+            **super().to_dict(),
+            "status": self.status,
+            "contradicts": list(self.contradicts),
+            "num_sentences": self.num_sentences,
+            "support": self.support._asdict(),
+            "evidence": [_evidence(each) for each in self.quotes],
+            "mechanism": self.mechanism,
+            "run": self.run,
+            "variant": self.variant,
+            "model": self.model_fingerprint,
+            "data": self.data_fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON, which `from_json` reads."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "ExtractedFact":
+        """Return the record of a line that `to_json` wrote."""
+        return cls.from_dict(json_object(text))
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> "ExtractedFact":
+        """Return the record that `to_dict` gave.
+
+        Raises:
+            BadLineError: a value is missing or has the wrong type.
+        """
+        head_id, relation, tail_id = (string(record, key) for key in ("head", "relation", "tail"))
+        head_name, tail_name = _text(record, "head_name"), _text(record, "tail_name")
+        contradicts = tuple(strings(record, "contradicts"))
+        run, variant, model, data = (_text(record, key) for key in ("run", "variant", "model", "data"))
+        refuse_control(head_id, head_name, relation, tail_id, tail_name, run, variant, model, data, *contradicts)
+        return cls(
+            head_id=head_id,
+            head_name=head_name,
+            relation=relation,
+            tail_id=tail_id,
+            tail_name=tail_name,
+            probability=share(record, "probability"),
+            num_sentences=whole(record, "num_sentences"),
+            support=_support(record),
+            run=run,
+            variant=variant,
+            model_fingerprint=model,
+            data_fingerprint=data,
+            mechanism=_text(record, "mechanism"),
+            quotes=tuple(_quote(each, "", _document(each)) for each in objects(record, "evidence")),
+            status=_one_of(STATUSES, _text(record, "status"), "status"),
+            contradicts=contradicts,
+        )
+
+
+def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quote:
+    """Return a sentence as evidence.
+
+    >>> sentence = Sentence.from_text("So Windhoek is Namibia's capital.", "Namibia", "Windhoek")
+    >>> quote_of(sentence, 1, 2.5)[:3]
+    ('So ', 'Windhoek is Namibia', " 's capital .")
+    >>> quote_of(sentence._replace(source=Source("news", 0, 33, glued=(4, 6))), 1, 2.5)[:3]
+    ('So ', 'Windhoek is Namibia', "'s capital.")
+    """
+    start, stop = shortest_cover(sentence.head.spans, sentence.tail.spans)
+    words = [gap + token for gap, token in as_written(sentence.tokens, sentence.source)]
+    before, naming, suffix = ("".join(piece) for piece in (words[:start], words[start:stop], words[stop:]))
+    exact = naming.lstrip(" ")
+    prefix = before + " " * (len(naming) - len(exact))
+    # How tokens are written says nothing about a quote, which has none.
+    return Quote(prefix, exact, suffix, rank, score, mark, sentence.source and Source(*sentence.source[:3]))
+
+
+def _one_of(names: tuple[Name, ...], value: str, key: str) -> Name:
+    for name in names:
+        if value == name:
+            return name
+    raise BadLineError(f"{key!r} is {value[:20]!r}; it must be {', '.join(filter(None, names))}")
+
+
+def _text(record: dict[str, Any], key: str) -> str:
+    """Return the string under the key, which may be empty."""
+    if key not in record:
+        raise BadLineError(f"{key!r} is missing")
+    return string(record, key, "")
+
+
+def _support(record: dict[str, Any]) -> Support:
+    # sayso 0.1 called it a verdict and did not count the sentences that are each enough; read until 0.3.
+    found = nested(record, "support" if "support" in record else "verdict")
+    kind, num_smallest = string(found, "kind"), whole(found, "num_smallest")
+    return Support(
+        kind=support_kind(kind, num_smallest),
+        num_smallest=num_smallest,
+        probability_with=share(found, "probability_with"),
+        probability_without=share(found, "probability_without"),
+        probability_of_none=share(found, "probability_of_none"),
+        num_enough=None if found.get("num_enough") is None else whole(found, "num_enough"),
+    )
+
+
+def _evidence(each: Quote) -> dict[str, Any]:
+    place = each.source and {"id": each.source.document_id, "start": each.source.start, "stop": each.source.stop}
+    words = {"prefix": each.prefix, "exact": each.exact, "suffix": each.suffix}
+    return {"rank": each.rank, "score": each.score, **words, "document": place}
+
+
+def _quote(record: dict[str, Any], mark: str, source: Source | None) -> Quote:
+    prefix, exact, suffix = (string(record, key, "") for key in ("prefix", "exact", "suffix"))
+    return Quote(prefix, exact, suffix, whole(record, "rank"), finite(record, "score"), mark, source)
+
+
+def _document(record: dict[str, Any]) -> Source | None:
+    if "document" not in record:
+        raise BadLineError("'document' is missing in the evidence")
+    source = _source(record, "document", "id")
+    refuse_control(source.document_id if source else "")
+    return source
+
+
+def _source(record: dict[str, Any], key: str, id_key: str) -> Source | None:
+    if record.get(key) is None:
+        return None
+    place = nested(record, key)
+    return Source(string(place, id_key, ""), whole(place, "start"), whole(place, "stop"))

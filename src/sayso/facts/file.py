@@ -1,0 +1,63 @@
+"""The file of facts that `sayso extract` writes: where it is, whether it is intact, and its facts one by one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sayso.errors import BadInputError
+from sayso.facts.fact import ExtractedFact
+from sayso.input_file import holding
+from sayso.io.checksum import FILES
+from sayso.io.folder import MANIFEST, Workfolder
+from sayso.io.folder_kind import refuse_other_kind
+from sayso.io.json_file import checked_files
+from sayso.readers.base import BadLine, BadLineError
+from sayso.readers.lines import holds_something, read_lines
+
+FACTS_FILE = "facts.jsonl"
+
+
+def facts_file(path: Path) -> Path:
+    """Return the file of facts itself, given it or the folder of an extraction."""
+    if not path.is_dir():
+        return path
+    refuse_other_kind(path, "extraction")
+    if not (path / FACTS_FILE).is_file():
+        raise BadInputError(f"{path}: there is no {FACTS_FILE} here; `sayso extract --format jsonl` writes it")
+    return path / FACTS_FILE
+
+
+def read_extracted(path: Path) -> Iterator[ExtractedFact]:
+    """Yield the facts of a file of JSON lines that `sayso extract` wrote, or of its folder."""
+    path = facts_file(path)
+    refuse_damaged(path)
+    for number, text in holding(path, "facts", filter(holds_something, read_lines(path))):
+        yield fact_at(path, number, text)
+
+
+def refuse_damaged(path: Path) -> None:
+    """Raise `BadInputError` where a file differs from the manifest of the extraction beside it."""
+    advice = "`sayso extract --resume` writes it again; if the change is meant, copy the file into another folder"
+    if manifest := manifest_beside(path):
+        checked_files(path.parent / MANIFEST, manifest, advice).path(path.name)
+
+
+def manifest_beside(path: Path) -> dict[str, Any]:
+    """Return the manifest of the extraction that wrote a file of facts, empty if there is none beside it."""
+    manifest = Workfolder(path=path.parent, made_by="sayso extract", go_on="--resume").read()
+    return manifest if path.name in manifest.get(FILES, ()) else {}
+
+
+def fact_at(path: Path, number: int, text: str | BadLine) -> ExtractedFact:
+    """Return the fact on a line of such a file."""
+    try:
+        if isinstance(text, BadLine):
+            raise BadLineError(text.reason)
+        return ExtractedFact.from_json(text)
+    except BadLineError as error:
+        raise not_a_fact(path, number, str(error)) from None
+
+
+def not_a_fact(path: Path, number: int, reason: str) -> BadInputError:
+    """Return the error for a line that is not a fact."""
+    return BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({reason})")

@@ -1,0 +1,103 @@
+import csv
+import io
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.facts.export import FORMS, bare, csv_table, decision_lines, shielded, triple_line
+from sayso.facts.fact import Quote
+from sayso.facts.quick_statements import quick_statements
+from sayso.records import Source
+from toy_facts import PLAIN, TOLD, make_decided, make_extracted
+
+INJECTED = "Q1\tP36\tQ2\nQ1030"
+
+
+def test_an_id_with_a_line_end_writes_no_triple_that_nobody_accepted() -> None:
+    facts = [make_decided(head_id=INJECTED), make_decided()]
+    kept, num_left_out = FORMS["triples"].keep(facts)
+    assert FORMS["triples"].write(kept) == "Q1030\t/location/country/capital\tQ3935\n"
+    assert num_left_out == 1
+    assert triple_line(make_extracted(tail_id="a\u2028b")) == ""
+
+
+def test_no_form_gives_an_injected_id_a_line_of_its_own() -> None:
+    for name, form in FORMS.items():
+        if name != "csv":  # in which a cell may have lines, in quotes
+            kept, _ = form.keep([make_decided(head_id=INJECTED, model_fingerprint=INJECTED, quotes=(TOLD, PLAIN))])
+            assert not [line for line in form.write(kept).splitlines() if line.startswith("Q1030\t")], name
+
+
+def test_a_remark_of_quick_statements_cannot_be_ended_from_inside() -> None:
+    quote = TOLD._replace(prefix="a || Q1\tP2\tQ3 \x1b ", source=Source("http://x.org/a|b", 0, 5))
+    fact = make_decided(relation="P36", model_fingerprint="a */\nQ1\tP1\tQ2", quotes=(quote,))
+    (line,) = quick_statements(fact)
+    assert line.count("*/") == 1
+    assert line.endswith("*/")
+    assert "\n" not in line
+    assert "||" not in line
+    assert "\x1b" not in line
+    assert line.count("\t") == 5
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_every_quote_is_a_row_with_its_fact() -> None:
+    told, plain = rows_of(csv_table([make_decided()]))
+    assert told["head_id"] == plain["head_id"] == "Q1030"
+    assert (told["prefix"], told["quote"], told["suffix"]) == TOLD[:3]
+    assert (told["document"], told["start"], told["stop"]) == ("nyt/7", "120", "155")
+    assert (plain["quote"], plain["document"], plain["start"]) == (PLAIN.exact, "", "")
+
+
+def test_a_fact_without_quotes_is_one_row() -> None:
+    (row,) = rows_of(csv_table([make_decided(quotes=())]))
+    assert row["quote"] == ""
+    assert row["relation"] == "/location/country/capital"
+
+
+@given(reason=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_any_reason_can_be_read_back(reason: str) -> None:
+    (row,) = rows_of(csv_table([make_decided(reason=reason, quotes=())]))
+    assert bare(row["reason"]) == reason
+
+
+def test_a_spreadsheet_finds_no_formula_in_the_table() -> None:
+    quote = Quote("- ", "@Windhoek is Namibia", "", 1, -2.5)
+    (row,) = rows_of(csv_table([make_decided(reason="=HYPERLINK(1)", head_name="+1", quotes=(quote,))]))
+    assert (row["reason"], row["head_name"]) == ("'=HYPERLINK(1)", "'+1")
+    assert (row["prefix"], row["quote"]) == ("'- ", "'@Windhoek is Namibia")
+    assert row["score"] == "-2.5"
+
+
+def test_white_space_hides_no_formula() -> None:
+    for text in ("\n=1+1", "\t=1+1", "\r@a", " =1+1", "\n", "＝1"):
+        (row,) = rows_of(csv_table([make_decided(reason=text, quotes=())]))
+        assert row["reason"] == f"'{text}"
+
+
+def test_control_characters_are_escaped_and_read_back() -> None:
+    assert shielded("a\tb\r\n\x1b[2J\0\x9b \\x1b") == "a\tb\r\n\\x1b[2J\\x00\\x9b \\x5cx1b"
+    assert bare("\\x1b[2J\\x00 \\x5cx1b \\n") == "\x1b[2J\0 \\x1b \\n"
+
+
+def test_a_line_says_who_decided_what_about_which_fact() -> None:
+    lines = decision_lines([make_decided(decision="rejected", reason="no\nsentence"), make_decided()]).splitlines()
+    rejected, accepted = map(json.loads, lines)
+    assert rejected == {
+        "head": "Q1030",
+        "tail": "Q3935",
+        "relation": "/location/country/capital",
+        "decision": "rejected",
+        "by": "Ada",
+        "at": "2026-01-02T03:04:05.678+00:00",
+        "reason": "no\nsentence",
+    }
+    assert accepted["decision"] == "accepted"
+
+
+def test_an_empty_reason_is_left_out() -> None:
+    assert "reason" not in json.loads(decision_lines([make_decided(reason="")]))
