@@ -19,7 +19,7 @@ from sayso.embeddings.graph import Facts, Graph, hold_out, number_facts
 from sayso.embeddings.link_prediction import rank_facts
 from sayso.embeddings.transe import TransESettings, train_transe
 from sayso.metrics.link_ranking import mean_reciprocal_rank
-from sayso.readers.triple import read_triples
+from sayso.readers.fact import read_triples
 from sayso.seeding import sub_seed
 
 SEED = 13

@@ -29,13 +29,12 @@ from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import UserError
 from sayso.facts.file import read_extracted
 from sayso.facts.quick_statements import read_ids
-from sayso.readers.decision import read_decisions
 from sayso.readers.entity_type import read_entity_types
+from sayso.readers.fact import read_decisions, read_triples
+from sayso.readers.file_piece import corpus_files
 from sayso.readers.mark import read_marks
-from sayso.readers.piece import corpus_files
 from sayso.readers.read import Tally, read_sentences
 from sayso.readers.relation import read_inventory
-from sayso.readers.triple import read_triples
 
 
 class Input(NamedTuple):

@@ -15,7 +15,7 @@ import sayso.readers
 from readers.strategies import fragments, json_records, plain_sentences
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Item, Line
-from sayso.readers.lines import read_lines
+from sayso.readers.files import read_lines
 from sayso.records import Sentence
 from steps import growth
 

@@ -16,9 +16,9 @@ from sayso.documents.tables import BuildInputs
 from sayso.errors import BadInputError, UserError
 from sayso.facts.fact import quote_of
 from sayso.readers.entity_type import read_entity_types
+from sayso.readers.fact import read_triples
 from sayso.readers.read import Tally, read_sentences
 from sayso.readers.relation import read_inventory
-from sayso.readers.triple import read_triples
 from sayso.records import Relation, Sentence, Triple
 
 TEXTS = {

@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.strategies import sentences
-from sayso.extract.line import Slice, by_pair, line_of, pairs_of, sentence_of, shard_of
+from sayso.extract.line import Slice, by_pair, pairs_of, sentence_of, shard_of
+from sayso.readers.jsonl import write_compact
 from sayso.records import Sentence
 
 
@@ -12,17 +13,17 @@ def bare(sentence: Sentence) -> Sentence:
 
 @given(sentences())
 def test_a_line_holds_all_of_a_sentence_but_what_its_corpus_claims(sentence: Sentence) -> None:
-    assert sentence_of(line_of(sentence)) == bare(sentence)
-    assert "\n" not in line_of(sentence)
+    assert sentence_of(write_compact(sentence)) == bare(sentence)
+    assert "\n" not in write_compact(sentence)
 
 
 @given(st.lists(sentences(), max_size=8))
 def test_sorting_brings_the_sentences_of_a_pair_together(found: list[Sentence]) -> None:
-    groups = list(by_pair(sorted(map(line_of, found))))
+    groups = list(by_pair(sorted(map(write_compact, found))))
     pairs = [pair for pair, _ in groups]
     assert len(pairs) == len(set(pairs)), "a pair stands in one place"
-    assert set(pairs) == {sentence.pair for sentence in found} == pairs_of(map(line_of, found))
-    assert sorted(line for _, lines in groups for line in lines) == sorted(map(line_of, found))
+    assert set(pairs) == {sentence.pair for sentence in found} == pairs_of(map(write_compact, found))
+    assert sorted(line for _, lines in groups for line in lines) == sorted(map(write_compact, found))
     assert all(sentence_of(line).pair == pair for pair, lines in groups for line in lines)
 
 
@@ -32,7 +33,7 @@ def test_the_shard_of_a_pair_is_the_same_everywhere() -> None:
 
 @given(st.lists(sentences(), max_size=8), st.integers(1, 4))
 def test_every_line_is_in_one_slice_together_with_its_pair(found: list[Sentence], num: int) -> None:
-    lines = list(map(line_of, found))
+    lines = list(map(write_compact, found))
     slices = [Slice(number, num) for number in range(num)]
     assert sorted(line for each in slices for line in each.lines(lines)) == sorted(lines)
     for each in slices:

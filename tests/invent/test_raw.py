@@ -6,7 +6,7 @@ import pytest
 from sayso.errors import BadConfigError, UserError
 from sayso.invent import RAW_FILES, InventSettings, RawSummary, invent_raw, raw_settings
 from sayso.readers.entity_type import read_entity_types
-from sayso.readers.triple import read_triples
+from sayso.readers.fact import read_triples
 
 SETTINGS = InventSettings(train_sentences=300, test_sentences=100, documents=40)
 

@@ -11,11 +11,11 @@ from invent.conftest import Corpus
 from sayso.errors import UserError
 from sayso.invent import FILES, InventSettings, invent
 from sayso.readers.entity_type import read_entity_types
-from sayso.readers.kbp37 import read as read_tagged
-from sayso.readers.lines import read_lines
-from sayso.readers.rationale import read_rationales
+from sayso.readers.fact import read_triples
+from sayso.readers.files import read_lines
+from sayso.readers.mark import read_mark_lines
 from sayso.readers.relation import read_inventory
-from sayso.readers.triple import read_triples
+from sayso.readers.tagged import read as read_tagged
 from sayso.records import Mark, Sentence
 
 SMALL = InventSettings(train_sentences=60, test_sentences=30, direct_sentences=5, documents=2)
@@ -87,7 +87,7 @@ def test_lines_of_a_pair_agree_on_its_relations(toy: Corpus) -> None:
 @pytest.mark.parametrize(("part", "file"), [("test", "rationales.jsonl"), ("train", "rationales_train.jsonl")])
 def test_every_sentence_and_label_of_a_positive_bag_is_judged(toy: Corpus, part: str, file: str) -> None:
     wanted = {(*s.pair, relation, s.text) for s in toy.sentences(part) for relation in s.relations}
-    marks = [mark for _, mark in read_rationales(toy.folder / file) if isinstance(mark, Mark)]
+    marks = [mark for _, mark in read_mark_lines(toy.folder / file) if isinstance(mark, Mark)]
     assert {mark[:4] for mark in marks} == wanted
     assert len(marks) == len(wanted)
     assert {mark.label for mark in marks} == {"rationale", "irrelevant"}

@@ -5,7 +5,7 @@ import pytest
 from readers.shared_data import shared
 from sayso.readers.base import BadLine, BadLineError
 from sayso.readers.crowdtruth import parse, read
-from sayso.readers.lines import read_lines
+from sayso.readers.files import read_lines
 
 RECORD = {
     "text": "Ana Diaz was born in Rome .",

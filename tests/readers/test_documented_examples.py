@@ -10,9 +10,9 @@ from sayso.readers import READERS
 from sayso.readers.base import BadLine
 from sayso.readers.entity_type import read_entity_types
 from sayso.readers.eraser import read_eraser
-from sayso.readers.rationale import read_rationales
+from sayso.readers.fact import read_triples
+from sayso.readers.mark import read_mark_lines
 from sayso.readers.relation import read_inventory
-from sayso.readers.triple import read_triples
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-format.md").read_text()
 
@@ -35,7 +35,7 @@ def test_sentences(form: str) -> None:
 def test_rationales(tmp_path: Path) -> None:
     path = tmp_path / "marks.jsonl"
     path.write_text(examples("Rationales: JSON lines")[0])
-    assert not [item for _, item in read_rationales(path) if isinstance(item, BadLine)]
+    assert not [item for _, item in read_mark_lines(path) if isinstance(item, BadLine)]
 
 
 def test_eraser(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_document_outside_the_folder_is_not_read(tmp_path: Path) -> None:
 def test_missing_or_broken_documents_stop_the_reading(tmp_path: Path) -> None:
     path = folder_with(tmp_path, ANNOTATION)
     (tmp_path / "docs.jsonl").write_text('{"docid": "d", "document": "x"}\n{"docid": "d", "document": "y"}\n')
-    with pytest.raises(BadInputError, match=r"docs\.jsonl:2: document 'd' stands twice"):
+    with pytest.raises(BadInputError, match=r"docs\.jsonl:2: document 'd' is given twice"):
         read_eraser(path)
     (tmp_path / "docs.jsonl").unlink()
     with pytest.raises(BadInputError, match=r"neither docs\.jsonl nor a folder docs"):

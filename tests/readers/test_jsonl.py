@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 
 from readers.strategies import sentences
+from sayso.readers import jsonl
 from sayso.readers.base import BadLineError
 from sayso.readers.jsonl import parse, write
-from sayso.records import Sentence, Source
+from sayso.records import Mention, Sentence, Source, Span
 from steps import growth
 
 RECORD = {
@@ -74,13 +75,13 @@ def test_how_the_document_writes_the_tokens_is_kept_and_left_out_where_it_says_n
 )
 @pytest.mark.parametrize("key", ["glued", "curly"])
 def test_numbers_of_tokens_are_rising_whole_numbers(key: str, numbers: object) -> None:
-    with pytest.raises(BadLineError, match=f"'document' '{key}' is not a list of rising whole numbers from 1 on"):
+    with pytest.raises(BadLineError, match=f"'document' '{key}' is not a rising list of whole numbers from 1"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, key: numbers}))
 
 
 @pytest.mark.parametrize("numbers", [[5], [1, 2**70]])
 def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
-    with pytest.raises(BadLineError, match="'document' 'glued' goes beyond the 5 tokens of the sentence"):
+    with pytest.raises(BadLineError, match="'document' 'glued' exceeds the 5 tokens of the sentence"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, "glued": numbers}))
 
 
@@ -127,3 +128,16 @@ def test_thousands_of_given_spans_are_checked_with_work_in_proportion() -> None:
         assert len(parse(json.dumps(record)).tail.spans) == num
 
     assert growth(read_many, 50) < 6
+
+
+def test_lines_of_one_sentence_are_read_back_as_the_sentences_of_its_pairs() -> None:
+    ana, rome = Mention("m.1", 'Ana "D" Díaz', (Span(0, 1), Span(3, 4))), Mention("m.2", "Rome", (Span(2, 3),))
+    tokens, source = ("Ana", "left", "Rome", "Ana"), Source("d\\1", 5, 23, (1, 3))
+    entities = {"m.1": (ana, [(5, 8), (20, 23)]), "m.2": (rome, [(14, 18)])}
+    lines = jsonl.write_pairs(tokens, source, entities, [("m.1", "m.2", ("/left",)), ("m.2", "m.1", ())])
+    assert [jsonl.parse(line) for line in lines] == [
+        Sentence(tokens, ana, rome, ("/left",), source),
+        Sentence(tokens, rome, ana, (), source),
+    ]
+    assert json.loads(lines[0])["head"]["places"] == [[5, 8], [20, 23]]
+    assert json.loads(lines[0])["document"] == {"id": "d\\1", "start": 5, "stop": 23, "glued": [1, 3]}

@@ -3,10 +3,11 @@ from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from readers.strategies import sentences
 from sayso.readers.base import BadLineError
-from sayso.readers.opennre import parse, write
+from sayso.readers.opennre import parse, split_at, write
 from sayso.records import Mention, Sentence, Span
 
 TEXT = {
@@ -87,7 +88,7 @@ def test_na_by_any_name_is_no_relation(name: str) -> None:
         (changed(TOKEN, h={"name": "Ana", "pos": [0, True]}), "two whole numbers"),
         (changed(TOKEN, h={"name": "Ana", "pos": [0, 5]}), "overlaps"),
         (changed(TEXT, t={"name": "Rome", "pos": [22, 99]}), r"\[22, 99\] lies outside the 27 characters"),
-        (changed(TEXT, t={"name": "Rome", "pos": [9, 10]}), "no word in it"),
+        (changed(TEXT, t={"name": "Rome", "pos": [9, 10]}), "is only white space"),
         (changed(TOKEN, token=["Ana", 3]), "not a list of strings"),
         (changed(TOKEN, token=[]), "the sentence is empty"),
         (changed(TOKEN, relation=["/born"]), "'relation' is a list"),
@@ -116,3 +117,17 @@ def test_written_lines_keep_words_pair_and_relations(sentence: Sentence) -> None
 def test_a_sentence_with_two_relations_is_two_lines() -> None:
     sentence = parse(json.dumps(TOKEN))._replace(relations=("/born", "/lived"))
     assert [json.loads(line)["relation"] for line in write(sentence).split("\n")] == ["/born", "/lived"]
+
+
+@given(text=st.text("ab .", min_size=1, max_size=12), data=st.data())
+def test_spans_hold_the_characters_they_stand_for(text: str, data: st.DataObject) -> None:
+    edges = st.integers(0, len(text))
+    stretches = data.draw(st.lists(st.tuples(edges, edges), max_size=3))
+    try:
+        tokens, spans = split_at(text, stretches)
+    except BadLineError:
+        assert any(not text[start:stop].strip() for start, stop in stretches)
+        return
+    assert "".join(tokens) == "".join(text.split())
+    for (start, stop), span in zip(stretches, spans, strict=True):
+        assert "".join(tokens[span.start : span.stop]) == "".join(text[start:stop].split())

@@ -55,7 +55,7 @@ def test_what_a_relation_means_is_kept(tmp_path: Path, text: str) -> None:
         ("2\n/born 0\n/lived 2\n", ":3: id 2 leaves a gap"),
         ("2\n/born 0\n/lived\n", ":3: a relation's name and its id are expected"),
         ("2\n/born 0\n/lived 99999999999\n", ":3: 999999999… is no id"),
-        ('{"/born": 0,\n"/born": 1}', ":2: '/born' stands twice"),
+        ('{"/born": 0,\n"/born": 1}', ":2: '/born' is given twice"),
         ('{"/born": 0,\n"/lived": 2}', ":2: id 2 leaves a gap"),
         ('{"/born": 0,\n"/lived": "1"}', ":2: the id of '/lived' is not a whole number"),
         ('{"/born": 0', ":1: not JSON"),

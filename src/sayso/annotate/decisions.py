@@ -16,7 +16,7 @@ from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.facts.fact import DECISIONS, DecidedFact, ExtractedFact
 from sayso.readers.base import BadLineError
-from sayso.readers.decision import FactDecision
+from sayso.readers.fact import FactDecision
 from sayso.records import Triple
 from sayso.tokens import control_character
 

@@ -13,12 +13,11 @@ from sayso.errors import BadInputError
 from sayso.facts.export import bare, shielded
 from sayso.input_file import holding, refuse_pipe
 from sayso.io.atomic import atomic_file
-from sayso.readers.base import BadLine, BadLineError
+from sayso.readers.base import BadLine, BadLineError, parse_each
 from sayso.readers.eraser import read_eraser, write_eraser
+from sayso.readers.files import first_of, read_lines, read_text
 from sayso.readers.json_line import has_keys, json_object, string
-from sayso.readers.lines import first_of, read_lines
-from sayso.readers.rationale import MarkItem, marks_of, read_rationales, with_plain_names, write_rationale
-from sayso.readers.whole import read_text
+from sayso.readers.mark import MarkItem, read_mark_lines, with_plain_names, write_mark
 from sayso.records import Mark, Triple
 
 COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
@@ -80,14 +79,14 @@ def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
 
 def read_tuples(path: Path) -> Iterator[MarkItem]:
     """Yield the two marks of each line, in order; a sentence comes as often as it is in a tuple."""
-    return marks_of(read_lines(path), _parse)
+    return parse_each(read_lines(path), _parse)
 
 
 def _parse(text: str) -> Iterator[Mark]:
     record = json_object(text)
     head_id, tail_id, relation = (string(record, key) for key in ("head", "tail", "relation"))
     for side in (RATIONALE, IRRELEVANT):
-        yield Mark(head_id, tail_id, relation, string(record, side), side)
+        yield with_plain_names(Mark(head_id, tail_id, relation, string(record, side), side))
 
 
 def _line(fact: Triple, rationale: str, irrelevant: str) -> str:
@@ -111,12 +110,12 @@ class Form(NamedTuple):
 
 def _write_lines(path: Path, marks: Iterable[Mark]) -> int:
     with atomic_file(path) as file:
-        file.writelines(f"{write_rationale(mark)}\n" for mark in marks)
+        file.writelines(f"{write_mark(mark)}\n" for mark in marks)
     return 0
 
 
 FORMS: dict[str, Form] = {
-    "jsonl": Form(_write_lines, read_rationales, "JSON lines", ".jsonl"),
+    "jsonl": Form(_write_lines, read_mark_lines, "JSON lines", ".jsonl"),
     "eraser": Form(write_eraser, read_eraser, "ERASER JSON lines", "", is_folder=True),
     "csv": Form(write_csv, read_csv, "CSV", ".csv"),
     "tuples": Form(write_tuples, read_tuples, "expl-eval tuples", ".jsonl"),

@@ -17,8 +17,8 @@ from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.input_file import holding, refuse_pipe
 from sayso.readers.base import BadLine, BadLineError
+from sayso.readers.files import first_of, holds_something, read_lines
 from sayso.readers.json_line import has_keys, json_object, string
-from sayso.readers.lines import first_of, holds_something, read_lines
 from sayso.records import Mark, Triple
 
 IMPORTED = "import"

@@ -116,7 +116,7 @@ def take(
     from sayso.annotate.decisions import decide_on_found
     from sayso.annotate.store import writing_to
     from sayso.facts.file import read_extracted
-    from sayso.readers.decision import read_decisions
+    from sayso.readers.fact import read_decisions
 
     wanted = {each.fact: each for each in read_decisions(file)}
     with writing_to(db) as connection:

@@ -101,7 +101,7 @@ def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[
 def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[Graph, dict[str, int]]":
     """Return the graph without facts of excluded pairs, and how many those are; refuse them unless to be dropped."""
     from sayso.embeddings.graph import number_facts
-    from sayso.readers.triple import read_triples
+    from sayso.readers.fact import read_triples
 
     triples = read_triples(path)
     for exclusion in exclusions.values():

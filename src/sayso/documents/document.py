@@ -13,8 +13,8 @@ from sayso.documents.settings import BuildSettings
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.readers.base import BadLine, BadLineError, Line
+from sayso.readers.files import OnBytes, lines_of
 from sayso.readers.json_line import json_object, string
-from sayso.readers.lines import OnBytes, lines_of
 
 _ENDINGS = (".txt", ".text", ".html", ".htm")
 _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"

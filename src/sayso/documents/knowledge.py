@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.errors import BadInputError
+from sayso.readers.fact import read_triples
 from sayso.readers.relation import read_inventory
-from sayso.readers.triple import read_triples
 from sayso.records import NA_NAMES, Relation, Triple
 
 _NUM_SHOWN = 5

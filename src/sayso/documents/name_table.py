@@ -6,8 +6,8 @@ from pathlib import Path
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no
 from sayso.readers.base import BadLine, BadLineError, refuse_control
+from sayso.readers.files import read_lines
 from sayso.readers.json_line import json_object, string, strings
-from sayso.readers.lines import read_lines
 
 Names = dict[str, tuple[str, ...]]
 """For each entity id its names, the first being the one to show."""

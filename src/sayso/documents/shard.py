@@ -1,20 +1,20 @@
 """A shard: some documents, the lines they give, and the record that says they are done."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.documents.align import Aligner
+from sayso.documents.align import AlignedPair, Aligner
 from sayso.documents.context import context_lines
 from sayso.documents.document import Document
-from sayso.documents.line import lines_of
 from sayso.documents.link import Linker
-from sayso.documents.mention import DocumentReader, Find
+from sayso.documents.mention import DocumentReader, Find, MentioningSentence
 from sayso.documents.name_table import Names
 from sayso.io.atomic import atomic_file
 from sayso.io.json_file import read_record, to_json
+from sayso.readers.jsonl import write_pairs
 
 TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
 """Folders of a corpus: lines for training, lines of the other pairs, words around mentions, what each shard holds."""
@@ -90,7 +90,7 @@ class ShardBuilder:
             for sentence in reader.sentences(document):
                 pairs, num_left_out = self.aligner.align(sentence.entities)
                 reader.counts["pairs too many for their sentence"] += num_left_out
-                for pair, line in zip(pairs, lines_of(sentence, pairs), strict=True):
+                for pair, line in zip(pairs, _lines(sentence, pairs), strict=True):
                     lines[TRAIN if pair.is_for_training else REST].append(line)
                     reader.counts["lines " + _kind(bool(pair.relations), pair.is_for_training)] += 1
                 if self.with_contexts:
@@ -102,6 +102,12 @@ class ShardBuilder:
         record = ShardRecord(shard.number, dict(reader.counts), ambiguous, fingerprints)
         write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
+
+
+def _lines(sentence: MentioningSentence, pairs: Sequence[AlignedPair]) -> list[str]:
+    entities = {entity.mention.entity_id: entity for entity in sentence.entities}
+    ids = ((pair.head.mention.entity_id, pair.tail.mention.entity_id, pair.relations) for pair in pairs)
+    return write_pairs(sentence.tokens, sentence.source, entities, ids)
 
 
 _ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv"}

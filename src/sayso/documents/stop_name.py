@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from sayso.readers.whole import lines_with_text, read_text
+from sayso.readers.files import lines_with_text, read_text
 
 _COMMON_WORDS_LIST = """
 a about above after again all also although always am an and another any anything are around as at away back be

@@ -12,7 +12,7 @@ from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import BadInputError
 from sayso.input_file import refuse_pipe
 from sayso.readers.base import BadLine
-from sayso.readers.lines import first_of, read_lines
+from sayso.readers.files import first_of, read_lines
 
 _ID_FILE = "entity2id.txt"
 

@@ -8,7 +8,7 @@ from sayso.errors import BadInputError, LeakageError, option
 from sayso.input_file import refuse_pipe
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Line
-from sayso.readers.lines import first_of, read_lines
+from sayso.readers.files import first_of, read_lines
 from sayso.readers.read import Tally, read_sentences
 from sayso.records import Triple
 

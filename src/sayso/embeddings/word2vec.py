@@ -17,7 +17,7 @@ from sayso.embeddings.row import MAX_WIDTH, Place, Row
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.io.atomic import atomic_file
-from sayso.readers.lines import MAX_LINE_BYTES
+from sayso.readers.files import MAX_LINE_BYTES
 
 _LOG = logging.getLogger(__name__)
 _NUM_BYTES_LOOKED_AT = 4096

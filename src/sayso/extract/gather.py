@@ -15,13 +15,14 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from sayso.errors import BadInputError
-from sayso.extract.line import line_of, shard_of
+from sayso.extract.line import shard_of
 from sayso.io.atomic import atomic_file
 from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, read_object, record_of, to_json
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Line
-from sayso.readers.piece import Piece, PieceRecord, piece_digest
+from sayso.readers.file_piece import FilePiece, PieceRecord, piece_digest
+from sayso.readers.jsonl import write_compact
 
 GATHERED = "gathered"
 BLOCK_BYTES = 64 * 2**20
@@ -41,7 +42,7 @@ class Gatherer:
     folder: Path
     num_shards: int
 
-    def __call__(self, piece: Piece) -> PieceRecord:
+    def __call__(self, piece: FilePiece) -> PieceRecord:
         """Write the piece's files, its record last, and return the record."""
         tally = _Tally()
         lines, index, record = _files(self.folder, piece.number)
@@ -54,7 +55,7 @@ class Gatherer:
             text.write(to_json(done._asdict() | {"piece": piece._asdict()}))
         return done
 
-    def _blocks(self, piece: Piece, tally: "_Tally", file: BinaryIO) -> Iterator["_Block"]:
+    def _blocks(self, piece: FilePiece, tally: "_Tally", file: BinaryIO) -> Iterator["_Block"]:
         """Write block after block and yield where in the file the lines of its shards are."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
@@ -63,7 +64,7 @@ class Gatherer:
                 tally.count_bad(number, item.reason)
                 continue
             tally.num_good += 1
-            line = f"{line_of(item)}\n".encode()
+            line = f"{write_compact(item)}\n".encode()
             shards.setdefault(shard_of(*item.pair, self.num_shards), []).append(line)
             num_bytes += len(line)
             if num_bytes >= BLOCK_BYTES:
@@ -195,7 +196,7 @@ def read_records(folder: Path) -> list[PieceRecord]:
     while (path := _files(folder, len(records))[2]).is_file():
         record = read_object(path, "the record of a piece", _ADVICE)
         if isinstance(piece := record.get("piece"), list):  # as it was written before there were checksums
-            record["piece"] = dict(zip(Piece._fields, piece, strict=False))
+            record["piece"] = dict(zip(FilePiece._fields, piece, strict=False))
         try:
             records.append(record_of(PieceRecord, record))
         except JsonError as error:

@@ -1,7 +1,4 @@
-"""A sentence as a line of a shard: its pair first, so that sorting the lines brings the sentences of a pair together.
-
-The lines are ours alone and are read back by us with their checksum, so not much in them is checked again.
-"""
+"""Gathered sentences as compact lines (`readers.jsonl`): their pairs, and the shard and slice of each pair."""
 
 import hashlib
 import json
@@ -12,33 +9,18 @@ from itertools import groupby
 from typing import NamedTuple
 
 from sayso.errors import BadInputError
-from sayso.records import Mention, Sentence, Source, Span
+from sayso.readers.base import BadLineError
+from sayso.readers.jsonl import parse_compact
+from sayso.records import Sentence
 
 _PAIR = re.compile(r'\["(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*"')
 
 
-def line_of(sentence: Sentence) -> str:
-    """Return the sentence's line, without line end; what its corpus claims about the pair is left out.
-
-    After the pair comes the place in the documents: sorted lines have the same order whatever file they came from.
-    """
-    head, tail, source = sentence.head, sentence.tail, sentence.source
-    names = (head.name, _flat(head), tail.name, _flat(tail))
-    place = source if source and (source.glued or source.curly) else source and source[:3]
-    return _written((head.entity_id, tail.entity_id, place, " ".join(sentence.tokens), *names))
-
-
 def sentence_of(line: str) -> Sentence:
-    """Return the sentence of a line."""
+    """Return the sentence of a gathered line."""
     try:
-        head_id, tail_id, place, text, head_name, head_spans, tail_name, tail_spans = json.loads(line)
-        return Sentence(
-            tuple(text.split(" ")),
-            Mention(head_id, head_name, _spans(head_spans)),
-            Mention(tail_id, tail_name, _spans(tail_spans)),
-            source=Source(*place[:3], *map(tuple, place[3:])) if place else None,
-        )
-    except (ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        return parse_compact(line)
+    except BadLineError as error:
         raise _damaged(line) from error
 
 
@@ -93,13 +75,3 @@ class Slice(NamedTuple):
 
 def _written(record: tuple[object, ...]) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-
-
-def _flat(mention: Mention) -> list[int]:
-    return [place for span in mention.spans for place in span]
-
-
-def _spans(flat: list[int]) -> tuple[Span, ...]:
-    if len(flat) == 2:
-        return (Span(*flat),)  # as nearly every mention has it
-    return tuple(Span(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))

@@ -34,9 +34,9 @@ from sayso.facts.fact import Status
 from sayso.io.checksum import FILES, sums_of
 from sayso.model.checkpoint import load_model
 from sayso.readers.entity_type import EntityTypes, read_entity_types
-from sayso.readers.piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
+from sayso.readers.fact import read_triples
+from sayso.readers.file_piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
-from sayso.readers.triple import read_triples
 from sayso.records import OnProgress, no_progress
 
 _NUM_BAD_SHOWN = 20

@@ -12,7 +12,7 @@ from sayso.io.folder import MANIFEST, Workfolder
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import checked_files
 from sayso.readers.base import BadLine, BadLineError
-from sayso.readers.lines import holds_something, read_lines
+from sayso.readers.files import holds_something, read_lines
 
 FACTS_FILE = "facts.jsonl"
 

@@ -14,7 +14,7 @@ from sayso.errors import BadInputError
 from sayso.facts.fact import DecidedFact, Quote, QuotedFact
 from sayso.input_file import holds_no
 from sayso.readers.base import BadLine
-from sayso.readers.lines import read_lines
+from sayso.readers.files import read_lines
 from sayso.tokens import control_character
 
 MAX_REFERENCES = 3

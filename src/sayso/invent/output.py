@@ -8,7 +8,7 @@ from typing import NamedTuple, TextIO
 from sayso.invent.sample import MadeSentence
 from sayso.invent.tally import PartCounts, PartTally
 from sayso.readers import jsonl
-from sayso.readers.rationale import write_rationale
+from sayso.readers.mark import write_mark
 from sayso.records import Mark
 
 _BAGS_BETWEEN_REPORTS = 2_000
@@ -46,7 +46,7 @@ def write_part(
                 sentences.write(jsonl.write(made.sentence) + "\n")
                 is_known = made.wording.id in training_ids
                 wordings.write(f"{num_sentences}\t{made.wording.id}\t{str(is_known).lower()}\n")
-                rationales.writelines(write_rationale(mark) + "\n" for mark in marks(made))
+                rationales.writelines(write_mark(mark) + "\n" for mark in marks(made))
             tally.add(bag, sum(made.wording.id not in training_ids for made in bag))
             if number % _BAGS_BETWEEN_REPORTS == 0:
                 on_sentences(num_sentences)

@@ -1,10 +1,9 @@
-"""Files to `Sentence`: one reader per form, and the invented corpus.
+"""Files to `Sentence`, `Relation`, `Mark` and `Triple`: one reader per form.
 
 READERS is the list of forms; a new form is one file, one line here and one heading in docs/data-format.md.
 """
 
-from sayso.readers import crowdtruth, jsonl, nre, opennre
-from sayso.readers import kbp37 as tagged
+from sayso.readers import crowdtruth, jsonl, nre, opennre, tagged
 from sayso.readers.base import Reader
 
 READERS: dict[str, Reader] = {

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from sayso.readers.base import Item, Line, checked_tokens, read_each
-from sayso.readers.entity_id import id_from_name
 from sayso.readers.json_line import has_keys, json_object, share, string, without_na
-from sayso.readers.mention import find_mentions
+from sayso.readers.mention import find_mentions, id_from_name
 from sayso.records import Sentence
 
 _MAJORITY = 0.5

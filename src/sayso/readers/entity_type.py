@@ -6,7 +6,7 @@ from pathlib import Path
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no
 from sayso.readers.base import BadLineError, refuse_control
-from sayso.readers.whole import lines_with_text, read_json, read_text
+from sayso.readers.files import lines_with_text, read_json, read_text
 
 EntityTypes = dict[str, tuple[str, ...]]
 

@@ -1,7 +1,7 @@
-"""ERASER's JSON lines (DeYoung et al. 2020): for each query the stretches of a document that answer it.
+"""ERASER's JSON lines (DeYoung et al. 2020): for each query, the spans of a document that answer it.
 
-A bag is a document, `HEAD|TAIL` its id, its lines the bag's sentences; the query is the relation. Sentences in an
-evidence are rationale, the other sentences of the document are irrelevant.
+A bag is a document: `HEAD|TAIL` is its id, its lines are the bag's sentences, and the query is the relation. Sentences
+in an evidence are rationales, the other sentences of the document are irrelevant.
 """
 
 import json
@@ -10,25 +10,112 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import claimed
-from sayso.readers.base import BadLineError, Line
-from sayso.readers.eraser_document import Documents, annotation_id, annotator_of, document_id, pair_of
+from sayso.readers.base import BadLine, BadLineError, Line, parse_each, refuse_control
+from sayso.readers.files import parse_lines, read_lines, read_text
 from sayso.readers.json_line import integer_pair, json_object, string, strings
-from sayso.readers.lines import read_lines
-from sayso.readers.rationale import MarkItem, marks_of
 from sayso.records import Mark
 
 _RATIONALE, _IRRELEVANT = "rationale", "irrelevant"
 
 
-def read_eraser(path: Path, lines: Iterable[Line] | None = None) -> Iterator[MarkItem]:
-    """Yield the marks of each line, of `lines` where the file is open already.
+def document_id(head_id: str, tail_id: str, copy: int = 1) -> str:
+    """Return the id of a bag's document; more documents of the same bag are numbered from 2.
 
-    The documents lie beside the file, in `docs.jsonl` or in a folder `docs`.
+    >>> document_id("m.0a|b", "m.1"), document_id("m.0", "m.1", 2)
+    ('m.0a%7Cb|m.1', 'm.0|m.1|2')
+    """
+    bag = f"{_escaped(head_id)}|{_escaped(tail_id)}"
+    return bag if copy == 1 else f"{bag}|{copy}"
+
+
+def pair_of(docid: str) -> tuple[str, str]:
+    """Return the head and tail ids in a document id."""
+    parts = docid.split("|")
+    is_numbered = len(parts) == 3 and parts[2].isdecimal()
+    if (len(parts) != 2 and not is_numbered) or not parts[0].strip() or not parts[1].strip():
+        raise BadLineError(f"document {docid[:60]!r} is not named HEAD|TAIL after a pair of entities")
+    return _unescaped(parts[0]), _unescaped(parts[1])
+
+
+def annotation_id(docid: str, relation: str, annotator: str) -> str:
+    """Return the id of one person's annotation of a document for a relation."""
+    return f"{docid}|{_escaped(relation)}|{_escaped(annotator)}"
+
+
+def annotator_of(annotation: str, docid: str) -> str:
+    """Return the annotator if the annotation id is one we wrote, else an empty string."""
+    rest = annotation.removeprefix(f"{docid}|").split("|")
+    return _unescaped(rest[1]) if annotation.startswith(f"{docid}|") and len(rest) == 2 else ""
+
+
+class Documents:
+    """The documents beside an annotation file: `docs.jsonl`, held in memory, or the files of a folder `docs`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = (folder / "docs").resolve()
+        self._loaded: dict[str, list[str]] | None = None
+        if (folder / "docs.jsonl").is_file():
+            self._loaded = _load(folder / "docs.jsonl")
+        elif not self._files.is_dir():
+            raise BadInputError(f"{folder}: the documents are missing: neither docs.jsonl nor a folder docs is here")
+
+    def sentences(self, docid: str) -> list[str]:
+        """Return the sentences of the document."""
+        if self._loaded is not None:
+            if docid not in self._loaded:
+                raise BadLineError(f"document {docid[:60]!r} is not in docs.jsonl")
+            return self._loaded[docid]
+        path = self._files / docid
+        if not self._is_inside(path):
+            raise BadLineError(f"document {docid[:60]!r} is not in the folder docs")
+        # Where documents are separate files, ERASER counts only the lines that are not blank.
+        return [sentence for sentence in _sentences(read_text(path, "sentences")) if sentence]
+
+    def _is_inside(self, path: Path) -> bool:
+        """Return whether this is a file of the folder; an id may be an invalid file name or lead elsewhere."""
+        try:
+            return self._files in path.resolve().parents and path.is_file()
+        except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a NUL
+            return False
+
+
+def _load(path: Path) -> dict[str, list[str]]:
+    documents: dict[str, list[str]] = {}
+
+    def add(text: str) -> None:
+        record = json_object(text)
+        docid = string(record, "docid")
+        if docid in documents:
+            raise BadLineError(f"document {docid[:60]!r} is given twice")
+        documents[docid] = _sentences(string(record, "document"))
+
+    for _ in parse_lines(path, "documents", add):
+        pass
+    return documents
+
+
+def _sentences(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.split("\n")]
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace("|", "%7C")
+
+
+def _unescaped(part: str) -> str:
+    return part.replace("%7C", "|").replace("%25", "%")
+
+
+def read_eraser(path: Path, lines: Iterable[Line] | None = None) -> Iterator[tuple[int, Mark | BadLine]]:
+    """Yield the marks of each line of the file, or of `lines` if it is already open.
+
+    The documents are beside the file, in `docs.jsonl` or in a folder `docs`.
     """
     documents = Documents(path.parent)
-    return marks_of(read_lines(path) if lines is None else lines, lambda text: _parse(text, documents))
+    return parse_each(read_lines(path) if lines is None else lines, lambda text: _parse(text, documents))
 
 
 def _parse(text: str, documents: Documents) -> Iterator[Mark]:
@@ -39,6 +126,7 @@ def _parse(text: str, documents: Documents) -> Iterator[Mark]:
         head_id, tail_id = pair_of(docid)
         annotator = annotator_of(string(record, "annotation_id", ""), docid)
         sentences = documents.sentences(docid)
+        refuse_control(head_id, tail_id, relation, annotator)
         inside = {i for evidence in evidences if evidence["docid"] == docid for i in _covered(evidence, sentences)}
         for index, sentence in enumerate(sentences):
             if sentence:
@@ -47,7 +135,7 @@ def _parse(text: str, documents: Documents) -> Iterator[Mark]:
 
 
 def _evidences(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the evidences of all groups; which group one belongs to makes no difference to a sentence."""
+    """Return the evidences of all groups; the group makes no difference to a sentence."""
     groups = record.get("evidences")
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         raise BadLineError("'evidences' is not a list of lists")
@@ -60,14 +148,14 @@ def _evidences(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _docids(record: dict[str, Any], evidences: list[dict[str, Any]]) -> list[str]:
-    """Return the documents of the line, each once; a line that names none is about the one of its own id."""
+    """Return the ids of the line's documents, each once; without any, the annotation id is the document's."""
     named = strings(record, "docids") if record.get("docids") is not None else []
     docids = list(dict.fromkeys([*named, *(evidence["docid"] for evidence in evidences)]))
     return docids or [string(record, "annotation_id")]
 
 
 def _covered(evidence: dict[str, Any], sentences: list[str]) -> Iterable[int]:
-    """Return the sentences that the evidence touches, told by sentence numbers or, without those, by tokens."""
+    """Return the sentences that the evidence overlaps, from its sentence numbers or else from its tokens."""
     start, stop = integer_pair([evidence.get("start_sentence", -1), evidence.get("end_sentence", -1)], "an evidence")
     if start >= 0:
         if not start < stop <= len(sentences):
@@ -83,10 +171,10 @@ def _covered(evidence: dict[str, Any], sentences: list[str]) -> Iterable[int]:
 
 
 def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.jsonl") -> int:
-    """Write `docs.jsonl` and the file of that name; return how many marks the form could not take.
+    """Write `docs.jsonl` and the file `name`; return how many marks were left out: neither rationale nor irrelevant.
 
-    Those are marks that are neither rationale nor irrelevant. Of two marks of one person on the same sentence and
-    fact the later holds. Runs of white space in a sentence become one space.
+    Of two marks by one person on the same sentence and fact, the later one is written. Runs of white space in a
+    sentence become one space.
     """
     annotations, num_left_out = _by_annotation(marks)
     bags: dict[tuple[str, str], dict[frozenset[str], tuple[str, list[str]]]] = {}
@@ -109,10 +197,8 @@ def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.js
     return num_left_out
 
 
-def _by_annotation(
-    marks: Iterable[Mark],
-) -> tuple[dict[tuple[str, str, str, str], dict[str, str]], int]:
-    """Return, for each fact and person, what each sentence is; and how many marks are neither of the two."""
+def _by_annotation(marks: Iterable[Mark]) -> tuple[dict[tuple[str, str, str, str], dict[str, str]], int]:
+    """Return the label of each sentence for each fact and person, and how many marks have another label."""
     marked: dict[tuple[str, str, str, str], dict[str, str]] = {}
     num_left_out = 0
     for head_id, tail_id, relation, text, label, annotator in marks:
@@ -144,7 +230,7 @@ def _annotation(
         "annotation_id": annotation_id(docid, relation, annotator),
         "classification": "true",
         "docids": [docid],
-        # Each sentence that says so is enough by itself, so each is a group of its own.
+        # Each rationale is enough by itself, so each is its own group.
         "evidences": [[evidence] for evidence in evidences],
         "query": relation,
         "query_type": "relation",
@@ -152,7 +238,7 @@ def _annotation(
 
 
 def _token_ends(sentences: list[str]) -> list[int]:
-    """Return how many tokens of the document lie before each sentence, and at the end all of them."""
+    """Return how many tokens precede each sentence, and at the end the total."""
     return list(accumulate((len(sentence.split()) for sentence in sentences), initial=0))
 
 

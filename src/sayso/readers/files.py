@@ -1,14 +1,30 @@
-"""The files of a corpus: one file, or a folder of shards that are read one after the other."""
+"""The files of a corpus and their content: line by line, or the whole text of a small file; plain or gzip."""
 
+import gzip
 import hashlib
+import io
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from sayso.errors import BadInputError
+from sayso.input_file import damaged_gzip, holding, holds_no, open_bytes, open_raw, read_bytes, without_mark
 from sayso.io.folder_kind import refuse_other_kind
+from sayso.readers.base import BadLine, BadLineError, Line, Record
+
+MAX_LINE_BYTES = 16 * 2**20
+_BUFFER_BYTES = 2**20
+
+OnBytes = Callable[[int], None]
+"""Progress callback of a reader: bytes of the file read so far."""
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, or the files of the folder in order of their names, hidden ones left out."""
+    """Return the file, or the files of the folder in order of their names without hidden ones."""
     if not path.is_dir():
         return [path]
     refuse_other_kind(path, "sentences")
@@ -16,23 +32,23 @@ def files_of(path: Path) -> list[Path]:
         raise BadInputError(f"{path}: this folder holds a built corpus; name its sentences, {path / 'train'}")
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
-        raise BadInputError(f"{path}: this is a folder without a file in it")
+        raise BadInputError(f"{path}: this folder has no files")
     return files
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the folders with the sentences of a built corpus, empty ones left out; the path itself for any other."""
+    """Return the sentence folders of a built corpus that are not empty; the path itself for anything else."""
     built = [path / name for name in ("train", "rest") if (path / name).is_dir()]
     return [part for part in built if any(part.iterdir())] if built else [path]
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of all files; 0 where that is not known (standard input)."""
+    """Return the bytes of all files; 0 where that is unknown (standard input)."""
     return sum(file.stat().st_size for file in files_of(path) if file.is_file())
 
 
 def sha256_of(path: Path) -> str:
-    """Return the hash of the files' content, one after the other."""
+    """Return the hash of the concatenated files."""
     if not path.exists() or not all(file.is_file() for file in files_of(path)):
         return "not a plain file"
     digest = hashlib.sha256()
@@ -41,3 +57,142 @@ def sha256_of(path: Path) -> str:
             while block := stream.read(2**20):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def read_lines(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Line]:
+    """Yield the numbered lines of a file (`-` is standard input) without line ends and byte order marks.
+
+    A line that is not UTF-8, or longer than 16 MiB, is a `BadLine`.
+    """
+    with open_bytes(path) as (raw, stream):
+        yield from lines_of(path, raw, stream, on_bytes)
+
+
+def lines_of(path: Path, raw: io.RawIOBase, stream: BinaryIO, on_bytes: OnBytes | None = None) -> Iterator[Line]:
+    """Yield the lines of a file that is already open; see `read_lines`."""
+    number = 0
+    try:
+        while line := stream.readline(MAX_LINE_BYTES):
+            number += 1
+            yield number, _decoded(line, stream)
+            if on_bytes and number % 2048 == 0:
+                on_bytes(raw.tell() if raw.seekable() else 0)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise damaged_gzip(f"{path}:{number + 1}", error) from error
+
+
+def read_lines_between(path: Path, start: int, stop: int) -> Iterator[Line]:
+    """Yield the lines of a plain file that begin in the bytes from `start` up to `stop`, numbered from 1."""
+    raw = open_raw(path)
+    try:
+        raw.seek(start)
+        stream, number = io.BufferedReader(raw, _BUFFER_BYTES), 0
+        while stream.tell() < stop and (line := stream.readline(MAX_LINE_BYTES)):
+            number += 1
+            yield number, _decoded(line, stream)
+    finally:
+        raw.close()
+
+
+def _decoded(line: bytes, stream: BinaryIO) -> str | BadLine:
+    if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+        while rest := stream.readline(MAX_LINE_BYTES):
+            if rest.endswith(b"\n"):
+                break
+        return BadLine(f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB")
+    try:
+        # Any line may begin with a byte order mark: files are joined with `cat`.
+        return without_mark(line).decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        return BadLine(f"byte {error.start + 1} of the line is not UTF-8")
+
+
+def first_of(lines: Iterator[Line]) -> tuple[str, Iterator[Line]]:
+    """Return the first line that is not blank ("" if there is none), and all lines.
+
+    The file is not opened again, since a pipe can be read only once.
+    """
+    seen: list[Line] = []
+    for line in lines:
+        seen.append(line)
+        if holds_something(line):
+            break
+    first = seen[-1][1] if seen else ""
+    return ("" if isinstance(first, BadLine) else first), chain(seen, lines)
+
+
+def holds_something(line: Line) -> bool:
+    """Return whether the line is not blank."""
+    return isinstance(line[1], BadLine) or bool(line[1] and not line[1].isspace())
+
+
+def parse_lines(path: Path, what: str, parse: Callable[[str], Record]) -> Iterator[tuple[int, Record]]:
+    """Yield the number and the record of each line that is not blank; raise `BadInputError` on the first bad line.
+
+    `what` names the records in the error for a file without any.
+    """
+    for number, text in holding(path, what, filter(holds_something, read_lines(path))):
+        try:
+            if isinstance(text, BadLine):
+                raise BadLineError(text.reason)
+            record = parse(text)
+        except BadLineError as error:
+            raise BadInputError(f"{path}:{number}: {error}") from None
+        yield number, record
+
+
+def read_text(path: Path, what: str) -> str:
+    """Return the text of a small file with `\\n` line ends; a blank one is an error that says it holds no `what`."""
+    data = read_bytes(path)
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise BadInputError(f"{path}:{number}: not UTF-8") from error
+    if not text or text.isspace():
+        raise holds_no(path, what)
+    return text
+
+
+def lines_with_text(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank with their numbers, without a list of all lines."""
+    number, start = 0, 0
+    while start < len(text):
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        number += 1
+        line = text[start:stop]
+        if line and not line.isspace():
+            yield number, line
+        start = stop + 1
+
+
+def read_json(path: Path, text: str) -> dict[str, Any]:
+    """Return the file's text as a JSON object; a repeated key is an error."""
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys)
+    except _RepeatedKeyError as error:
+        spelled = json.dumps(error.key, ensure_ascii=False)
+        second = text.find(spelled, text.find(spelled) + 1)
+        number = text.count("\n", 0, max(second, 0)) + 1
+        raise BadInputError(f"{path}:{number}: {error.key!r} is given twice") from error
+    except json.JSONDecodeError as error:
+        raise BadInputError(f"{path}:{error.lineno}: not JSON: {error.msg.lower()}") from error
+    except (RecursionError, ValueError) as error:
+        raise BadInputError(f"{path}: not usable JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise BadInputError(f"{path}: JSON, but not an object {{…}}")
+    return value
+
+
+class _RepeatedKeyError(Exception):
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _RepeatedKeyError(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return value

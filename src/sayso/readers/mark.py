@@ -1,17 +1,49 @@
-"""Marks on sentences from a file in either form: rationale JSON lines or ERASER's."""
+"""People's marks on sentences: our JSON lines, one mark per line, or ERASER's; the first line tells which."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.input_file import holding
+from sayso.readers.base import BadLine, Line, parse_each, refuse_control
 from sayso.readers.eraser import read_eraser
-from sayso.readers.json_line import has_keys
-from sayso.readers.lines import first_of, read_lines
-from sayso.readers.rationale import MarkItem, read_rationales
+from sayso.readers.files import first_of, read_lines
+from sayso.readers.json_line import has_keys, json_object, string
+from sayso.records import Mark
+
+MarkItem = tuple[int, Mark | BadLine]
+"""A line's number and the mark on it."""
 
 
 def read_marks(path: Path) -> Iterator[MarkItem]:
-    """Yield the marks of a file, in order, in the form that its first line shows."""
+    """Yield the marks of a file in either format, in order; a line that cannot be read is a `BadLine`."""
     first, lines = first_of(read_lines(path))
-    read = read_eraser if has_keys(first, "annotation_id") else read_rationales
+    read = read_eraser if has_keys(first, "annotation_id") else read_mark_lines
     return holding(path, "marks", read(path, lines))
+
+
+def read_mark_lines(path: Path, lines: Iterable[Line] | None = None) -> Iterator[MarkItem]:
+    """Yield the mark of each JSON line of the file, or of `lines` if it is already open."""
+    return parse_each(read_lines(path) if lines is None else lines, lambda text: (parse(text),))
+
+
+def parse(text: str) -> Mark:
+    """Return the mark of one line."""
+    record = json_object(text)
+    head_id, tail_id, relation, sentence, label = (
+        string(record, key) for key in ("head", "tail", "relation", "sentence", "label")
+    )
+    return with_plain_names(Mark(head_id, tail_id, relation, sentence, label, string(record, "by", "")))
+
+
+def write_mark(mark: Mark) -> str:
+    """Return the mark's line; `parse` reads it back unchanged."""
+    head_id, tail_id, relation, sentence, label, annotator = mark
+    record = {"head": head_id, "tail": tail_id, "relation": relation, "sentence": sentence, "label": label}
+    return json.dumps({**record, "by": annotator} if annotator else record, ensure_ascii=False)
+
+
+def with_plain_names(mark: Mark) -> Mark:
+    """Return the mark; raise `BadLineError` if an id or a name has a control character."""
+    refuse_control(mark.head_id, mark.tail_id, mark.relation, mark.annotator)
+    return mark

@@ -1,14 +1,25 @@
-"""Where a sentence names an entity: every occurrence, head and tail kept apart."""
+"""Where a sentence mentions its head and tail: every occurrence, the two kept apart; and ids for unnamed entities."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sayso.readers.base import BadLineError
+from sayso.readers.json_line import string
 from sayso.records import Mention, Span
 from sayso.tokens import apart_from, is_free_of, keep_apart, locate
 
 
+def id_from_name(name: str) -> str:
+    """Return an id for an entity that a corpus only names, the same in upper and lower case.
+
+    >>> id_from_name("Leland  High School")
+    'name:leland_high_school'
+    """
+    return "name:" + ("_".join(name.lower().replace("_", " ").split()) or "_")
+
+
 def find_mentions(tokens: Sequence[str], head: tuple[str, str], tail: tuple[str, str]) -> tuple[Mention, Mention]:
-    """Return both mentions, each given as (entity id, name), found by name in the sentence."""
+    """Return both mentions, each given as (entity id, name) and found by name in the sentence."""
     (head_id, head_name), (tail_id, tail_name) = head, tail
     head_spans = locate(tokens, head_name)
     if not head_spans:
@@ -25,7 +36,7 @@ def find_mentions(tokens: Sequence[str], head: tuple[str, str], tail: tuple[str,
 
 
 def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Mention, Mention]:
-    """Return mentions whose spans the corpus gives, checked, with the other occurrences of the same words added."""
+    """Return mentions with the spans that the corpus gives, checked, plus other occurrences of the same words."""
     for role, mention in (("head", head), ("tail", tail)):
         for start, stop in mention.spans:
             if not 0 <= start < stop <= len(tokens):
@@ -40,21 +51,53 @@ def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple
 
 
 def overlap(spans: tuple[Span, ...], others: tuple[Span, ...]) -> bool:
-    """Say whether a span shares a token with one of the others."""
-    if len(spans) == len(others) == 1:  # as nearly every sentence has them
+    """Return whether a span shares a token with one of the others."""
+    if len(spans) == len(others) == 1:  # nearly always
         return spans[0].overlaps(others[0])
     return len(apart_from(spans, others)) < len(spans)
 
 
 def _with_repeats(tokens: Sequence[str], spans: tuple[Span, ...], taken: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Return the spans and, in order, every further stretch of the same tokens that nothing else takes."""
+    """Return the spans and, in order, every other occurrence of the same tokens that overlaps nothing."""
     named = {tuple(tokens[start:stop]) for start, stop in spans}
     first_words, widths = {words[0] for words in named}, sorted({len(words) for words in named}, reverse=True)
     is_free, found, last = is_free_of((*spans, *taken)), list(spans), 0
-    for start in (place for place, token in enumerate(tokens) if token in first_words):
+    for start in (index for index, token in enumerate(tokens) if token in first_words):
         for width in widths:
             span = Span(start, start + width)
             if start >= last and tuple(tokens[start : span.stop]) in named and is_free(span):
                 found.append(span)
                 last = span.stop
     return tuple(sorted(found))
+
+
+def named(entity: dict[str, Any], role: str, words: str = "") -> tuple[str, str]:
+    """Return id and name of a JSON entity; the name replaces a missing id, `words` a missing name."""
+    entity_id, name = entity.get("id"), entity.get("name")
+    if type(entity_id) is str and type(name) is str and name and entity_id and not entity_id.isspace():
+        return entity_id, name  # nearly always
+    name = string(entity, "name", "") or words
+    entity_id = string(entity, "id", "") or name
+    if not entity_id.strip():
+        raise BadLineError(f"the {role} has neither an id nor a name")
+    return entity_id, name
+
+
+def complete(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Mention, Mention]:
+    """Return both mentions; spans that the line does not give are found by name, outside the other mention."""
+    if not head.spans and not tail.spans:
+        return find_mentions(tokens, head[:2], tail[:2])
+    if not head.spans:
+        return _found(tokens, head, tail.spans, "head"), tail
+    if not tail.spans:
+        return head, _found(tokens, tail, head.spans, "tail")
+    return head, tail
+
+
+def _found(tokens: Sequence[str], mention: Mention, taken: tuple[Span, ...], role: str) -> Mention:
+    everywhere = locate(tokens, mention.name)
+    spans = apart_from(everywhere, taken)
+    if not spans:
+        where = "only inside the other mention" if everywhere else "not in the sentence"
+        raise BadLineError(f"{role} mention {mention.name!r} is {where}")
+    return mention._replace(spans=spans)

@@ -1,14 +1,12 @@
-"""OpenNRE's JSON lines: `text` or `token`, `h` and `t` with `id`, `name` and `pos`, and one `relation` a line."""
+"""OpenNRE's JSON lines: `text` or `token`, `h` and `t` with `id`, `name` and `pos`, and one `relation` per line."""
 
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sayso.readers.base import Item, Line, check_length, read_each
-from sayso.readers.character import occurrences, split_at
+from sayso.readers.base import BadLineError, Item, Line, check_length, read_each
 from sayso.readers.json_line import has_keys, integer_pair, json_object, nested, string, strings, without_na
-from sayso.readers.json_mention import complete, named
-from sayso.readers.mention import given_mentions
+from sayso.readers.mention import complete, given_mentions, named
 from sayso.records import Mention, Sentence, Span
 
 _NA = "NA"
@@ -20,15 +18,14 @@ def read(lines: Iterable[Line]) -> Iterator[Item]:
 
 
 def recognises(first_line: str) -> bool:
-    """Say whether the line is an object with `h` and `t`."""
+    """Return whether the line is an object with `h` and `t`."""
     return has_keys(first_line, "h", "t")
 
 
 def write(sentence: Sentence) -> str:
-    """Return the sentence in `token` form, one line for each of its relations, `NA` if it has none.
+    """Return the sentence in `token` form, one line per relation, `NA` if it has none.
 
-    `pos` holds the first occurrence; the others are found again when read. Document and `expresses` have no place in
-    this form and are left out.
+    `pos` is the first occurrence; the others are found again by the reader. Document and `expresses` are left out.
     """
     record = {
         "token": sentence.tokens,
@@ -51,30 +48,30 @@ def parse(text: str) -> Sentence:
     return Sentence(tuple(tokens), head, tail, without_na([string(record, "relation", _NA)]))
 
 
-Entities = tuple[dict[str, Any], dict[str, Any]]
-Placed = tuple[list[str], list[tuple[Span, ...]]]
+_Entities = tuple[dict[str, Any], dict[str, Any]]
+_Placed = tuple[list[str], list[tuple[Span, ...]]]
 
 
-def _from_text(record: dict[str, Any], entities: Entities) -> Placed:
-    """Return the tokens and, for head and tail, their span, none where `pos` is missing."""
+def _from_text(record: dict[str, Any], entities: _Entities) -> _Placed:
+    """Return the tokens, and the spans of head and tail where `pos` gives them."""
     text = string(record, "text")
     positions = [_position(entity) for entity in entities]
     surfaces = [
         text[slice(*at)] if at else string(entity, "name", "") for at, entity in zip(positions, entities, strict=True)
     ]
     # Cut at every occurrence, so that punctuation stuck to a later one does not hide it.
-    cuts = [stretch for words in surfaces for stretch in occurrences(text, words)]
+    cuts = [span for words in surfaces for span in occurrences(text, words)]
     tokens, spans = split_at(text, [position for position in positions if position], cuts)
     given = iter(spans)
     return tokens, [(next(given),) if position else () for position in positions]
 
 
-def _from_tokens(record: dict[str, Any], entities: Entities) -> Placed:
-    """Return the same where the line brings its own tokens."""
+def _from_tokens(record: dict[str, Any], entities: _Entities) -> _Placed:
+    """Return the same for a line with tokens of its own."""
     tokens = strings(record, "token")
     positions = [_position(entity) for entity in entities]
     words = " ".join(tokens).split()
-    if words != tokens:  # tokens that are empty or have a space inside: 1 1/2
+    if words != tokens:  # a token is empty or has a space inside: 1 1/2
         num_before = [0]
         for token in tokens:
             num_before.append(num_before[-1] + len(token.split()))
@@ -85,7 +82,7 @@ def _from_tokens(record: dict[str, Any], entities: Entities) -> Placed:
 def _moved(position: tuple[int, int], num_before: list[int]) -> tuple[int, int]:
     start, stop = position
     if not 0 <= start < stop < len(num_before):
-        return position  # out of range before as after: refused where all spans are checked
+        return position  # out of range: refused where all spans are checked
     return num_before[start], num_before[stop]
 
 
@@ -95,3 +92,49 @@ def _position(entity: dict[str, Any]) -> tuple[int, int] | None:
 
 def _entity(mention: Mention) -> dict[str, object]:
     return {"id": mention.entity_id, "name": mention.name, "pos": list(mention.spans[0])}
+
+
+def occurrences(text: str, words: str) -> Iterator[tuple[int, int]]:
+    """Yield start and stop of each occurrence of the words in the text, not as part of a longer word.
+
+    >>> list(occurrences("Ana's aunt Ana, not Anabel", "Ana"))
+    [(0, 3), (11, 14)]
+    """
+    start = text.find(words) if words else -1
+    while start >= 0:
+        stop = start + len(words)
+        if not _is_inside_word(text, start) and not _is_inside_word(text, stop):
+            yield start, stop
+        start = text.find(words, stop)
+
+
+def _is_inside_word(text: str, edge: int) -> bool:
+    return 0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum()
+
+
+def split_at(
+    text: str, mentions: Iterable[tuple[int, int]], also_at: Iterable[tuple[int, int]] = ()
+) -> tuple[list[str], list[Span]]:
+    """Return the tokens of the text, and each mention (start and stop in characters) as a span of tokens.
+
+    Tokens end at white space and at the edges of mentions and of `also_at`, so that a mention is always whole tokens.
+
+    >>> split_at("the dog's bone", [(4, 7)])
+    (['the', 'dog', "'s", 'bone'], [Span(start=1, stop=2)])
+    """
+    wanted = list(mentions)
+    for start, stop in wanted:
+        if not 0 <= start < stop <= len(text):
+            raise BadLineError(f"mention [{start}, {stop}] lies outside the {len(text)} characters of the sentence")
+    tokens: list[str] = []
+    num_before = {0: 0}
+    last = 0
+    for edge in sorted({edge for span in (*wanted, *also_at) for edge in span} | {len(text)}):
+        tokens += text[last:edge].split()
+        num_before[edge] = len(tokens)
+        last = edge
+    spans = [Span(num_before[start], num_before[stop]) for start, stop in wanted]
+    for (start, stop), span in zip(wanted, spans, strict=True):
+        if span.start == span.stop:
+            raise BadLineError(f"mention [{start}, {stop}] is only white space")
+    return tokens, spans

@@ -11,8 +11,7 @@ from sayso.errors import BadInputError, as_command, option
 from sayso.input_file import holds_no
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Item, Line, kind_of_fault
-from sayso.readers.files import files_of
-from sayso.readers.lines import OnBytes, holds_something, read_lines
+from sayso.readers.files import OnBytes, files_of, holds_something, read_lines
 from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001

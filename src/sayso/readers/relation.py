@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no
 from sayso.readers.base import BadLineError, refuse_control
+from sayso.readers.files import lines_with_text, read_json, read_text
 from sayso.readers.json_line import has_keys, json_object, string
-from sayso.readers.whole import lines_with_text, read_json, read_text
 from sayso.records import NA_NAMES, Relation
 
 _COLUMNS = ("name", "definition", "example", "functional")

@@ -1,23 +1,74 @@
-"""What is in a corpus: counts from one pass, in memory that does not grow with the number of sentences."""
+"""Counts of a corpus from one pass, in memory that does not grow with the number of sentences.
 
+Shapes: N rows of hashes, K shelves of the on-disk shuffle.
+"""
+
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from sayso.readers.hashed import HashedRows, num_distinct, portions
+from sayso.io.shuffle import Shelves, ranges_of_shelves
 from sayso.records import Sentence, sentence_key
+
+_NUM_SHELVES = 256
+
+
+class HashedRows:
+    """Rows of `width` 64-bit hashes; every `most_held` rows are moved to disk, grouped by their first hash."""
+
+    def __init__(self, width: int, most_held: int = 50_000) -> None:
+        self.width, self.most_held = width, most_held
+        self._in_memory = array("q")
+        self._on_disk: Shelves | None = None
+
+    def add(self, row: tuple[int, ...]) -> None:
+        """Add a row."""
+        self._in_memory.extend(row)
+        if len(self._in_memory) >= self.most_held * self.width:
+            self.spill()
+
+    def spill(self) -> Shelves:
+        """Move all rows to disk and return where they are."""
+        if self._in_memory or not self._on_disk:
+            self._on_disk = self._on_disk or Shelves(_NUM_SHELVES)
+            row_N = np.frombuffer(self._in_memory, np.int64).reshape(-1, self.width)
+            self._on_disk.put(row_N[:, 0] & (_NUM_SHELVES - 1), {"row": row_N})
+            self._in_memory = array("q")
+        return self._on_disk
+
+    def in_memory(self) -> np.ndarray | None:
+        """Return the rows if all of them are in memory, else None."""
+        return None if self._on_disk else np.array(self._in_memory, np.int64).reshape(-1, self.width)
+
+
+def grouped(streams: Sequence[HashedRows]) -> Iterator[np.ndarray]:
+    """Yield batches of the rows of all streams; rows with the same first hash are in one batch."""
+    held = [rows for stream in streams if (rows := stream.in_memory()) is not None]
+    if len(held) == len(streams):
+        yield np.concatenate(held)
+        return
+    spilled = [stream.spill() for stream in streams]
+    size_K = np.sum([shelves.size_K for shelves in spilled], axis=0)
+    for first, stop in ranges_of_shelves(size_K, streams[0].most_held):
+        yield np.concatenate([shelves.take(first, stop)["row"] for shelves in spilled])
+
+
+def num_distinct(streams: Sequence[HashedRows], column: int) -> int:
+    """Return the number of distinct hashes in a column; equal ones must be in rows with the same first hash."""
+    return sum(len(np.unique(rows[:, column])) for rows in grouped(streams))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
     """The counts of a corpus.
 
-    `duplicate_sentences` repeat a sentence of their own pair, under the same or another relation; a bag keeps each
-    sentence once. `distinct_sentences` counts a sentence once however many pairs it serves and however names in it
-    are joined. Lengths are tokens per sentence; bag sizes are distinct sentences per pair.
+    `duplicate_sentences` repeat a sentence of the same pair, whatever the relation; a bag keeps each sentence once.
+    `distinct_sentences` counts a sentence once however many pairs it mentions and however names in it are joined.
+    Lengths are tokens per sentence; bag sizes are distinct sentences per pair.
     """
 
     sentences: int
@@ -39,7 +90,7 @@ class Survey:
 
 
 class Surveyor:
-    """Collects what a `Survey` is made from, sentence by sentence."""
+    """Collects the counts of a `Survey`, sentence by sentence."""
 
     def __init__(self) -> None:
         self.lines, self.keys, self.facts = HashedRows(2), HashedRows(1), HashedRows(2)
@@ -68,9 +119,9 @@ class Surveyor:
 
 
 def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None) -> Survey:
-    """Return the counts of one or several files taken as one corpus.
+    """Return the counts of one or more files taken as one corpus.
 
-    `typed` are the ids of entities that have a type; None where no types are given.
+    `typed`: ids of the entities that have a type; None if no types are given.
     """
     entities = set().union(*(surveyor.entities for surveyor in surveyors))
     lengths: Counter[int] = sum((surveyor.lengths for surveyor in surveyors), Counter())
@@ -98,7 +149,7 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
 
 
 class _Bags(NamedTuple):
-    """How many bags there are, with how many distinct sentences."""
+    """Counts of bags and of their distinct sentences."""
 
     num: int
     num_sentences: int
@@ -109,7 +160,7 @@ class _Bags(NamedTuple):
 def _count_bags(lines: Sequence[HashedRows]) -> _Bags:
     """Return the counts of rows (pair, sentence of the pair)."""
     counts = _Bags(0, 0, 0, 0)
-    for row_N2 in portions(lines):
+    for row_N2 in grouped(lines):
         _, first = np.unique(row_N2[:, 1], return_index=True)
         sizes = np.unique(row_N2[first, 0], return_counts=True)[1]
         counts = _Bags(
@@ -122,7 +173,7 @@ def _count_bags(lines: Sequence[HashedRows]) -> _Bags:
 
 
 def _median(counts: Counter[int]) -> int:
-    """Return the (lower) median of values given with how often each occurs."""
+    """Return the lower median of values counted by how often each occurs."""
     half, seen = sum(counts.values()) / 2, 0
     for value in sorted(counts):
         seen += counts[value]

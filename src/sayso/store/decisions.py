@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sayso.errors import BadInputError
-from sayso.readers.decision import read_decisions
+from sayso.readers.fact import read_decisions
 from sayso.records import Sentence
 from sayso.store.pair import combined
 from sayso.store.table import BagTable

@@ -7,8 +7,8 @@ from pathlib import Path
 from sayso.engine.base import Engine
 from sayso.errors import UserError, option
 from sayso.input_file import is_pipe
+from sayso.readers.file_piece import filled, new_pieces
 from sayso.readers.files import files_of
-from sayso.readers.piece import filled, new_pieces
 from sayso.readers.read import Tally
 from sayso.records import OnProgress
 from sayso.store.decisions import Overruled

@@ -12,7 +12,7 @@ import numpy as np
 from sayso.errors import UserError
 from sayso.readers import READERS
 from sayso.readers.base import BadLine
-from sayso.readers.piece import Piece
+from sayso.readers.file_piece import FilePiece
 from sayso.readers.read import outside
 from sayso.records import Sentence
 from sayso.store.collect import Collected
@@ -28,7 +28,7 @@ class Portion(NamedTuple):
     `hashed` is the hash of a certain text: hashes of sentences can be compared only where it is the same.
     """
 
-    piece: Piece
+    piece: FilePiece
     lines: Lines
     vocabulary: Vocabulary
     bad: list[tuple[int, str]]
@@ -48,7 +48,7 @@ class PortionReader:
     rest: frozenset[str] = frozenset()
     """Files of which only judged pairs are taken."""
 
-    def __call__(self, piece: Piece) -> Portion:
+    def __call__(self, piece: FilePiece) -> Portion:
         """Return the piece's sentences."""
         vocabulary = Vocabulary(self.relations or ())
         known = None if self.relations is None else frozenset(self.relations)
@@ -73,7 +73,7 @@ class PortionReader:
 class _Reading:
     """The sentences of a piece, its bad lines counted."""
 
-    def __init__(self, piece: Piece, relations: frozenset[str] | None) -> None:
+    def __init__(self, piece: FilePiece, relations: frozenset[str] | None) -> None:
         self.piece, self.relations = piece, relations
         self.num_lines = self.num_good = 0
         self.bad: list[tuple[int, str]] = []

@@ -9,7 +9,7 @@ from sayso.facts.file import fact_at, manifest_beside, refuse_damaged
 from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
-from sayso.readers.lines import holds_something, read_lines, read_lines_between
+from sayso.readers.files import holds_something, read_lines, read_lines_between
 from sayso.serve.review.table import FoundIndex, read_columns
 
 

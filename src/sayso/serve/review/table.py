@@ -19,7 +19,7 @@ from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.facts.fact import DECISIONS
 from sayso.facts.file import fact_at, not_a_fact
-from sayso.readers.lines import MAX_LINE_BYTES
+from sayso.readers.files import MAX_LINE_BYTES
 from sayso.records import Triple
 from sayso.serve.fact_table import FactTable, TablePage, TableQuery, code, coded
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from readers.shared_data import shared
 from readers.strategies import json_records, marks
 from sayso.readers.base import BadLine, BadLineError
-from sayso.readers.rationale import parse, read_rationales, write_rationale
+from sayso.readers.mark import parse, read_mark_lines, write_mark
 from sayso.records import Mark
 
 LINE = (
@@ -17,7 +17,7 @@ LINE = (
 
 @given(mark=marks)
 def test_what_is_written_is_read_back_the_same(mark: Mark) -> None:
-    line = write_rationale(mark)
+    line = write_mark(mark)
     assert "\n" not in line
     assert parse(line) == mark
 
@@ -26,7 +26,7 @@ def test_bad_lines_are_told_with_their_number_and_the_others_read(tmp_path: Path
     path = tmp_path / "marks.jsonl"
     path.write_bytes(b"\n".join([LINE.encode(), b"", b"\xff", b'{"head": 3}', LINE.encode()]))
     expected = Mark("m.1", "m.2", "/born", "ana in rome", "irrelevant", "kim")
-    assert list(read_rationales(path)) == [
+    assert list(read_mark_lines(path)) == [
         (1, expected),
         (3, BadLine("byte 1 of the line is not UTF-8")),
         (4, BadLine("'head' is a number, not a string")),
@@ -42,6 +42,6 @@ def test_no_text_raises_anything_but_a_bad_line(record: dict[str, object], text:
 
 
 def test_the_real_marks_are_read() -> None:
-    items = [item for _, item in read_rationales(shared("fbnyt/rationales.jsonl"))]
+    items = [item for _, item in read_mark_lines(shared("fbnyt/rationales.jsonl"))]
     assert len(items) == 1_946
     assert {item.label for item in items if isinstance(item, Mark)} == {"rationale", "irrelevant"}

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from sayso.errors import BadInputError, UserError
 from sayso.input_file import holds_no, refuse_pipe
 from sayso.readers.base import Line
-from sayso.readers.files import files_of, parts_of
-from sayso.readers.lines import holds_something, read_lines, read_lines_between
+from sayso.readers.files import files_of, holds_something, parts_of, read_lines, read_lines_between
 from sayso.readers.read import Tally, read_sentences
 
 _GZIP = b"\x1f\x8b"
@@ -18,7 +17,7 @@ _BY_BLOCKS = frozenset({"tagged"})
 """Forms in which a sentence takes several lines, so that files are not cut."""
 
 
-class Piece(NamedTuple):
+class FilePiece(NamedTuple):
     """The lines of a file that begin from byte `start` up to `stop`; a file that cannot be cut is one piece."""
 
     number: int
@@ -42,7 +41,7 @@ class Piece(NamedTuple):
 class PieceRecord(NamedTuple):
     """A piece that is done: what it held, and how to tell that the file still holds the same."""
 
-    piece: Piece
+    piece: FilePiece
     sha256: str
     num_lines: int
     num_good: int
@@ -66,7 +65,7 @@ def filled(corpus: Path, files: Iterable[Path]) -> list[Path]:
     return found
 
 
-def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, size: int) -> Iterator[Piece]:
+def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, size: int) -> Iterator[FilePiece]:
     """Yield what is not done yet: files that are new, and what was added to the others, in pieces of about this size.
 
     A file that has changed in any other way, or is gone, is a `UserError`, and so is another corpus than before.
@@ -82,11 +81,11 @@ def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, si
         if is_whole and start:
             raise UserError(f"{path}: this file has grown, but its form cannot be read on: put new sentences elsewhere")
         for stop in [length] if is_whole else _cuts(path, start, length, size):
-            yield Piece(number, str(path), form_here, start, stop, is_whole)
+            yield FilePiece(number, str(path), form_here, start, stop, is_whole)
             number, start = number + 1, stop
 
 
-def piece_digest(piece: Piece) -> str:
+def piece_digest(piece: FilePiece) -> str:
     """Return the hash of the piece's bytes."""
     digest = hashlib.sha256()
     with Path(piece.file).open("rb") as file:

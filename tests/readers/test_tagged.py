@@ -2,8 +2,8 @@ import pytest
 
 from readers.shared_data import shared
 from sayso.readers.base import BadLine, BadLineError, Item
-from sayso.readers.kbp37 import parse, read
-from sayso.readers.lines import read_lines
+from sayso.readers.files import read_lines
+from sayso.readers.tagged import parse, read
 from sayso.records import Sentence
 
 TEXT = '" <e1> Ana Diaz </e1> sings for <e2> The Reds </e2> . "'

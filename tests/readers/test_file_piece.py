@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from extract.toy_corpus import sentences, write
 from sayso.errors import BadInputError, UserError
-from sayso.readers.piece import Piece, PieceRecord, corpus_files, first_bad_lines, new_pieces, piece_digest
+from sayso.readers.file_piece import FilePiece, PieceRecord, corpus_files, first_bad_lines, new_pieces, piece_digest
 
 LINES = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=12), min_size=1, max_size=12)
 
 
-def done(piece: Piece) -> PieceRecord:
+def done(piece: FilePiece) -> PieceRecord:
     lines = list(piece.lines())
     return PieceRecord(piece, piece_digest(piece), len(lines), len(lines), 0, [])
 
@@ -75,7 +75,7 @@ def test_a_sentence_on_several_lines_is_not_cut(tmp_path: Path) -> None:
 
 
 def test_lines_are_numbered_from_the_beginning_of_their_file() -> None:
-    piece = Piece(0, "a", "nre", 0, 9, False)
+    piece = FilePiece(0, "a", "nre", 0, 9, False)
     records = [
         PieceRecord(piece, "", 10, 9, 1, [(3, "x")]),
         PieceRecord(piece._replace(file="b"), "", 5, 4, 1, [(5, "y")]),

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sayso.readers.base import BadLine, BadLineError, Item, Line, check_length, with_plain_names
-from sayso.readers.entity_id import id_from_name
-from sayso.readers.mention import given_mentions
+from sayso.readers.mention import given_mentions, id_from_name
 from sayso.records import NA_NAMES, Mention, Sentence, Span
 
 _NUMBERED = re.compile(r"\s*\d+\t\s*\S")
