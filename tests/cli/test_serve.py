@@ -2,10 +2,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from command import sayso
-from sayso.annotate.store import Database
-from sayso.cli.serve import _refuse_odd_links, _warn_if_open_to_others
+from sayso.cli import app
+from sayso.cli.serve import _refuse_odd_links
 from sayso.errors import BadInputError
 from sayso.serve.settings import ServeSettings
 from sayso.serve.workbench import Workbench
@@ -61,12 +62,11 @@ def test_leads_may_come_from_other_machines_and_are_named_on_this_one(tmp_path: 
         _refuse_odd_links(led, [], new_links=False)
 
 
-def test_a_database_that_others_can_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Database(tmp_path / "a.db").close()
-    _warn_if_open_to_others(tmp_path / "a.db")
-    assert capsys.readouterr().err == ""
+def test_a_database_that_others_can_read_is_said(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sayso.serve.server.run", lambda _, opened: opened.close())
+    words = ["serve", "--data", str(store), "--db", str(tmp_path / "a.db"), "--port", "0"]
+    assert "warning: " not in CliRunner().invoke(app, words).stderr
     (tmp_path / "a.db").chmod(0o644)
-    _warn_if_open_to_others(tmp_path / "a.db")
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "warning: other users of this machine can read" in line
+    (line,) = (each for each in CliRunner().invoke(app, words).stderr.splitlines() if each.startswith("warning: "))
+    assert "other users of this machine can read" in line
     assert f"chmod 600 {tmp_path / 'a.db'}" in line

@@ -8,6 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from model.variants import VARIANTS
 from resealed import rewrite
+from sayso import memory
 from sayso.errors import BadInputError, UserError
 from sayso.features.lexicon import Lexicon
 from sayso.model.checkpoint import CONFIG, ENTITIES, IN_RUN, WEIGHTS, WORDS, ModelParts, load_model, save_model
@@ -47,6 +48,17 @@ def make_parts(config: ModelConfig) -> ModelParts:
 def folder(tmp_path: Path) -> Path:
     save_model(tmp_path / "m", make_parts(VARIANTS["attention+E"]))
     return tmp_path / "m"
+
+
+def test_a_model_that_a_killed_process_had_moved_aside_is_loaded(folder: Path) -> None:
+    folder.rename(folder.with_name(".m.0123abcd.replaced"))
+    assert load_model(folder).variant == "CNNs+ATT+F"
+
+
+def test_a_model_that_does_not_fit_into_memory_is_not_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
+    with pytest.raises(UserError, match=r"a model of [\d,]+ parameters needs about .* of memory"):
+        load_model(folder)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)

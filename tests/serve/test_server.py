@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from load import Load, make_room, num_lost, put_load
@@ -20,7 +21,7 @@ from sayso.annotate.store import reading_from
 from sayso.errors import UserError
 from sayso.serve import server as connection
 from sayso.serve.security import Gate
-from sayso.serve.server import Connection, Seldom, open_socket
+from sayso.serve.server import Connection, Seldom, open_socket, run
 from sayso.serve.settings import ServeSettings
 from toy_found import NEW, ids, write_found
 from toy_workbench import NUM_PAIRS, big_bag, fact_lines, make_store
@@ -92,6 +93,25 @@ def test_half_a_request_does_not_keep_it_from_ending(tmp_path: Path) -> None:
             running.process.send_signal(signal.SIGTERM)
             assert half.recv(1000) == b""  # after the deadline for requests it would be an answer, 408
             assert running.process.wait(300) == 143
+
+
+def test_a_message_about_a_bad_request_is_not_written_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    logger, written = logging.getLogger("uvicorn.error"), list[str]()
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", lambda record: written.append(record.getMessage()))
+    for name in ("uvicorn.error", "asyncio"):
+        monkeypatch.setattr(logging.getLogger(name), "filters", [])
+
+    def receive_bad_requests(*_: object, **__: object) -> None:
+        logger.addHandler(handler)
+        for _number in range(300):
+            logger.warning("Invalid HTTP request received.")
+        logger.removeHandler(handler)
+
+    monkeypatch.setattr(uvicorn.Server, "run", receive_bad_requests)
+    with open_socket("127.0.0.1", 0) as opened:
+        run(FastAPI(), opened)
+    assert written == ["Invalid HTTP request received."]
 
 
 @pytest.mark.slow
@@ -215,6 +235,7 @@ def test_whoever_opens_many_connections_shuts_nobody_out(served: Served, monkeyp
     monkeypatch.setattr(Hasty, "request_seconds", 600.0)
     halves = [socket.create_connection(address, 60) for _ in range(20)]
     assert get(address) == "here"
+    assert [half.recv(1) for half in halves[:16]] == [b""] * 16, "of 21 the oldest 17 were ended"
     for half in halves:
         half.close()
 

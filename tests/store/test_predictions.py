@@ -42,6 +42,11 @@ def test_a_store_that_has_decisions_is_read_as_support(tmp_path: Path) -> None:
     assert set(found) == {"support", "smallest_size"}
 
 
+def test_those_that_a_killed_process_had_moved_aside_are_read(folder: Path) -> None:
+    folder.rename(folder.with_name(".predictions.0123abcd.replaced"))
+    assert Predictions(folder).mechanisms == ["attention"]
+
+
 def test_they_are_read_without_torch(folder: Path) -> None:
     program = "import sys; from pathlib import Path; from sayso.store.predictions import Predictions\n"
     program += "Predictions(Path(sys.argv[1])).facts; assert 'torch' not in sys.modules"

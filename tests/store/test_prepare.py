@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from resealed import rewrite
@@ -190,6 +191,39 @@ def test_a_store_that_calls_marks_judgements_is_read_with_a_note(
     store = Store(folder)
     assert (store.manifest["marks"]["num_matched"], store.marks["label"].to_pylist()) == (1, ["rationale"])
     assert "written by sayso 0.1 ('judgements' are called 'marks' now)" in caplog.text
+
+
+def test_a_store_that_a_killed_process_had_moved_aside_is_opened(files: Inputs, tmp_path: Path) -> None:
+    store = make(files, tmp_path / "store")
+    store.folder.rename(tmp_path / ".store.0123abcd.replaced")
+    assert Store(tmp_path / "store").fingerprint == store.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value", "message"),
+    [
+        ("train.bags", "head_B", 10**6, r"part train: a value of head_B is not from 0 to \d+: "),
+        ("train.sentences", "window_N2", -1, r"part train: a value of window_N2 is not from 0 to \d+: "),
+        ("vectors", "vector", np.nan, r"vectors\.arrow: a vector is not finite: "),
+        ("entities", "vector", np.inf, r"entities\.arrow: a vector is not finite: "),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_also_where_the_checksums_fit(
+    files: Inputs, tmp_path: Path, name: str, column: str, value: float, message: str
+) -> None:
+    folder = make(files, tmp_path / "store").folder
+    found = read_columns(Store(folder).files, f"{name}.arrow")
+    columns = {
+        each: array.to_pylist() if pa.types.is_large_string(array.type) else to_numpy(array)
+        for each, array in found.items()
+    }
+    changed = columns[column].copy()
+    changed.flat[0] = value
+    write_columns(folder / f"{name}.arrow", columns | {column: changed})
+    rewrite(folder / "manifest.json")
+    store = Store(folder)
+    with pytest.raises(BadInputError, match=message):
+        (store.part("train"), store.vector_VD)
 
 
 def test_bad_lines_of_a_marks_file_count_as_in_every_other_file(files: Inputs, tmp_path: Path) -> None:

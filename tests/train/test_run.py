@@ -147,6 +147,15 @@ def test_a_training_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_model_that_does_not_fit_into_memory_is_refused_and_leaves_no_folder(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "free_bytes", lambda _: 1_000)
+    with pytest.raises(UserError, match=r"a model of [\d,]+ parameters needs about .* of memory"):
+        train(toy_config(), store, tmp_path / "run", "cpu")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_seed_that_is_drawn_is_stored_and_kept_when_resumed(store: Path, tmp_path: Path) -> None:
     drawn = toy_config(seed=-1)
     with pytest.raises(StopError):
