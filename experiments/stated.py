@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from rows import Row, row_of, write_rows
 
-from sayso.explain.marks import IRRELEVANT, RATIONALE, Marks, marks_of_store
+from sayso.explain.marks import Marks, marks_of_store
 from sayso.metrics.kendall import BANDS
+from sayso.metrics.marked import IRRELEVANT, RATIONALE
 from sayso.reproduce.outcome import FactOrders, Outcome, read_outcome
 from sayso.store.store import Store
 

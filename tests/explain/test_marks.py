@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import BadInputError
-from sayso.explain.marks import IRRELEVANT, NEITHER, RATIONALE, marks_of_files, marks_of_store
+from sayso.explain.marks import marks_of_files, marks_of_store
+from sayso.metrics.marked import IRRELEVANT, NEITHER, RATIONALE
 from sayso.store.store import Store
 from toy_evaluation import evaluation_lines, mark_line
 

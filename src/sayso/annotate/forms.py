@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.annotate.majority import IRRELEVANT, RATIONALE, majority
 from sayso.annotate.marking import LABELS
 from sayso.errors import BadInputError
 from sayso.facts.export import bare, shielded
 from sayso.input_file import holding, refuse_pipe
 from sayso.io.atomic import atomic_file
+from sayso.metrics.agreement import IRRELEVANT, RATIONALE, majority
 from sayso.readers.base import BadLine, BadLineError, parse_each
 from sayso.readers.eraser import read_eraser, write_eraser
 from sayso.readers.files import first_of, read_lines, read_text

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from sayso.annotate.agreement import settled_labels, submitted_marks
 from sayso.annotate.assignment import claim
 from sayso.annotate.log import WHOLE_FACT, Change, record
-from sayso.annotate.majority import majority
 from sayso.annotate.marking import COMMENT, MARK, SUBMITTED, WRONG, YES, fact_number, sentence_number
 from sayso.annotate.people import KNOWN, annotator_named
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.input_file import holding, refuse_pipe
+from sayso.metrics.agreement import majority
 from sayso.readers.base import BadLine, BadLineError
 from sayso.readers.files import first_of, holds_something, read_lines
 from sayso.readers.json_line import has_keys, json_object, string

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sayso.annotate.log import Change, HasFact, has_any, record
-from sayso.annotate.majority import majority
 from sayso.annotate.marking import MARK, fact_number, sentence_number, work_of
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
-from sayso.metrics.agreement import cohen_kappa, percent_agreement
+from sayso.metrics.agreement import cohen_kappa, majority, percent_agreement
 from sayso.records import Triple
 from sayso.store.store import Store
 from sayso.store.table import BagTable

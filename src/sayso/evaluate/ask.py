@@ -6,9 +6,10 @@ import numpy as np
 
 from sayso.errors import UserError, option
 from sayso.explain.bag import AskedBag
-from sayso.explain.marks import IRRELEVANT, RATIONALE, Marks
+from sayso.explain.marks import Marks
 from sayso.explain.subject import Subject
 from sayso.features.collate import Part
+from sayso.metrics.marked import IRRELEVANT, RATIONALE
 from sayso.records import sentence_key
 from sayso.store.store import Store
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from sayso.config import SHARE, Range, check_ranges
 from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
-from sayso.explain.marks import NEITHER, Marks
+from sayso.explain.marks import Marks
 from sayso.explain.mechanism import mechanisms_named, ranked_by
 from sayso.explain.subject import Subject
 from sayso.explain.sufficient import sigmoid
 from sayso.explain.top_words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
-from sayso.metrics.marked import MarkedFacts
+from sayso.metrics.marked import NEITHER, MarkedFacts
 from sayso.model.predict import predict_logits
 from sayso.records import OnProgress, no_progress
 

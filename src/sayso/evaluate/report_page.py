@@ -12,8 +12,8 @@ from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.report import Report, curve_of
 from sayso.evaluate.report_table import explanation_table, relation_table
 from sayso.explain.bag import explanation_of
-from sayso.explain.marks import NEITHER
 from sayso.facts.fact_page import asset, fact_body, fact_title, page_html
+from sayso.metrics.marked import NEITHER
 from sayso.metrics.precision_recall import PrecisionRecallCurve
 from sayso.records import SUPPORT_LABELS
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sayso.metrics.agreement import majority
+from sayso.metrics.marked import IRRELEVANT, NEITHER, RATIONALE
 from sayso.store.marks import Judged, match_marks
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
-RATIONALE, IRRELEVANT, NEITHER = 1, 0, -1
-_CODES = {"rationale": 1, "irrelevant": -1}
+_CODES = {"rationale": RATIONALE, "irrelevant": IRRELEVANT, "unsure": NEITHER}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +74,7 @@ def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Mark
 
 def _settle(sentence: Sequence[int], relation: Sequence[int], label: Sequence[str]) -> dict[tuple[int, int], int]:
     """Return the majority's mark for each (sentence, relation)."""
-    balance: dict[tuple[int, int], int] = {}
+    labels: dict[tuple[int, int], list[str]] = {}
     for row, number, text in zip(sentence, relation, label, strict=True):
-        balance[row, number] = balance.get((row, number), 0) + _CODES.get(text, 0)
-    code = {1: RATIONALE, -1: IRRELEVANT, 0: NEITHER}
-    return {key: code[(votes > 0) - (votes < 0)] for key, votes in balance.items()}
+        labels.setdefault((row, number), []).append(text)
+    return {key: _CODES[majority(given)] for key, given in labels.items()}

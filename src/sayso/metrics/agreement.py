@@ -5,12 +5,24 @@ where it is not defined: nothing was marked twice, or all marks are the same, so
 Shapes: U units (what is marked: a sentence for a fact), J judges, C categories.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Marks = Sequence[Hashable | None]
+
+RATIONALE, IRRELEVANT, UNSURE = "rationale", "irrelevant", "unsure"
+
+
+def majority(labels: Iterable[str]) -> str:
+    """Return the label that most people gave; unsure where rationale and irrelevant tie, or nobody is sure.
+
+    >>> majority(["rationale", "irrelevant", "rationale", "unsure"]), majority(["rationale", "irrelevant"])
+    ('rationale', 'unsure')
+    """
+    balance = sum((label == RATIONALE) - (label == IRRELEVANT) for label in labels)
+    return RATIONALE if balance > 0 else IRRELEVANT if balance < 0 else UNSURE
 
 
 def percent_agreement(first: Marks, second: Marks) -> float | None:
