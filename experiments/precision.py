@@ -1,4 +1,4 @@
-"""Runs of one config in one precision after the other, the seeds of each side by side: whether half precision is harmless.
+"""Runs of one config in one precision after the other, seed after seed: whether half precision is harmless.
 
 A line of JSON for each run: losses, validation figures and seconds, epoch by epoch. On a GPU, which `bf16` needs:
 
@@ -10,20 +10,19 @@ import argparse
 import json
 from pathlib import Path
 
-from sayso.errors import UserError
-from sayso.train.config import load_config
+from sayso.train.config import RunConfig, load_config
 from sayso.train.folder import read_metrics
-from sayso.train.side_by_side import Job, train_side_by_side
+from sayso.train.run import train
 
 FIGURES = ("loss", "validation/area_up_to_recall_0.4", "validation/average_precision", "train_seconds")
 
 
-def jobs_of(config: str, precision: str, num_seeds: int, epochs: int, work: Path) -> list[Job]:
-    """Return the runs of one precision; none of them ends early."""
+def runs_of(config: str, precision: str, num_seeds: int, epochs: int, work: Path) -> list[tuple[RunConfig, Path]]:
+    """Return the runs of one precision and their folders; none of them ends early."""
     fixed = [f"train.precision={precision}", f"train.max_epochs={epochs}", f"train.patience={epochs}"]
     first = load_config(config).seed
     seeds = range(first, first + num_seeds)
-    return [Job(load_config(config, [*fixed, f"seed={seed}"]), work / f"{precision}-{seed}") for seed in seeds]
+    return [(load_config(config, [*fixed, f"seed={seed}"]), work / f"{precision}-{seed}") for seed in seeds]
 
 
 def main() -> None:
@@ -40,15 +39,13 @@ def main() -> None:
     arguments = parser.parse_args()
     lines = []
     for precision in arguments.precision:
-        jobs = jobs_of(arguments.config, precision, arguments.seeds, arguments.epochs, arguments.work)
-        for job, ended in zip(jobs, train_side_by_side(jobs, arguments.data, arguments.device), strict=True):
-            if isinstance(ended, UserError):
-                raise SystemExit(f"{job.out}: {ended}")
-            rows = read_metrics(job.out)
-            about = {"variant": job.config.variant, "precision": precision, "seed": job.config.seed}
+        for config, folder in runs_of(arguments.config, precision, arguments.seeds, arguments.epochs, arguments.work):
+            train(config, arguments.data, folder, arguments.device)
+            rows = read_metrics(folder)
+            about = {"variant": config.variant, "precision": precision, "seed": config.seed}
             lines.append(json.dumps(about | {name: [row[name] for row in rows] for name in FIGURES}))
             best = max(row["validation/average_precision"] for row in rows)
-            print(f"{precision}, seed {job.config.seed}: best validation AP {best:.4f}", flush=True)
+            print(f"{precision}, seed {config.seed}: best validation AP {best:.4f}", flush=True)
     arguments.out.write_text("\n".join(lines) + "\n")
 
 

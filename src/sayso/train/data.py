@@ -26,19 +26,6 @@ class RunData:
     store: Store
     config: RunConfig
 
-    def read_by(self, config: RunConfig) -> "RunData":
-        """Return the store as another run reads it; what both read alike, and this one has read, is held once."""
-        other = RunData(self.store, config)
-        alike = {"type_E", "entity_EV"}
-        if self.store.vector_VD.shape[1] or config == self.config:
-            alike.add("word_VW")
-            if config.data.mentions == self.config.data.mentions:
-                alike |= {"train", "validation"} | (
-                    {"direct"} if config.needs_direct == self.config.needs_direct else set()
-                )
-        vars(other).update({name: value for name, value in vars(self).items() if name in alike})
-        return other
-
     @cached_property
     def type_E(self) -> np.ndarray:
         """The type of each entity."""

@@ -62,12 +62,10 @@ def train(
     device: str = "auto",
     resume: bool = False,
     watchers: Watchers = Watchers(),
-    data: RunData | None = None,
 ) -> Standing:
     """Train the config's model on the store and leave it in `out`; return how it went.
 
     After every epoch the state is on disk, so that a killed run goes on with `resume` and ends with the same weights.
-    `data` is the store as another run has read it, which spares reading it again.
     """
     target = choose_device(device)
     RunFolder(out, is_writer=False).refuse_other_run(resume)
@@ -75,8 +73,7 @@ def train(
         folder = RunFolder(out, is_writer=shard.rank == 0)
         folder.refuse_other_run(resume)  # another run may have ended here meanwhile
         config = _with_seed(config, folder, shard, target)
-        read = data.read_by(config) if data is not None else RunData(Store(store), config)
-        return _Run(config, read, folder, target, shard, watchers).go()
+        return _Run(config, RunData(Store(store), config), folder, target, shard, watchers).go()
 
 
 def identity_of(config: RunConfig, store: Store) -> dict[str, Any]:

@@ -14,8 +14,6 @@ from sayso.train.loop import train_epoch
 from sayso.train.losses import TrainingError
 from sayso.train.objective import Objective
 from sayso.train.run import Watchers, train
-from sayso.train.side_by_side import Job, train_side_by_side
-from sayso.train.state import Standing
 from train.toy_run import run_data, toy_config
 
 VARIANTS = [
@@ -110,35 +108,6 @@ def test_half_precision_stays_near(store) -> None:
     half = replace(config, train=replace(config.train, precision="bf16"))
     expected, found = Trainee(store, config).train(True, 2), Trainee(store, half).train(True, 2)
     assert found[-1] == pytest.approx(expected[-1], rel=0.02)
-
-
-@needs_gpu
-def test_runs_side_by_side_end_as_they_would_alone(store, tmp_path) -> None:
-    configs = [toy_config("attention", seed=1), toy_config("direct", seed=2), toy_config("attention", "words", 0.0)]
-    jobs = [Job(config, tmp_path / f"run{number}") for number, config in enumerate(configs)]
-    found = train_side_by_side(jobs, store, "cuda", num_at_a_time=3)
-    for config, standing in zip(configs, found, strict=True):
-        assert isinstance(standing, Standing)
-        alone = train(config, store, tmp_path / f"alone{config.seed}{config.variant}", "cuda")
-        assert standing.best_average_precision == pytest.approx(alone.best_average_precision, abs=0.02)
-
-
-def test_runs_side_by_side_on_a_processor_are_those_of_a_run_alone(store, tmp_path) -> None:
-    configs = [toy_config("attention", seed=1, max_epochs=1), toy_config("direct", seed=2, max_epochs=1)]
-    jobs = [Job(config, tmp_path / str(config.seed)) for config in configs]
-    found = train_side_by_side(jobs, store, "cpu", num_at_a_time=2)
-    alone = train(configs[0], store, tmp_path / "alone", "cpu")
-    assert isinstance(found[0], Standing)
-    assert found[0].best_average_precision == alone.best_average_precision
-    assert (tmp_path / "2" / "model").exists()
-
-
-def test_what_one_run_cannot_do_does_not_stop_the_others(store, tmp_path) -> None:
-    (tmp_path / "taken").write_text("")
-    jobs = [Job(toy_config(max_epochs=1), tmp_path / name) for name in ("taken", "free")]
-    refused, done = train_side_by_side(jobs, store, "cpu", num_at_a_time=1)
-    assert "a file of this name exists" in str(refused)
-    assert isinstance(done, Standing)
 
 
 def test_steps_are_captured_on_one_gpu_alone(store) -> None:
