@@ -13,7 +13,7 @@ from figure import Figure, at_most, ratio, record
 from measure import side_by_side, threads
 from reference.padded import PaddedModel
 from sayso.explain import EXPLAINERS
-from sayso.explain.together import explain_all
+from sayso.explain.base import explain_all
 from sayso.features.batch import BagIndex
 from sayso.features.collate import Part
 from sayso.model.extractor import Extractor

@@ -35,7 +35,7 @@ from sayso.errors import UserError
 from sayso.evaluate.columns import prediction_columns
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
 from sayso.explain.marks import marks_of_store
-from sayso.explain.subject import open_subjects
+from sayso.explain.trained_run import open_runs
 from sayso.extract.gather import gathered_lines, stretches_of
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
@@ -132,7 +132,7 @@ class World:
     def _predict(self) -> None:
         shutil.copytree(self.folder / "run", self.folder / "evaluated")
         store = Store(self.store)
-        (subject,) = open_subjects([self.folder / "evaluated"], store, "test")
+        (subject,) = open_runs([self.folder / "evaluated"], store, "test")
         settings = EvaluationSettings(methods=("attention",), num_resamples=0)
         evaluated = evaluate_run(subject, marks_of_store(store, "test"), settings)
         write_predictions(self.folder / "predictions", prediction_columns(evaluated))

@@ -100,7 +100,7 @@ def test_the_score_is_scikit_learns_average_precision(model: Model, store: Path)
 
 
 def test_a_relation_the_model_does_not_know_cannot_be_scored(model: Model) -> None:
-    with pytest.raises(ValueError, match="bag 1: relation 'eats' is none of the model's 2"):
+    with pytest.raises(ValueError, match="bag 1: relation 'eats' is not one of the model's 2"):
         model.score([Bag.from_sentences(["a b"], "a", "b", relations=["eats"])])
 
 

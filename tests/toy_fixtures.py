@@ -6,7 +6,7 @@ import pytest
 
 from sayso.evaluate.evaluation import Evaluation, EvaluationSettings, evaluate_run
 from sayso.explain.marks import marks_of_store
-from sayso.explain.subject import Subject, open_subjects
+from sayso.explain.trained_run import TrainedRun, open_runs
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.store.store import Store
 from toy_evaluation import make_marked_store
@@ -26,12 +26,12 @@ def runs(store: Store, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def subjects(runs: list[Path], store: Store) -> list[Subject]:
-    return open_subjects(runs, store, "test")
+def subjects(runs: list[Path], store: Store) -> list[TrainedRun]:
+    return open_runs(runs, store, "test")
 
 
 @pytest.fixture(scope="session")
-def evaluations(subjects: list[Subject], store: Store) -> list[Evaluation]:
+def evaluations(subjects: list[TrainedRun], store: Store) -> list[Evaluation]:
     # A threshold that some of the barely trained models' probabilities reach and some do not.
     marks = marks_of_store(store, "test")
     found = []

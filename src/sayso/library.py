@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from sayso.errors import BadArgumentError
-from sayso.explain.bag import AskedBag, explain_bag
+from sayso.explain.bag import BagToExplain, explain_bag
 from sayso.facts.corpus_facts import CorpusFacts, FactFinder, JudgedBags
 from sayso.facts.explanation import Explanation
 from sayso.features.lexicon import TypesById
@@ -118,7 +118,7 @@ class Model:
         for row, bag in enumerate(bags):
             for name in bag.relations:
                 if name not in column:
-                    raise BadArgumentError(f"bag {row + 1}: relation {name!r} is none of the model's {len(column)}")
+                    raise BadArgumentError(f"bag {row + 1}: relation {name!r} is not one of the model's {len(column)}")
                 label_BR[row, column[name]] = True
         # In a bag that cannot be read nothing is found.
         return average_precision(precision_recall_curve(np.nan_to_num(self.predict_proba(bags, types)), label_BR))
@@ -139,20 +139,34 @@ class Model:
         Raises:
             ValueError: a relation that the model does not know, or a bag of which no sentence can be read.
         """
+        return self.explanations(bag, (relation,) if relation else (), methods, threshold, types)[0]
+
+    def explanations(
+        self,
+        bag: Bag,
+        relations: Sequence[str] = (),
+        methods: Sequence[str] | None = None,
+        threshold: float = 0.5,
+        types: TypesById | None = None,
+    ) -> list[Explanation]:
+        """Return `explain` for several relations, most probable first, reading the bag once.
+
+        Without `relations`: those of at least the threshold, or the most probable one.
+        """
         read = self._read_bags([bag])
         if not read.sentences:
             raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {self._too_far_apart}")
         taken = read.intake.finish(len(self.relations), types or {}, read.bag_N)
         self._warn(taken.entities)
         type_L, names = taken.entities.recognised.type_L, self.parts.lexicon.types
-        asked = AskedBag(
+        asked = BagToExplain(
             part=taken.part,
             sentences=tuple(read.sentences),
             head_type=names[int(type_L[taken.head_B[0]])],
             tail_type=names[int(type_L[taken.tail_B[0]])],
             labels=bag.relations or None,
         )
-        return explain_bag(self.parts, asked, (relation,) if relation else (), methods, threshold)[0]
+        return explain_bag(self.parts, asked, relations, methods, threshold)
 
     def predict_corpus(
         self,

@@ -12,7 +12,7 @@ from browser.visit import serving, signed_in
 from sayso.evaluate.columns import prediction_columns
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
 from sayso.explain.marks import marks_of_store
-from sayso.explain.subject import open_subjects
+from sayso.explain.trained_run import open_runs
 from sayso.serve.settings import ServeSettings
 from sayso.store.predictions import write_predictions
 from sayso.store.store import Store
@@ -31,7 +31,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
     folder = tmp_path_factory.mktemp("trained")
     store = Store(make_marked_store(folder))
     run = make_run(toy_config("type"), store.folder, folder / "run")
-    (subject,) = open_subjects([run], store, "test")
+    (subject,) = open_runs([run], store, "test")
     settings = EvaluationSettings(threshold=0.01, num_resamples=20)
     evaluated = evaluate_run(subject, marks_of_store(store, "test"), settings)
     write_predictions(run / "predictions", prediction_columns(evaluated))

@@ -12,7 +12,7 @@ import sayso.explain
 from explain.decisive import AGGREGATORS, make_decisive
 from model.variants import VARIANTS, WIDTH
 from sayso.explain import EXPLAINERS
-from sayso.explain.together import explain_all
+from sayso.explain.base import explain_all
 from sayso.features.batch import BagIndex
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.extractor import Extractor, ModelConfig

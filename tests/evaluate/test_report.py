@@ -12,7 +12,7 @@ from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import run_figures
 from sayso.evaluate.report import make_report, write_report
 from sayso.explain.marks import Marks, marks_of_store
-from sayso.explain.subject import open_subjects
+from sayso.explain.trained_run import open_runs
 from sayso.store.predictions import Predictions, write_predictions
 from sayso.store.store import Store
 
@@ -76,14 +76,14 @@ def test_runs_made_on_other_data_are_refused(runs: list[Path], store: Store, tmp
     (other / "manifest.json").write_text(json.dumps(manifest))
     rewrite(other / "manifest.json")
     with pytest.raises(BadInputError, match=r"made on a store of fingerprint .* but .* has something else"):
-        open_subjects(runs, Store(other), "test")
+        open_runs(runs, Store(other), "test")
 
 
 def test_two_runs_of_one_name_and_a_missing_part_are_refused(runs: list[Path], store: Store) -> None:
     with pytest.raises(UserError, match=r"two runs are called attention: .* can tell them apart$"):
-        open_subjects([runs[0], runs[0]], store, "test")
+        open_runs([runs[0], runs[0]], store, "test")
     with pytest.raises(BadInputError, match=r"no part 'dev' to evaluate on: choose train, validation, test"):
-        open_subjects(runs, store, "dev")
+        open_runs(runs, store, "dev")
 
 
 def test_the_predictions_files_hold_what_was_found(evaluations: list[Evaluation], tmp_path: Path) -> None:

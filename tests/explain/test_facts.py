@@ -3,17 +3,16 @@ import pytest
 import torch
 
 from sayso.evaluate.evaluation import Evaluation
-from sayso.explain import EXPLAINERS
+from sayso.explain import EXPLAINERS, mechanisms_named
 from sayso.explain.facts import explain_part
-from sayso.explain.mechanism import mechanisms_named
-from sayso.explain.subject import Subject
 from sayso.explain.sufficient import KEEPS_WITHIN, sigmoid
+from sayso.explain.trained_run import TrainedRun
 from sayso.features.collate import collate
 from sayso.model.predict import predict_logits
 from sayso.store.rows import Rows
 
 
-def probability_of(subject: Subject, bag: int, relation: int, sentences: np.ndarray) -> float:
+def probability_of(subject: TrainedRun, bag: int, relation: int, sentences: np.ndarray) -> float:
     """Return the probability with these sentences only, by the plain forward pass."""
     batch = collate(subject.part, np.array([bag]), Rows(sentences, np.array([0, len(sentences)])))
     with torch.no_grad():

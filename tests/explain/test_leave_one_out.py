@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from explain.cases import in_float32, losses_by_removal, make_case, over_gaps, over_variants, widen_gaps
 from model.variants import VARIANTS
 from sayso.explain import leave_one_out as module
-from sayso.explain.leave_one_out import leave_one_out
+from sayso.explain.leave_one_out import leave_one_out, leave_one_out_by_removal
 from sayso.explain.sub_bag import empty_bag_logits
 from sayso.model.extractor import ModelConfig
 
@@ -66,3 +66,17 @@ def test_a_sentence_with_hardly_any_weight_has_an_exact_score_in_float32(name: s
     assert is_small_NR.any()
     score_NR = leave_one_out(*in_float32(case)).double()
     torch.testing.assert_close(score_NR[is_small_NR], expected[is_small_NR], atol=0, rtol=1e-3)
+
+
+@over_variants
+def test_it_equals_removal_sentence_by_sentence(config: ModelConfig) -> None:
+    case = make_case(config)
+    torch.testing.assert_close(leave_one_out_by_removal(*case), losses_by_removal(*case), atol=1e-9, rtol=1e-9)
+
+
+@over_variants
+def test_one_removal_at_a_time_gives_the_same(config: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = make_case(config)
+    at_once = leave_one_out_by_removal(*case)
+    monkeypatch.setattr(module, "SENTENCES_AT_A_TIME", 1)
+    torch.testing.assert_close(leave_one_out_by_removal(*case), at_once)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sayso.evaluate.evaluation import EvaluationSettings
     from sayso.evaluate.report import Report
     from sayso.explain.marks import Marks
-    from sayso.explain.subject import Subject
+    from sayso.explain.trained_run import TrainedRun
     from sayso.store.store import Store
 
 _NUM_UNMATCHED_SHOWN = 5
@@ -49,8 +49,8 @@ def evaluate(
     """
     from sayso.evaluate.evaluation import EvaluationSettings
     from sayso.evaluate.report import write_report
-    from sayso.explain.mechanism import mechanisms_named
-    from sayso.explain.subject import open_subjects
+    from sayso.explain import mechanisms_named
+    from sayso.explain.trained_run import open_runs
     from sayso.store.store import Store
     from sayso.train.device import choose_device
 
@@ -63,7 +63,7 @@ def evaluate(
         temperature=temperature,
     )
     store = Store(data)
-    subjects = open_subjects(runs, store, part, str(choose_device(device)))
+    subjects = open_runs(runs, store, part, str(choose_device(device)))
     found = _marks(store, subjects[0], marks or [])
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
     with _claimed({folder.resolve(), *(run.resolve() for run in runs)}):
@@ -87,7 +87,7 @@ def _claimed(folders: set[Path]) -> Iterator[None]:
         yield
 
 
-def _marks(store: "Store", subject: "Subject", paths: list[Path]) -> "Marks":
+def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Marks":
     from sayso.explain.marks import marks_of_files, marks_of_store
 
     marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
@@ -100,7 +100,7 @@ def _marks(store: "Store", subject: "Subject", paths: list[Path]) -> "Marks":
     return marks
 
 
-def _evaluate(subjects: "list[Subject]", marks: "Marks", settings: "EvaluationSettings") -> "Report":
+def _evaluate(subjects: "list[TrainedRun]", marks: "Marks", settings: "EvaluationSettings") -> "Report":
     from sayso.evaluate.columns import prediction_columns
     from sayso.evaluate.evaluation import evaluate_run
     from sayso.evaluate.report import make_report

@@ -79,16 +79,15 @@ def _from_store(
     methods: list[str] | None,
     threshold: float,
 ) -> "list[Explanation]":
-    from sayso.evaluate.ask import ask_alone, find_bag
-    from sayso.explain.bag import explain_bag
+    from sayso.explain.bag import bag_of_run, explain_bag
     from sayso.explain.marks import marks_of_store
-    from sayso.explain.subject import open_subjects
+    from sayso.explain.trained_run import open_runs
     from sayso.store.store import Store
 
     store = Store(data)
-    (subject,) = open_subjects([run], store, part)
-    asked = ask_alone(subject, find_bag(subject, *pair), marks_of_store(store, part))
-    return explain_bag(subject.model, asked, relations, methods, threshold)
+    (opened,) = open_runs([run], store, part)
+    bag = bag_of_run(opened, opened.find_bag(*pair), marks_of_store(store, part))
+    return explain_bag(opened.model, bag, relations, methods, threshold)
 
 
 def _from_file(
@@ -109,9 +108,7 @@ def _from_file(
     model = load(run)
     typed = read_entity_types(named, model.relations) if named else {}
     bag = Bag.from_sentences(_sentences(file, pair))
-    found = relations or [prediction.relation for prediction in model.predict([bag], threshold, typed)[0]]
-    asked: list[str | None] = [*found] or [None]
-    return [model.explain(bag, relation, methods, threshold, typed) for relation in asked]
+    return model.explanations(bag, relations, methods, threshold, typed)
 
 
 def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":

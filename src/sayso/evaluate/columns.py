@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sayso import __version__
 from sayso.evaluate.evaluation import Evaluation
-from sayso.explain.subject import read_word
+from sayso.explain.trained_run import read_word
 from sayso.store.columns import Column
 from sayso.store.predictions import PredictionColumns
 

@@ -11,12 +11,12 @@ from typing import Annotated
 import numpy as np
 
 from sayso.config import SHARE, Range, check_ranges
+from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
 from sayso.explain.marks import Marks
-from sayso.explain.mechanism import mechanisms_named, ranked_by
-from sayso.explain.subject import Subject
 from sayso.explain.sufficient import sigmoid
-from sayso.explain.top_words import WordScores, top_word_scores
+from sayso.explain.trained_run import TrainedRun
+from sayso.explain.words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
 from sayso.metrics.marked import NEITHER, MarkedFacts
 from sayso.model.predict import predict_logits
@@ -45,7 +45,7 @@ class EvaluationSettings:
 class Evaluation:
     """What figures, the predictions' files and the page are made from."""
 
-    subject: Subject
+    subject: TrainedRun
     settings: EvaluationSettings
     logit_BR: np.ndarray
     explained: ExplainedFacts
@@ -91,7 +91,7 @@ class Evaluation:
 
 
 def evaluate_run(
-    subject: Subject, marks: Marks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
+    subject: TrainedRun, marks: Marks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
 ) -> Evaluation:
     """Return the run's predictions on the part, explained."""
     mechanisms = mechanisms_named(settings.methods)
@@ -110,7 +110,7 @@ def evaluate_run(
     )
 
 
-def _temperature(subject: Subject) -> float:
+def _temperature(subject: TrainedRun) -> float:
     """Return the temperature that fits the validation part best."""
-    other = Subject(folder=subject.folder, model=subject.model, store=subject.store, part_name="validation")
+    other = TrainedRun(folder=subject.folder, model=subject.model, store=subject.store, part_name="validation")
     return fit_temperature(predict_logits(other.model.extractor, other.part), other.label_BR)

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sayso.explain.base import Explainer
+from sayso.explain.base import Explainer, explain_all
 from sayso.explain.marks import Marks
-from sayso.explain.together import explain_all
 from sayso.features.collate import Part
 from sayso.metrics.marked import MarkedFacts
 from sayso.model.extractor import Extractor

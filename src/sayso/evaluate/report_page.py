@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sayso.evaluate.ask import ask_store
 from sayso.evaluate.drawing import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.report import Report, curve_of
 from sayso.evaluate.report_table import explanation_table, relation_table
-from sayso.explain.bag import explanation_of
+from sayso.explain.bag import bag_of_run, explanation_of
 from sayso.facts.fact_page import asset, fact_body, fact_title, page_html
 from sayso.metrics.marked import NEITHER
 from sayso.metrics.precision_recall import PrecisionRecallCurve
@@ -126,8 +125,10 @@ def _fact_list(run: Evaluation) -> str:
 
 
 def _fact(run: Evaluation, fact: int, is_marked: bool) -> str:
-    asked = ask_store(run.subject, int(run.explained.bag_F[fact]), run.marks)
-    explanation = explanation_of(run.subject.model, asked, run.explained, run.words, fact, run.settings.threshold)
+    bag = int(run.explained.bag_F[fact])
+    asked, first_row = bag_of_run(run.subject, bag, run.marks), int(run.subject.table.first_B1[bag])
+    threshold = run.settings.threshold
+    explanation = explanation_of(run.subject.model, asked, run.explained, run.words, fact, threshold, first_row)
     shown = explanation.to_dict()
     number = f'<span class="number">{shown["probability"]:.3f}</span>'
     return (

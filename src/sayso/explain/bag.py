@@ -1,4 +1,4 @@
-"""Bags to explanations that people read: what `sayso explain` and the Python library give."""
+"""One bag to explanations for people: what `sayso explain` and `Model.explain` return."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,62 +6,92 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sayso.errors import BadArgumentError
-from sayso.explain.facts import ExplainedFacts, encoded_facts, explain_facts
-from sayso.explain.mechanism import mechanisms_named, ranked_by
-from sayso.explain.subject import read_word
-from sayso.explain.sufficient import sigmoid
-from sayso.explain.top_words import WordScores, top_word_scores
+from sayso.explain import mechanisms_named, ranked_by
+from sayso.explain.facts import ExplainedFacts, explain_facts
+from sayso.explain.marks import MARK_LABELS, Marks
+from sayso.explain.sufficient import Encoded, sigmoid
+from sayso.explain.trained_run import TrainedRun, read_word
+from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Explanation
 from sayso.features.collate import Part
 from sayso.model.checkpoint import ModelParts
-from sayso.model.predict import predict_logits
+from sayso.model.predict import refuse_not_finite, slices_of_logits
 from sayso.records import Evidence, Sentence, Support
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedBag:
-    """A bag that somebody asks about: as the model reads it (from row `first_row` of the part on), and as people do.
+class BagToExplain:
+    """A bag, as the model reads it (a part with no other bag) and as people do.
 
-    `labels` are the relations that the knowledge base holds for the pair, None where nobody has said; `marks` are
-    people's, by relation and place of the sentence.
+    `labels` are the pair's relations in the knowledge base, None if unknown; `marks` are people's labels on the
+    sentences, by relation and position of the sentence in the bag.
     """
 
     part: Part
     sentences: Sequence[Sentence]
     head_type: str
     tail_type: str
-    first_row: int = 0
     labels: frozenset[str] | None = None
     marks: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
+def bag_of_run(run: TrainedRun, index: int, marks: Marks) -> BagToExplain:
+    """Return a bag of the run's part, with people's marks on its sentences."""
+    table, lexicon = run.table, run.model.lexicon
+    bag = run.store.bag(table, index)
+    first, stop = table.first_B1[index : index + 2].tolist()
+    return BagToExplain(
+        part=run.as_part(table.take_bags(np.array([index]))),
+        sentences=bag.sentences,
+        head_type=lexicon.types[int(lexicon.type_E[table.head_B[index]])],
+        tail_type=lexicon.types[int(lexicon.type_E[table.tail_B[index]])],
+        labels=bag.relations,
+        marks={
+            (run.model.relations[relation].name, row - first): MARK_LABELS.get(mark, "")
+            for (row, relation), mark in marks.of_sentences(first, stop).items()
+        },
+    )
+
+
 def explain_bag(
     model: ModelParts,
-    bag: AskedBag,
+    bag: BagToExplain,
     relations: Sequence[str] = (),
     methods: Sequence[str] | None = None,
     threshold: float = 0.5,
 ) -> list[Explanation]:
-    """Return the relations of the bag explained, the most probable first.
+    """Return explanations of the bag's relations, most probable first.
 
-    Where none are named: those of at least the threshold, or the most probable one. A name that the model does not
-    know is a `ValueError`.
+    Without `relations`: those of at least the threshold, or the most probable one. Raises `BadArgumentError` (a
+    `ValueError`) on a relation that the model does not know.
     """
     mechanisms = mechanisms_named(methods)
-    (logit_R,) = predict_logits(model.extractor, bag.part)
-    wanted = _wanted(model, relations, sigmoid(logit_R), threshold)
-    facts_F2 = np.array([(0, number) for number in wanted], np.int64)
-    ((encoded, _, logit_F),) = encoded_facts(model.extractor, bag.part, facts_F2)
-    explained = explain_facts(encoded, logit_F, mechanisms, threshold)
-    words = top_word_scores(model.extractor, bag.part, explained)
+    ((batch, vector_ND, logit_BR),) = slices_of_logits(model.extractor, bag.part)
+    (logit_R,) = refuse_not_finite(logit_BR.cpu().numpy())
+    wanted = np.array(_wanted(model, relations, sigmoid(logit_R), threshold), np.int64)
+    encoded = Encoded(
+        extractor=model.extractor,
+        vector_ND=vector_ND,
+        bags=batch.bags,
+        bag_F=np.zeros_like(wanted),
+        relation_F=wanted,
+    )
+    explained = explain_facts(encoded, logit_R[wanted], mechanisms, threshold)
+    words = top_word_scores(model.extractor, bag.part, explained, vector_ND)
     found = [explanation_of(model, bag, explained, words, fact, threshold) for fact in range(len(wanted))]
     return sorted(found, key=lambda each: -each.probability)
 
 
 def explanation_of(
-    model: ModelParts, bag: AskedBag, explained: ExplainedFacts, words: WordScores, fact: int, threshold: float
+    model: ModelParts,
+    bag: BagToExplain,
+    explained: ExplainedFacts,
+    words: WordScores,
+    fact: int,
+    threshold: float,
+    first_row: int = 0,
 ) -> Explanation:
-    """Return one of the explained facts, which is about this bag."""
+    """Return the explanation of one fact of this bag, whose sentences start at `first_row` in `explained`."""
     relation = model.relations[int(explained.relation_F[fact])].name
     head, tail = bag.sentences[0].head, bag.sentences[0].tail
     return Explanation(
@@ -75,7 +105,7 @@ def explanation_of(
         probability=float(explained.probability_F[fact]),
         threshold=threshold,
         is_label=None if bag.labels is None else relation in bag.labels,
-        evidence=_evidence(model, bag, explained, words, fact),
+        evidence=_evidence(model, bag, explained, words, fact, first_row),
         support=support_of(explained, fact),
         ranked_by=ranked_by(list(explained.scores)),
         variant=model.variant,
@@ -88,29 +118,28 @@ def _wanted(model: ModelParts, names: Sequence[str], probability_R: np.ndarray, 
     known = {relation.name: number for number, relation in enumerate(model.relations)}
     for name in names:
         if name not in known:
-            raise BadArgumentError(f"relation {name!r} is none of the model's {len(known):,}")
+            raise BadArgumentError(f"relation {name!r} is not one of the model's {len(known):,}")
     return sorted({known[name] for name in names})
 
 
 def _evidence(
-    model: ModelParts, bag: AskedBag, explained: ExplainedFacts, words: WordScores, fact: int
+    model: ModelParts, bag: BagToExplain, explained: ExplainedFacts, words: WordScores, fact: int, first_row: int
 ) -> tuple[Evidence, ...]:
-    """Return the sentences of a fact, the first in rank first."""
-    first, stop = explained.sentences.start[fact : fact + 2].tolist()
-    asked = np.flatnonzero(words.fact_W == fact).tolist()
-    scored = {int(words.sentence_W[row]): tuple(words.scores.row(row).tolist()) for row in asked}
+    """Return the sentences of a fact, by rank."""
+    rows_of_fact = np.flatnonzero(words.fact_W == fact).tolist()
+    word_scores = {int(words.sentence_W[row]): tuple(words.scores.row(row).tolist()) for row in rows_of_fact}
     relation = model.relations[int(explained.relation_F[fact])].name
-    tokens, found = bag.part.presented.tokens, []
-    for row in range(first, stop):
+    found = []
+    for row in range(*explained.sentences.start[fact : fact + 2].tolist()):
         sentence_row = int(explained.sentences.value[row])
-        place = sentence_row - bag.first_row
+        place = sentence_row - first_row
         evidence = Evidence(
             sentence=bag.sentences[place],
             scores={name: float(score_E[row]) for name, score_E in explained.scores.items()},
             rank=int(explained.rank_E[row]),
             is_in_smallest=bool(explained.in_smallest_E[row]),
-            seen=tuple(read_word(model.lexicon, token) for token in tokens.row(sentence_row).tolist()),
-            word_scores=scored.get(sentence_row, ()),
+            seen=tuple(read_word(model.lexicon, token) for token in bag.part.presented.tokens.row(place).tolist()),
+            word_scores=word_scores.get(sentence_row, ()),
             mark=bag.marks.get((relation, place), ""),
         )
         found.append(evidence)
@@ -118,7 +147,7 @@ def _evidence(
 
 
 def support_of(explained: ExplainedFacts, fact: int) -> Support:
-    """Return what one of the explained predictions rests on."""
+    """Return what the prediction of a fact rests on."""
     sufficient = explained.sufficient
     num_enough = int(sufficient.num_enough_F[fact])
     return Support(

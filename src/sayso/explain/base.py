@@ -1,35 +1,82 @@
-"""What an explainer promises.
+"""The interface of an explainer, and the gradients that several explainers share.
+
+Gradients come from the aggregator's closed form (`influence_of`). An aggregator without one raises NotImplementedError
+there, and automatic differentiation takes over: one backward pass per relation, slow, and the reference in tests.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
+from sayso.model.kernels.bagwise import compiled_if_possible
 
 Explain = Callable[[Extractor, Tensor, BagIndex], Tensor]
-FromInfluence = Callable[[Influence, BagIndex], Tensor]
 
 
 class Explainer(NamedTuple):
-    """A mechanism that says how much each sentence matters for each relation, and what kind of mechanism it is.
+    """A mechanism that scores how much each sentence matters for each relation, and its properties.
 
-    `explain(extractor, vector_ND, bags)` returns score_NR: one finite score for every sentence and relation, also
-    where all relations share it; higher = matters more. A bag's scores do not depend on the other bags. The model is
-    left as it was, no gradient is left behind, and it makes no difference whether gradients are enabled.
+    `explain(extractor, vector_ND, bags)` returns score_NR: one finite score per sentence and relation (also where all
+    relations share it); higher means more important. A bag's scores do not depend on the other bags. The model and its
+    gradients are left unchanged, and the scores are the same whether or not gradients are enabled.
     """
 
     explain: Explain
     is_signed: bool
-    """Whether a negative score says that the sentence speaks against the relation."""
+    """Whether a negative score means that the sentence counts against the relation."""
     needs_gradient: bool
-    """Whether it is defined by the gradient of the logit."""
+    """Whether the score is defined by the gradient of the logit."""
     about: str
-    """What the score is, in a few words."""
-    from_influence: FromInfluence | None = None
-    """The same scores from the closed form of the gradient, which several mechanisms then share."""
+    """A short description of the score."""
+    from_influence: Callable[[Influence, BagIndex], Tensor] | None = None
+    """The same scores from a closed form of the gradient that is already computed."""
+
+
+def explain_all(
+    mechanisms: Mapping[str, Explainer], extractor: Extractor, vector_ND: Tensor, bags: BagIndex
+) -> dict[str, Tensor]:
+    """Return score_NR by mechanism; gradients in closed form are computed once and shared."""
+    num_sharing = sum(each.from_influence is not None for each in mechanisms.values())
+    parts = influence_of(extractor, vector_ND, bags) if num_sharing > 1 else None
+    return {
+        name: each.explain(extractor, vector_ND, bags)
+        if parts is None or each.from_influence is None
+        else each.from_influence(parts, bags)
+        for name, each in mechanisms.items()
+    }
+
+
+def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Influence | None:
+    """Return ∂o_k/∂x_n in closed form, or None if the aggregator has none."""
+    try:
+        with compiled_if_possible(vector_ND.device):
+            return extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
+    except NotImplementedError:
+        return None
+
+
+def scores_from_autograd(
+    extractor: Extractor, vector_ND: Tensor, bags: BagIndex, score_of: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor:
+    """Return score_NR, where `score_of` maps the vectors and one relation's gradient to score_N.
+
+    Where gradients are enabled, the scores can be differentiated.
+    """
+    is_learning = torch.is_grad_enabled()
+    with torch.enable_grad():
+        if not (is_learning and vector_ND.requires_grad):
+            vector_ND = vector_ND.detach().requires_grad_()
+        logit_BR = extractor.classify(vector_ND, bags)
+        columns = []
+        for logit_B in logit_BR.unbind(1):
+            (gradient_ND,) = torch.autograd.grad(logit_B.sum(), vector_ND, retain_graph=True, create_graph=is_learning)
+            columns.append(score_of(vector_ND, gradient_ND))
+        score_NR = torch.stack(columns, 1)
+    return score_NR if is_learning else score_NR.detach()

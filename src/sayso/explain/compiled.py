@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sayso.explain.leave_one_out import Removal
-from sayso.explain.slices import slices
+from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.kernels.bagwise import over_bags

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from sayso.explain.base import Explainer
+from sayso.explain import ranked_by
+from sayso.explain.base import Explainer, explain_all
 from sayso.explain.marks import Marks
-from sayso.explain.mechanism import ranked_by
 from sayso.explain.planted import Planted, planted_ranks
-from sayso.explain.subject import Subject
 from sayso.explain.sufficient import Encoded, Sufficient, after, first_of, sigmoid, smallest_sets
-from sayso.explain.together import explain_all
+from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex
 from sayso.features.collate import Part
 from sayso.features.mentions import Presented
@@ -61,16 +60,16 @@ class ExplainedFacts:
         return self.rank_E <= np.repeat(self.sufficient.size_F, self.sentences.length)
 
 
-def facts_of_interest(probability_BR: np.ndarray, subject: Subject, marks: Marks, threshold: float) -> np.ndarray:
+def facts_of_interest(probability_BR: np.ndarray, run: TrainedRun, marks: Marks, threshold: float) -> np.ndarray:
     """Return (bag, relation) of every label, of every predicted fact, and of whatever people have marked."""
-    is_wanted_BR = subject.label_BR | (probability_BR >= threshold)
-    bag_N = subject.part.table.bag_N
+    is_wanted_BR = run.label_BR | (probability_BR >= threshold)
+    bag_N = run.part.table.bag_N
     is_wanted_BR[bag_N[marks.keys[:, 0]], marks.keys[:, 1]] = True
     return np.argwhere(is_wanted_BR)
 
 
 def explain_part(
-    subject: Subject,
+    run: TrainedRun,
     facts_F2: np.ndarray,
     mechanisms: Mapping[str, Explainer],
     threshold: float,
@@ -78,14 +77,14 @@ def explain_part(
     on_progress: OnProgress = no_progress,
 ) -> ExplainedFacts:
     """Return the facts explained; `facts_F2` are bag and relation, in the order of the bags."""
-    planted = Planted(subject, facts_F2[:, 0], facts_F2[:, 1])
-    extractor, found, done = subject.model.extractor, [], 0
-    for encoded, first_row, logit_F in encoded_facts(extractor, subject.part, facts_F2):
+    planted = Planted(run, facts_F2[:, 0], facts_F2[:, 1])
+    extractor, found, done = run.model.extractor, [], 0
+    for encoded, first_row, logit_F in encoded_facts(extractor, run.part, facts_F2):
         num = len(encoded.bag_F)
         chosen = planted.of_facts(done, done + num)
         found.append((explain_facts(encoded, logit_F, mechanisms, threshold, num_top, chosen), first_row))
         done += num
-        on_progress(f"{subject.name}: explaining", done, len(facts_F2))
+        on_progress(f"{run.name}: explaining", done, len(facts_F2))
     return _joined(found, facts_F2, mechanisms)
 
 

@@ -1,12 +1,11 @@
-"""Gradient times input: how far a logit moves, to first order, with the size of a sentence's vector.
+"""Gradient times input: the first-order change of a logit with the length of a sentence's vector.
 
 Shapes: N sentences of all bags together, D width of a sentence vector, R relations.
 """
 
 from torch import Tensor
 
-from sayso.explain.base import Explainer
-from sayso.explain.from_autograd import gradient_x_input_from_autograd, influence_of
+from sayso.explain.base import Explainer, influence_of, scores_from_autograd
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
@@ -15,12 +14,12 @@ from sayso.model.extractor import Extractor
 def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = Σ_d x_nd ∂o_k/∂x_nd, signed, for every sentence and relation at once.
 
-    From the closed form of the gradient, so that no backward pass is needed and a loss on the scores costs one
-    backward pass, not two. Its own gradient is that of automatic differentiation applied twice.
+    The closed form needs no backward pass, so a loss on the scores needs one backward pass instead of two. Its gradient
+    equals that of automatic differentiation applied twice.
     """
     parts = influence_of(extractor, vector_ND, bags)
     if parts is None:
-        return gradient_x_input_from_autograd(extractor, vector_ND, bags)
+        return scores_from_autograd(extractor, vector_ND, bags, lambda x_ND, slope_ND: (x_ND * slope_ND).sum(1))
     return input_times_gradient(parts, bags)
 
 

@@ -16,6 +16,7 @@ from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _CODES = {"rationale": RATIONALE, "irrelevant": IRRELEVANT, "unsure": NEITHER}
+MARK_LABELS = {RATIONALE: "rationale", IRRELEVANT: "irrelevant"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,11 @@ import torch
 
 from sayso.distractors.choose import DistractorPool
 from sayso.distractors.inject import dress
-from sayso.explain.base import Explainer
-from sayso.explain.subject import Subject
-from sayso.explain.subset import SENTENCES_AT_A_TIME, pieces, sub_bags
+from sayso.explain.base import Explainer, explain_all
+from sayso.explain.sub_bag import SUBSET_SENTENCES_AT_A_TIME, slices_by_cost
 from sayso.explain.sufficient import Encoded
-from sayso.explain.together import explain_all
+from sayso.explain.trained_run import TrainedRun
+from sayso.features.batch import BagIndex
 from sayso.features.mentions import Presented
 from sayso.model.predict import encode_in_pieces
 from sayso.seeding import sub_seed
@@ -24,15 +24,15 @@ from sayso.store.rows import Rows, ranges
 class Planted:
     """One distractor for each fact of a part, drawn from the training part: the same for all runs with these facts."""
 
-    def __init__(self, subject: Subject, bag_F: np.ndarray, relation_F: np.ndarray) -> None:
-        table, type_E = subject.part.table, subject.model.lexicon.type_E
-        pool = DistractorPool(subject.store.part("train"), type_E)
+    def __init__(self, run: TrainedRun, bag_F: np.ndarray, relation_F: np.ndarray) -> None:
+        table, type_E = run.part.table, run.model.lexicon.type_E
+        pool = DistractorPool(run.store.part("train"), type_E)
         kind_B = DistractorPool(table, type_E).kind_B
         rng = np.random.default_rng(sub_seed(0, "planted distractor"))
         # The pool says which facts it has found something for by their bag; here every fact has a number of its own.
         chosen = pool.draw(np.arange(len(bag_F)), relation_F, kind_B[bag_F], rng)
         self.fact_M = chosen.bag_M
-        self.presented = subject.read_table(dress(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
+        self.presented = run.read_table(dress(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
 
     def of_facts(self, first: int, stop: int) -> tuple[np.ndarray, Presented]:
         """Return the facts of this range that have a distractor, counted from its start, and their distractors."""
@@ -55,9 +55,14 @@ def planted_ranks(
     device = encoded.vector_ND.device
     vector_ND = torch.cat([encoded.vector_ND, encode_in_pieces(encoded.extractor, presented, device)])
     rows = _with_last(sentences.take(fact_M), len(encoded.vector_ND) + np.arange(len(fact_M)))
-    for part in pieces(rows.length, SENTENCES_AT_A_TIME):
-        taken, facts = rows.take(part), fact_M[part]
-        bags = sub_bags(encoded.bags, encoded.bag_F[facts], taken.length)
+    for some in slices_by_cost(rows.length, SUBSET_SENTENCES_AT_A_TIME):
+        taken, facts = rows.take(np.arange(some.start, some.stop)), fact_M[some]
+        bag = torch.from_numpy(encoded.bag_F[facts]).to(device)
+        bags = BagIndex(
+            bag_N=torch.from_numpy(np.repeat(np.arange(len(facts)), taken.length)).to(device),
+            head_B=encoded.bags.head_B[bag],
+            tail_B=encoded.bags.tail_B[bag],
+        )
         vectors = vector_ND[torch.from_numpy(taken.value).to(device)]
         for name, score_NR in explain_all(mechanisms, encoded.extractor, vectors, bags).items():
             relation_N = np.repeat(encoded.relation_F[facts], taken.length)

@@ -1,4 +1,4 @@
-"""Saliency: how far a logit can move with a small change of a sentence's vector, in whatever direction.
+"""Saliency: how far a logit can move with a small change of a sentence's vector in any direction.
 
 Shapes: N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations.
 """
@@ -6,9 +6,8 @@ Shapes: N sentences of all bags together, C of them at a time, D width of a sent
 import torch
 from torch import Tensor
 
-from sayso.explain.base import Explainer
-from sayso.explain.from_autograd import influence_of, saliency_from_autograd
-from sayso.explain.slices import slices
+from sayso.explain.base import Explainer, influence_of, scores_from_autograd
+from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
@@ -22,7 +21,7 @@ def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = ‖∂o_k/∂x_n‖₁ (Shahbazi et al. 2020), from the closed form of the gradient."""
     parts = influence_of(extractor, vector_ND, bags)
     if parts is None:
-        return saliency_from_autograd(extractor, vector_ND, bags)
+        return scores_from_autograd(extractor, vector_ND, bags, lambda _, slope_ND: slope_ND.abs().sum(1))
     return norms_of(parts, bags)
 
 
@@ -36,11 +35,11 @@ def norms_of(parts: Influence, bags: BagIndex) -> Tensor:
 
 
 def plain_gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
-    """Return the same by operations of torch, which can be differentiated."""
+    """Return the same in plain torch, which can be differentiated."""
     score_NR, slope = torch.zeros_like(parts.match_NR), parts.slope.of_bags()
     at_a_time = max(1, VALUES_AT_A_TIME // max(1, slope[:1].numel()))
     for rows in slices(len(score_NR), at_a_time):
-        # In place: small results kept between large blocks would keep the allocator from using these again.
+        # In place: small results between large blocks would stop the allocator from reusing the blocks.
         score_NR[rows] = _norm(parts, slope if len(slope) == 1 else slope[bags.bag_N[rows]], rows)
     return score_NR
 

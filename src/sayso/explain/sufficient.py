@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from sayso.explain.subset import subset_logits
+from sayso.explain.sub_bag import subset_logits
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor
 from sayso.records import NOT_PREDICTED, NOT_SENTENCES, ONE_SENTENCE, SENTENCES_TOGETHER, SEVERAL_SENTENCES

@@ -1,60 +1,75 @@
-"""Word scores: which words of a sentence carried it, gradient times input on the vectors of its tokens.
+"""Word scores: gradient times input on the vectors of a sentence's tokens.
 
-Shapes: B bags, N sentences of all bags together, T tokens of these sentences, D width of a sentence vector, R
-relations, W width of a word vector.
+Shapes: B bags, N sentences of all bags together, F facts, T tokens of these sentences (a token is a word, or the type
+that stands for a mention), D width of a sentence vector, R relations, W width of a word vector.
 """
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sayso.explain.slices import slices_by_cost
+from sayso.explain.facts import ExplainedFacts
+from sayso.explain.sub_bag import slices_by_cost
 from sayso.features.batch import BagIndex, SentenceBatch
+from sayso.features.collate import Part, collate
 from sayso.model.embedding import DistinctRows, TokenEmbedding
 from sayso.model.extractor import Extractor
+from sayso.store.rows import Rows
 
 TOKENS_AT_A_TIME = 16_384
+NUM_TOP = 3
+"""The top sentences of each fact whose words are scored."""
 
 
-def word_scores(extractor: Extractor, sentences: SentenceBatch, bags: BagIndex, relation_B: Tensor) -> Tensor:
+def word_scores(
+    extractor: Extractor,
+    sentences: SentenceBatch,
+    bags: BagIndex,
+    relation_B: Tensor,
+    vector_ND: Tensor | None = None,
+) -> Tensor:
     """Return score_T = Σ_w v_tw ∂o_k/∂v_tw, signed, where v_t is the token's vector and k its bag's relation.
 
-    The vectors of positions are inputs too, but not part of a token's score. Two stages, so that memory stays bounded
-    for bags of any size: the gradient of the logits down to the sentence vectors, then from these to the tokens.
+    Position vectors are inputs too, but not part of a token's score. `vector_ND` are the encoded sentences, if the
+    caller has them. Gradients are taken in two stages, from the logits to the sentence vectors and from these to the
+    tokens, so that memory stays bounded for bags of any size.
     """
     assert sentences.num_sentences == bags.num_sentences
     was_training = extractor.training
     extractor.eval()
     try:
-        pieces = list(_pieces(sentences))
-        gradient_ND = _sentence_gradient(extractor, [piece for _, piece in pieces], bags, relation_B)
+        pieces = [
+            (rows, sentences.slice(rows.start, rows.stop))
+            for rows in slices_by_cost(sentences.length_S.tolist(), TOKENS_AT_A_TIME)
+        ]
+        if vector_ND is None:
+            vector_ND = _encode(extractor, [piece for _, piece in pieces])
+        gradient_ND = _sentence_gradient(extractor, vector_ND, bags, relation_B)
         scores = [_token_scores(extractor, piece, gradient_ND[rows]) for rows, piece in pieces]
     finally:
         extractor.train(was_training)
     return torch.cat([gradient_ND.new_zeros(0), *scores])
 
 
-def _pieces(sentences: SentenceBatch) -> Iterator[tuple[slice, SentenceBatch]]:
-    """Yield the sentences, a bounded number of tokens at a time."""
-    for rows in slices_by_cost(sentences.length_S.tolist(), TOKENS_AT_A_TIME):
-        yield rows, sentences.slice(rows.start, rows.stop)
+@torch.no_grad()
+def _encode(extractor: Extractor, pieces: list[SentenceBatch]) -> Tensor:
+    nothing_ND = extractor.scorer.relation_RD.new_zeros(0, extractor.scorer.relation_RD.shape[1])
+    return torch.cat([nothing_ND, *(extractor.encode(piece) for piece in pieces)])
 
 
-def _sentence_gradient(extractor: Extractor, pieces: list[SentenceBatch], bags: BagIndex, relation_B: Tensor) -> Tensor:
+def _sentence_gradient(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, relation_B: Tensor) -> Tensor:
     """Return ∂o_k/∂x_n for each sentence and the relation of its bag."""
-    with torch.no_grad():
-        nothing_ND = extractor.scorer.relation_RD.new_zeros(0, extractor.scorer.relation_RD.shape[1])
-        vector_ND = torch.cat([nothing_ND, *(extractor.encode(piece) for piece in pieces)])
     with torch.enable_grad():
-        vector_ND.requires_grad_()
+        vector_ND = vector_ND.detach().requires_grad_()
         chosen_B = extractor.classify(vector_ND, bags).gather(1, relation_B[:, None])
         (gradient_ND,) = torch.autograd.grad(chosen_B.sum(), vector_ND)
     return gradient_ND
 
 
 def _token_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
-    """Return the tokens' share in the change of the sentence vectors along their gradient."""
+    """Return each token's part in the change of the sentence vectors along their gradient."""
     with torch.no_grad():
         distinct: DistinctRows = extractor.embedding(sentences)
         row_TW = distinct.row_YW[distinct.index_T]
@@ -66,10 +81,7 @@ def _token_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: T
 
 
 class _OpenEmbedding(TokenEmbedding):
-    """Gives these vectors for the tokens, all as if they were learned.
-
-    Words are frozen in training and encoders compute no gradient for them; for learned types they do.
-    """
+    """Returns these vectors for the tokens, all marked as learned: encoders compute no gradient for frozen words."""
 
     def __init__(self, row_TW: Tensor) -> None:
         nn.Module.__init__(self)
@@ -84,3 +96,38 @@ class _OpenEmbedding(TokenEmbedding):
         """Return the vectors, each token's its own and learned."""
         index_T = torch.arange(len(self.row_TW), device=sentences.token_T.device)
         return DistinctRows(row_YW=self.row_TW, index_T=index_T, num_learned=len(self.row_TW))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordScores:
+    """A score per token in sentences of facts: the fact, the part's row of the sentence, its tokens, their scores."""
+
+    fact_W: np.ndarray
+    sentence_W: np.ndarray
+    tokens: Rows
+    scores: Rows
+
+
+def top_word_scores(
+    extractor: Extractor, part: Part, explained: ExplainedFacts, vector_ND: Tensor | None = None
+) -> WordScores:
+    """Return word scores of each fact's top sentences; `vector_ND` are the part's encoded sentences, if known."""
+    length_E = part.presented.tokens.length[explained.sentences.value]
+    fact_E = np.repeat(np.arange(len(explained.sentences)), explained.sentences.length)
+    tokens_F = np.bincount(fact_E, length_E, minlength=len(explained.sentences)).astype(np.int64)
+    scores = [np.zeros(0, np.float32)]
+    device = extractor.scorer.bias_R.device
+    for some in slices_by_cost(tokens_F, TOKENS_AT_A_TIME):
+        batch = collate(part, explained.bag_F[some]).to(device)
+        relation_B = torch.from_numpy(explained.relation_F[some]).to(device)
+        rows = explained.sentences.take(np.arange(some.start, some.stop)).value
+        encoded_ND = None if vector_ND is None else vector_ND[torch.from_numpy(rows).to(device)]
+        scores.append(word_scores(extractor, batch.sentences, batch.bags, relation_B, encoded_ND).cpu().numpy())
+    kept = np.flatnonzero(explained.rank_E <= NUM_TOP)
+    sentence_W = explained.sentences.value[kept]
+    return WordScores(
+        fact_W=fact_E[kept],
+        sentence_W=sentence_W,
+        tokens=part.presented.tokens.take(sentence_W),
+        scores=Rows.of_lengths(np.concatenate(scores), length_E).take(kept),
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sayso.config import SHARE, Range, check_ranges
-from sayso.explain.mechanism import RANKED_BY, mechanisms_named
+from sayso.explain import RANKED_BY, mechanisms_named
 from sayso.extract.threshold import ChosenThreshold
 from sayso.readers.read import MAX_BAD_SHARE
 

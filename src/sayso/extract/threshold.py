@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.errors import BadArgumentError, UserError
-from sayso.explain.subject import open_subjects
 from sayso.explain.sufficient import sigmoid
+from sayso.explain.trained_run import open_runs
 from sayso.metrics.interval import Interval, percentile_interval, resampled_weights
 from sayso.metrics.precision_recall import precision_recall_curve
 from sayso.model.predict import predict_logits
@@ -81,7 +81,7 @@ def _percent(share: float) -> str:
 
 def choose_on_validation(run: Path, data: Path, wanted: float, device: str = "cpu") -> ChosenThreshold:
     """Return the threshold for this precision on the validation part of the store that the run was made from."""
-    (subject,) = open_subjects([run], Store(data), "validation", device)
+    (subject,) = open_runs([run], Store(data), "validation", device)
     probability_BR = sigmoid(predict_logits(subject.model.extractor, subject.part))
     try:
         return choose_threshold(probability_BR, subject.label_BR, wanted)

@@ -26,9 +26,13 @@ class NotFiniteError(BadInputError):
 
 
 def predict_logits(extractor: Extractor, part: Part) -> np.ndarray:
-    """Return logit_BR of all bags of a part; those that are not finite are a `NotFiniteError`."""
+    """Return logit_BR of all bags of a part; raises `NotFiniteError` on infinite values or NaN."""
     logits = [logit_BR.cpu() for _, _, logit_BR in slices_of_logits(extractor, part)]
-    logit_BR = torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32)
+    return refuse_not_finite(torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32))
+
+
+def refuse_not_finite(logit_BR: np.ndarray) -> np.ndarray:
+    """Return the logits; raises `NotFiniteError` if one is infinite or NaN."""
     if not is_finite(logit_BR):
         raise NotFiniteError(
             "the model's probabilities are not numbers (NaN): its training diverged, or its weights are damaged:"

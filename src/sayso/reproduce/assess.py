@@ -13,8 +13,8 @@ from sayso.evaluate.direct import weights_by_source
 from sayso.evaluate.figures import plain
 from sayso.evaluate.marked import marked_facts
 from sayso.evaluate.relations import relation_figures
+from sayso.explain import mechanisms_named
 from sayso.explain.marks import Marks, marks_of_store
-from sayso.explain.mechanism import mechanisms_named
 from sayso.features.collate import Part
 from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts

@@ -45,7 +45,7 @@ def answer(model: "Model", asked: Asked) -> dict[str, Any]:
         listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
         found = [name for name, probability in listed if probability >= asked.threshold]
         wanted = [asked.relation] if asked.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
-        explained = [model.explain(bag, name, threshold=asked.threshold, types=asked.types) for name in wanted]
+        explained = model.explanations(bag, wanted, threshold=asked.threshold, types=asked.types)
     finally:
         logging.getLogger("sayso").removeHandler(remarks)
     return {

@@ -4,7 +4,7 @@ import torch
 from explain.cases import make_case, over_variants
 from explain.mean_aggregator import make_mean_case
 from sayso.explain import EXPLAINERS
-from sayso.explain.from_autograd import gradient_x_input_from_autograd, saliency_from_autograd
+from sayso.explain.base import scores_from_autograd
 from sayso.explain.gradient_x_input import gradient_x_input
 from sayso.explain.saliency import saliency
 from sayso.model.extractor import ModelConfig
@@ -13,8 +13,10 @@ from sayso.model.extractor import ModelConfig
 @over_variants
 def test_it_equals_the_closed_forms(config: ModelConfig) -> None:
     case = make_case(config)
-    torch.testing.assert_close(saliency_from_autograd(*case), saliency(*case), atol=1e-9, rtol=1e-9)
-    torch.testing.assert_close(gradient_x_input_from_autograd(*case), gradient_x_input(*case), atol=1e-9, rtol=1e-9)
+    norm_NR = scores_from_autograd(*case, lambda _, slope_ND: slope_ND.abs().sum(1))
+    torch.testing.assert_close(norm_NR, saliency(*case), atol=1e-9, rtol=1e-9)
+    product_NR = scores_from_autograd(*case, lambda x_ND, slope_ND: (x_ND * slope_ND).sum(1))
+    torch.testing.assert_close(product_NR, gradient_x_input(*case), atol=1e-9, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", EXPLAINERS)

@@ -1,0 +1,132 @@
+"""A trained run, opened on one part of its store: what evaluations and explanations start from."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from sayso.errors import BadInputError, UserError, option
+from sayso.features.collate import Part
+from sayso.features.lexicon import Lexicon
+from sayso.features.mentions import Presented, present
+from sayso.model.checkpoint import WEIGHTS, ModelParts, find_model, load_model
+from sayso.records import sentence_key
+from sayso.store.store import Store
+from sayso.store.table import BagTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedRun:
+    """A run's folder and model, its store, and the part of the store to look at."""
+
+    folder: Path
+    model: ModelParts
+    store: Store
+    part_name: str
+
+    @property
+    def name(self) -> str:
+        """The run's name in tables: that of its folder."""
+        return self.folder.resolve().name
+
+    @cached_property
+    def table(self) -> BagTable:
+        """The part, as the store holds it."""
+        return self.store.part(self.part_name)
+
+    @cached_property
+    def part(self) -> Part:
+        """The part, as the model reads it."""
+        return self.as_part(self.table)
+
+    def as_part(self, table: BagTable) -> Part:
+        """Return bags of the store as the model reads them."""
+        return Part(table=table, presented=self.read_table(table), num_relations=len(self.model.relations))
+
+    def read_table(self, table: BagTable) -> Presented:
+        """Return the table's sentences as the model reads them."""
+        lexicon = self.model.lexicon
+        return present(table, lexicon.mentions, len(lexicon.words), lexicon.type_E)
+
+    @cached_property
+    def label_BR(self) -> np.ndarray:
+        """The relations of each bag's pair in the knowledge base."""
+        return self.part.label_rows(np.arange(self.table.num_bags)).numpy() > 0
+
+    @property
+    def num_facts_unread(self) -> int:
+        """Facts of the part without a readable sentence; recall counts them as missed."""
+        return int(self.store.manifest["read"].get(self.part_name, {}).get("num_facts_unread", 0))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The hash of the model's weights."""
+        return model_fingerprint(self.folder)
+
+    def find_bag(self, head: str, tail: str) -> int:
+        """Return the pair's bag in the part; raises `UserError` if there is none, or more than one."""
+        heads, tails = self._entities_named(head), self._entities_named(tail)
+        table, where = self.table, f"{self.store.folder}: the {self.part_name} part"
+        found = np.flatnonzero(np.isin(table.head_B, heads) & np.isin(table.tail_B, tails))
+        if not len(found):
+            hint = f": try another {option('part')}"
+            if (np.isin(table.head_B, tails) & np.isin(table.tail_B, heads)).any():
+                hint = f", but it has the pair the other way round: swap {option('head')} and {option('tail')}"
+            raise UserError(f"{where} has no bag of head {head!r} and tail {tail!r}{hint}")
+        if len(found) > 1:
+            ids = self.store.entities["id"]
+            pairs = [f"{ids[int(table.head_B[bag])]} {ids[int(table.tail_B[bag])]}" for bag in found[:5].tolist()]
+            raise UserError(f"{where} has {len(found)} pairs of these names: give ids, such as {'; '.join(pairs)}")
+        return int(found[0])
+
+    def _entities_named(self, wanted: str) -> list[int]:
+        """Return the entity of this id, or else those of this name, ignoring case."""
+        ids = self.store.entities["id"].to_pylist()
+        if wanted in ids:
+            return [ids.index(wanted)]
+        key = sentence_key(wanted).lower()
+        names = self.store.entities["name"].to_pylist()
+        found = [number for number, name in enumerate(names) if sentence_key(name).lower() == key]
+        if not found:
+            raise UserError(f"{self.store.folder}: no entity has the id or the name {wanted!r}")
+        return found
+
+
+def model_fingerprint(folder: Path) -> str:
+    """Return the hash of the weights in a run's folder, or in a model's."""
+    with (find_model(folder) / WEIGHTS).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def read_word(lexicon: Lexicon, token: int) -> str:
+    """Return the word or entity type in a row of the model's token table."""
+    return lexicon.words[token] if token < len(lexicon.words) else lexicon.types[token - len(lexicon.words)]
+
+
+def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "cpu") -> list[TrainedRun]:
+    """Return the runs, opened on this part; raises `BadInputError` for a run trained on another store."""
+    runs = [_open(folder, store, part, device) for folder in folders]
+    names = [run.name for run in runs]
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise UserError(
+            f"two runs are called {doubled[0]}: rename the folder of one, so that tables can tell them apart"
+        )
+    return runs
+
+
+def _open(folder: Path, store: Store, part: str, device: str) -> TrainedRun:
+    model = load_model(folder)
+    made_on = model.training.get("data_fingerprint")
+    if made_on != store.fingerprint:
+        raise BadInputError(
+            f"{folder}: the run was made on a store of fingerprint {made_on}, but {store.folder} has"
+            f" {store.fingerprint}: evaluate it on its own store"
+        )
+    if part not in store.parts or part == "direct":
+        there = ", ".join(name for name in store.parts if name != "direct")
+        raise BadInputError(f"{store.folder}: the store has no part {part!r} to evaluate on: choose {there}")
+    model.extractor.to(device)
+    return TrainedRun(folder=folder, model=model, store=store, part_name=part)
