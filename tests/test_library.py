@@ -271,17 +271,20 @@ def test_importing_sayso_loads_neither_torch_nor_numpy_until_a_name_needs_them()
 
 
 @pytest.mark.slow
-def test_a_loaded_model_predicts_without_pandas_and_torchs_compiler_which_take_seconds_to_import(
-    run: Path, store: Path
+def test_neither_training_nor_a_loaded_model_imports_torchs_compiler_nor_the_latter_pandas(
+    run: Path, store: Path, tmp_path: Path
 ) -> None:
     program = (
         "import sys, sayso\n"
-        "from pathlib import Path; from sayso.store.store import Store\n"
-        "store = Store(Path(sys.argv[2])); bag = store.bag(store.part('train'), 0)\n"
-        "sayso.load(sys.argv[1]).predict_proba([bag])\n"
-        "assert not {'pandas', 'torch._dynamo'} & set(sys.modules)"
+        "from pathlib import Path; from sayso.store.store import Store; from sayso.train.config import load_config\n"
+        "from sayso.train.run import train\n"
+        "run, data, out = map(Path, sys.argv[1:]); store = Store(data)\n"
+        "sayso.load(run).predict_proba([store.bag(store.part('train'), 0)])\n"
+        "assert 'pandas' not in sys.modules\n"
+        "train(load_config(run / 'config.toml'), data, out, device='cpu')\n"
+        "assert 'torch._dynamo' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program, run, store], check=True)
+    subprocess.run([sys.executable, "-c", program, run, store, tmp_path / "out"], check=True)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

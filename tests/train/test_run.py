@@ -75,6 +75,15 @@ def test_a_run_that_was_broken_off_and_resumed_ends_bit_for_bit_the_same(
 TIMES = ("seconds", "train_seconds", "sentences_per_second")
 
 
+def test_a_run_takes_the_steps_of_torchs_adam(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(toy_config(max_epochs=2), store, tmp_path / "ours")
+    monkeypatch.setattr(run_module, "_Adam", torch.optim.Adam)
+    train(toy_config(max_epochs=2), store, tmp_path / "torchs")
+    ours, torchs = (load_file(tmp_path / name / "state.safetensors") for name in ("ours", "torchs"))
+    assert ours.keys() == torchs.keys()
+    assert all(torch.equal(ours[key], torchs[key]) for key in ours)
+
+
 def test_the_best_epoch_is_kept_and_training_ends_when_none_is_better(store: Path, tmp_path: Path) -> None:
     # So fast a learner finds its best epoch early.
     config = toy_config(max_epochs=20, patience=2, learning_rate=0.3)

@@ -1,5 +1,6 @@
 """One run, as the list of its stages."""
 
+import inspect
 import math
 import time
 from collections.abc import Callable
@@ -89,6 +90,14 @@ def _with_seed(config: RunConfig, folder: RunFolder, shard: Shard, device: torch
     return replace(config, seed=int(from_first([seed], shard, device)[0]))
 
 
+class _Adam(torch.optim.Adam):
+    """Adam without what torch wraps around it for compiled steps, which would import torch's compiler for a second."""
+
+    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
+    zero_grad = inspect.unwrap(torch.optim.Adam.zero_grad)
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+
+
 class _Run:
     def __init__(
         self,
@@ -107,7 +116,7 @@ class _Run:
         tables = data.tables()
         refuse_too_large(config.model, tables, copies=_COPIES, available=free_bytes(device))
         self.extractor = Extractor(config.model, tables, config.seed).to(device)
-        self.optimizer = torch.optim.Adam(self.extractor.parameters(), lr=config.train.learning_rate)
+        self.optimizer = _Adam(self.extractor.parameters(), lr=config.train.learning_rate)
         self.standing = Standing()
         self.best: dict[str, Tensor] = {}
         self.first_loss: float | None = None
