@@ -22,7 +22,7 @@ from sayso.errors import UserError
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
 from sayso.invent import InventSettings, invent_raw
-from sayso.store import parallel as elsewhere
+from sayso.store import parallel
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from toy_run import corpus_lines, make_run, make_store, toy_config
@@ -129,7 +129,7 @@ def test_a_node_that_leaves_changes_nothing(cluster: Any, inputs: ExtractInputs,
 def test_a_store_is_the_same_whoever_reads_and_dies(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "PIECE_BYTES", 900)
+    monkeypatch.setattr(parallel, "PIECE_BYTES", 900)
     # The last lines repeat the first ones: they are left out only where two workers hash the same text alike.
     (tmp_path / "train.txt").write_text("\n".join([*corpus_lines(), *corpus_lines()[:40]]) + "\n")
     inputs, settings = Inputs(train=tmp_path / "train.txt"), PrepareSettings()
@@ -187,7 +187,7 @@ def test_what_cannot_be_helped_is_said_in_one_line(cluster: Any) -> None:
         with pytest.raises(UserError, match="workers die again and again"):
             list(engine(kill, [7]))
         assert list(engine(str, [7])) == ["7"]
-    with pytest.raises(UserError, match=r"no cluster can be had at 127\.0\.0\.1:1 \(.*refused\); `ray start --head`"):
+    with pytest.raises(UserError, match=r"no cluster at 127\.0\.0\.1:1 \(.*refused\); `ray start --head`"):
         open_ray(EngineSettings(address="127.0.0.1:1")).__enter__()
     needs_gpu = EngineSettings(address=cluster.address, num_gpus=1)
     with open_ray(needs_gpu) as engine, pytest.raises(UserError, match="a worker needs 1 GPU, but the cluster has 0"):

@@ -5,7 +5,7 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.readers import jsonl
-from sayso.store.decisions import read_overruled
+from sayso.store.decisions import decisions_of
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from sayso.store.store import Store
@@ -20,13 +20,13 @@ def decisions(path: Path, *lines: tuple[str, str, str, str]) -> Path:
 
 def test_rejected_facts_lose_their_label_and_accepted_ones_get_it(tmp_path: Path) -> None:
     path = decisions(tmp_path / "v", ("a", "born", "b", "rejected"), ("a", "lives", "b", "accepted"))
-    overruled = read_overruled([path], None)
+    overruled = decisions_of([path], None)
     train = [
         make_sentence("a loves b", "a", "b", ("born", "died")),
         make_sentence("a and b", "a", "b"),
         make_sentence("b and a", "b", "a", ("born",)),
     ]
-    changed = list(overruled.of_training(train, []))
+    changed = list(overruled.applied(train, []))
     assert [sentence.relations for sentence in changed] == [("died", "lives"), ("lives",), ("born",)]
     assert overruled.report() == {
         "num_accepted": 1,
@@ -38,7 +38,7 @@ def test_rejected_facts_lose_their_label_and_accepted_ones_get_it(tmp_path: Path
 
 def test_the_last_decision_on_a_fact_counts(tmp_path: Path) -> None:
     path = decisions(tmp_path / "v", ("a", "born", "b", "rejected"), ("a", "born", "b", "accepted"))
-    (sentence,) = read_overruled([path], None).of_training([make_sentence("a b", "a", "b")], [])
+    (sentence,) = decisions_of([path], None).applied([make_sentence("a b", "a", "b")], [])
     assert sentence.relations == ("born",)
 
 
@@ -67,4 +67,4 @@ def test_judged_pairs_that_training_lacks_come_from_the_rest_as_negatives(tmp_pa
 def test_a_relation_outside_the_inventory_is_refused(tmp_path: Path) -> None:
     path = decisions(tmp_path / "v", ("a", "borne", "b", "rejected"))
     with pytest.raises(BadInputError, match="relation 'borne' is not in the inventory"):
-        read_overruled([path], {"born"})
+        decisions_of([path], {"born"})

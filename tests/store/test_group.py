@@ -2,9 +2,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.records import Mention, Sentence, Source, Span
-from sayso.store.group import BagBuilder
-from sayso.store.vocabulary import Vocabulary
+from sayso.records import Mention, Sentence, Source, Span, sentence_key
+from sayso.store.collect import Collector
+from sayso.store.group import BagBuilder, bag_table, pair_up
+from sayso.store.vocabulary import Numbering, Vocabulary
 from toy import group_by_pair, make_sentence
 
 
@@ -113,3 +114,48 @@ def test_grouping_equals_a_plain_dictionary(lines: list[tuple[str, str, int, int
     assert got == {pair: (list(found), labels) for pair, (found, labels) in plain.items()}
     assert list(got) == list(plain)
     assert np.array_equal(np.bincount(table.bag_N, minlength=table.num_bags), table.size_B)
+
+
+def collected_three_times_and_once():
+    collector = Collector(Numbering(), Numbering(), {}, max_tokens=10)
+    for sentence in [make_sentence("h of t")] * 3 + [make_sentence("a of b", "a", "b")]:
+        collector.add(*sentence[:3])
+    return collector.columns()
+
+
+def test_each_sentence_of_a_pair_is_kept_once() -> None:
+    collected = collected_three_times_and_once()
+    pairing = pair_up(collected)
+    assert pairing.bag_N.tolist() == [0, 0, 0, 1]
+    assert pairing.order.tolist() == [0, 3]
+
+
+def test_given_bags_stay_as_they_are() -> None:
+    collected = collected_three_times_and_once()
+    pairing = pair_up(collected, np.array([0, 0, 1, 2]))
+    table = bag_table(collected, pairing)
+    assert table.size_B.tolist() == [2, 1, 1]
+    assert table.head_B.tolist() == [0, 0, 2]
+    assert not table.is_positive_B.any()
+
+
+def test_a_sentence_whose_mentions_no_window_holds_is_not_taken() -> None:
+    collector = Collector(Numbering(), Numbering(), {}, max_tokens=3)
+    assert not collector.add(*make_sentence("h x x x t")[:3])
+    assert len(collector.columns().head_N) == 0
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "a_b", "_", "b_", "a b"]), max_size=4), min_size=2, max_size=12))
+def test_two_sentences_have_one_key_exactly_if_they_read_the_same_without_joints(texts_of: list[list[str]]) -> None:
+    sentences = [
+        Sentence(("h", *words, "t"), Mention(f"h{n}", "h", (Span(0, 1),)), Mention("t", "t", (Span(0, 1),)))
+        for n, words in enumerate(texts_of)
+    ]
+    keys = group_by_pair(sentences, Vocabulary()).key_N.tolist()
+    texts = [sentence_key(sentence.text) for sentence in sentences]
+    assert [keys.index(key) for key in keys] == [texts.index(text) for text in texts]
+
+
+def test_a_sentence_has_the_same_hash_in_every_process() -> None:
+    grouped = group_by_pair([make_sentence("h of t"), make_sentence("a_b of c", "a_b", "c")], Vocabulary())
+    assert grouped.key_N.tolist() == [6244799124640365486, 12300658997849646539]

@@ -10,7 +10,7 @@ import pytest
 
 from sayso.engine.base import Engine
 from sayso.errors import BadInputError, UserError
-from sayso.store import parallel as elsewhere
+from sayso.store import parallel
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from sayso.store.store import Store
@@ -52,7 +52,7 @@ def make(inputs: Inputs, out: Path, engine: Engine | None = None) -> dict[str, A
 def test_a_store_read_in_pieces_is_the_store_read_at_one_go(
     inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "PIECE_BYTES", 900)
+    monkeypatch.setattr(parallel, "PIECE_BYTES", 900)
     expected = make(inputs, tmp_path / "here")
     found = make(inputs, tmp_path / "elsewhere", out_of_order)
     assert found == expected
@@ -68,7 +68,7 @@ def test_a_store_read_in_pieces_is_the_store_read_at_one_go(
 def test_bad_lines_are_named_by_their_place_in_the_file(
     inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "PIECE_BYTES", 900)
+    monkeypatch.setattr(parallel, "PIECE_BYTES", 900)
     with inputs.train.open("a") as file:
         file.write("a\tb\n")
     with pytest.raises(BadInputError, match=r"train\.txt:151: 2 columns .*1 of 151 lines are bad"):
@@ -80,7 +80,7 @@ def test_standard_input_cannot_be_read_elsewhere(tmp_path: Path) -> None:
         make(Inputs(train=Path("-")), tmp_path / "store", out_of_order)
 
 
-@pytest.mark.parametrize("engine", [None, out_of_order], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("engine", [None, out_of_order], ids=["here", "by workers"])
 def test_some_shards_may_be_blank_but_not_all(inputs: Inputs, tmp_path: Path, engine: Engine | None) -> None:
     shards = tmp_path / "shards"
     shards.mkdir()

@@ -1,39 +1,42 @@
-"""The Ray engine: shards go to workers on the machines of a cluster, which share the folders that are read and written.
+"""The Ray engine: shards are tasks on the machines of a cluster, which share the folders that are read and written.
 
-A worker is an actor: it takes the function over once, with all that the function loads, and keeps it. The shards of one
-that dies, or whose machine leaves, go to others; another worker takes its place as soon as there is room for one.
+A worker process takes the function over once, with all that the function loads, and keeps it. Ray repeats the task of a
+worker that dies, or whose machine leaves, in another one.
 """
 
 import logging
 import os
 import socket
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from sayso.engine.base import Engine, EngineSettings, Result, Shard
 from sayso.errors import MissingExtraError, UserError
 
-MAX_DEATHS = 3
-"""Deaths for each worker without a shard done in between: what kills workers again and again is no accident."""
+MAX_RETRIES = 3
+"""How often a shard is repeated whose worker died: what kills worker after worker is no accident."""
 
-_SHARDS_AHEAD = 2
-"""Shards that each worker is given at a time, so that none stands idle; more would only take memory."""
+_TASKS_PER_WORKER = 2
+"""Tasks submitted at a time, so that no worker is idle; more would only take memory."""
 
-_PATIENCE_S = 600.0
-"""How long there may be nobody at work."""
+_SECONDS_WITHOUT_ROOM = 600.0
 
 _SECONDS_TO_ANSWER = 10.0
 
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
-"""Nothing is reported to anybody."""
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_task_oom_retries": str(MAX_RETRIES),  # else without end
+}
 
 
 @contextmanager
 def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
-    """Give an engine on the cluster of the settings, or on one that is started here and ended afterwards."""
-    for name, value in _QUIET.items():
+    """Give an engine on the cluster of the settings, or on one started for the time of the block."""
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -41,163 +44,103 @@ def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
         raise MissingExtraError("the engine ray", "scale") from None
     _connect(ray, settings)
     try:
-        yield _Workers(ray, settings)
+        yield _RayEngine(ray, settings)
     finally:
         ray.shutdown()
 
 
 def _connect(ray: Any, settings: EngineSettings) -> None:
-    # Workers hash texts alike, so that what several of them have read can be compared.
-    environment = {"env_vars": {"PYTHONHASHSEED": "0"}}
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "runtime_env": environment}
+    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if settings.address:
         options["address"] = settings.address
     else:
-        # "local" starts a cluster even where another is at work on this machine: that one was not asked for.
+        # "local" starts a cluster even where another one runs on this machine.
         options |= {"address": "local", "include_dashboard": False, "num_cpus": settings.num_workers or None}
     try:
-        _refuse_nobody(settings.address)
+        _refuse_no_answer(settings.address)
         ray.init(**options)
     except (OSError, ValueError, RuntimeError) as error:
         where = settings.address or "this machine"
         raise UserError(
-            f"engine ray: no cluster can be had at {where} ({_first_line(error)}); `ray start --head` starts one"
+            f"engine ray: no cluster at {where} ({_first_line(error)}); `ray start --head` starts one"
         ) from error
 
 
-def _refuse_nobody(address: str) -> None:
-    """Raise `OSError` where nobody answers at a host and port; Ray itself would try for minutes."""
+def _refuse_no_answer(address: str) -> None:
+    """Raise `OSError` if nobody answers at a host and port; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
-class _Workers:
-    """Maps functions over shards, with as many workers as there is room for."""
+class _RayEngine:
+    """Maps functions over shards, with as many workers as there is room for, or as the settings allow."""
 
     def __init__(self, ray: Any, settings: EngineSettings) -> None:
         self._ray, self._settings = ray, settings
+        self._resource, self._share = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
 
     def __call__(self, function: Callable[[Shard], Result], shards: Iterable[Shard], /) -> Iterator[Result]:
         """Yield the results as they are done."""
-        crew = _Crew(self._ray, self._settings, function, self._num_workers())
-        try:
-            yield from crew.work(iter(shards))
-        finally:
-            crew.dismiss()
-
-    def _num_workers(self) -> int:
         settings = self._settings
-        if settings.num_workers:
-            return settings.num_workers
-        name, share = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
-        there = self._ray.cluster_resources().get(name, 0.0)
-        if there < share:
-            raise UserError(f"engine ray: a worker needs {share:g} {name}, but the cluster has {there:g}")
-        return int(there // share)
+        # Without max_calls Ray ends a worker with a GPU after each task, and the next one loads the function again.
+        options = {"num_cpus": settings.num_cpus, "num_gpus": settings.num_gpus, "max_calls": 0}
+        task = self._ray.remote(max_retries=MAX_RETRIES, **options)(_run)
+        arguments = ([self._ray.put(function)], iter(shards))
+        running: list[Any] = []
+        try:
+            yield from self._results(task, *arguments, running)
+        finally:
+            for reference in running:
+                self._ray.cancel(reference, force=True)
 
-
-class _Crew:
-    """Workers with one function, and what each of them is at."""
-
-    def __init__(self, ray: Any, settings: EngineSettings, function: Callable[[Any], Any], size: int) -> None:
-        self._ray, self._settings, self._function, self._size = ray, settings, ray.put(function), size
-        self._workers: list[Any] = []
-        self._free: deque[Any] = deque()
-        self._again: deque[Any] = deque()
-        self._waiting: dict[Any, tuple[Any, Any]] = {}
-        self._num_deaths = 0
-        for _ in range(size):
-            self._hire()
-
-    def work(self, shards: Iterator[Any]) -> Iterator[Any]:
-        """Yield the results of all shards."""
-        coming = next(shards, _NONE)
-        while coming is not _NONE or self._again or self._is_busy:
-            while self._free and (self._again or coming is not _NONE):
-                if self._again:
-                    self._give(self._again.popleft())
-                else:
-                    self._give(coming)
-                    coming = next(shards, _NONE)
-            done, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=_PATIENCE_S)
-            if not done and not self._is_busy:
-                raise UserError(f"engine ray: no room for a worker in {_PATIENCE_S:g} s; what is done stays done")
+    def _results(self, task: Any, function: list[Any], shards: Iterator[Any], running: list[Any]) -> Iterator[Any]:
+        num_at_a_time = self._settings.num_workers or self._num_places() * _TASKS_PER_WORKER
+        while True:
+            running += [task.remote(function, shard) for shard in islice(shards, num_at_a_time - len(running))]
+            if not running:
+                return
+            done, running[:] = self._ray.wait(running, num_returns=1, timeout=_SECONDS_WITHOUT_ROOM)
+            if not done:
+                self._num_places()
             for reference in done:
-                yield from self._take(reference)
+                yield self._result(reference)
 
-    def dismiss(self) -> None:
-        """End all workers."""
-        for worker in self._workers:
-            self._ray.kill(worker)
+    def _num_places(self) -> int:
+        """Return how many workers the cluster has room for; raise `UserError` if for none."""
+        total = self._ray.cluster_resources().get(self._resource, 0.0)
+        if total < self._share:
+            raise UserError(
+                f"engine ray: a worker needs {self._share:g} {self._resource}, but the cluster has {total:g}"
+            )
+        return int(total // self._share)
 
-    @property
-    def _is_busy(self) -> bool:
-        return any(shard is not _NONE for _, shard in self._waiting.values())
-
-    def _hire(self) -> None:
-        """Ask for a worker; it gets shards once it is there, which may be never if the cluster has become smaller."""
-        options = {"num_cpus": self._settings.num_cpus, "num_gpus": self._settings.num_gpus}
-        worker = self._ray.remote(_Worker).options(**options).remote(self._function)
-        self._workers.append(worker)
-        self._waiting[worker.is_ready.remote()] = worker, _NONE
-
-    def _give(self, shard: Any) -> None:
-        worker = self._free.popleft()
-        self._waiting[worker.work.remote(shard)] = worker, shard
-
-    def _take(self, reference: Any) -> Iterator[Any]:
-        """Yield the result of what is done, if it is one."""
-        worker, shard = self._waiting.pop(reference)
+    def _result(self, reference: Any) -> Any:
         errors = self._ray.exceptions
         try:
-            result = self._ray.get(reference)
+            return self._ray.get(reference)
         except errors.RayTaskError as error:
             if isinstance(error.cause, UserError):
-                raise error.cause from None  # what a function tells the user here, it tells them from there
+                raise error.cause from None
             raise
         except errors.RayError as error:
-            self._lose(worker, shard, error)
-            return
-        self._free.extend([worker] * (_SHARDS_AHEAD if shard is _NONE else 1))
-        if shard is not _NONE:
-            self._num_deaths = 0
-            yield result
-
-    def _lose(self, worker: Any, shard: Any, error: Exception) -> None:
-        """Put a dead worker's shard back, and hire another worker when the first of its shards comes back so."""
-        if shard is not _NONE:
-            self._again.append(shard)
-        if worker not in self._workers:
-            return
-        self._workers.remove(worker)
-        self._free = deque(each for each in self._free if each is not worker)
-        self._num_deaths += 1
-        if self._num_deaths > MAX_DEATHS * self._size:
             raise UserError(
-                f"engine ray: workers die again and again ({_first_line(error)}); what is done stays done: give them"
-                " more memory, or fewer of them a machine, and go on"
+                f"engine ray: workers die again and again ({_first_line(error)}); what is done is kept: give them"
+                " more memory, or run fewer per machine, and resume"
             ) from error
-        self._hire()
 
 
-_NONE: Any = object()
-"""No shard: that a worker is asked whether it is there."""
+def _run(function: list[Any], shard: Any) -> Any:
+    """Return the function's result for the shard, in a worker; a reference in a list is not resolved by Ray."""
+    return _loaded(function[0])(shard)
 
 
-class _Worker:
-    """Holds a function and does what it is given."""
+@lru_cache(maxsize=1)
+def _loaded(reference: Any) -> Callable[[Any], Any]:
+    import ray
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-
-    def is_ready(self) -> bool:
-        """Return once the worker is there."""
-        return True
-
-    def work(self, shard: Any) -> Any:
-        """Return the function's result for the shard."""
-        return self._function(shard)
+    function: Callable[[Any], Any] = ray.get(reference)
+    return function
 
 
 def _first_line(error: Exception) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from sayso.distractors.choose import DistractorPool
-from sayso.distractors.inject import dress
+from sayso.distractors import DistractorPool, insert
 from sayso.explain.base import Explainer, explain_all
 from sayso.explain.sub_bag import SUBSET_SENTENCES_AT_A_TIME, slices_by_cost
 from sayso.explain.sufficient import Encoded
@@ -32,7 +31,7 @@ class Planted:
         # The pool says which facts it has found something for by their bag; here every fact has a number of its own.
         chosen = pool.draw(np.arange(len(bag_F)), relation_F, kind_B[bag_F], rng)
         self.fact_M = chosen.bag_M
-        self.presented = run.read_table(dress(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
+        self.presented = run.read_table(insert(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
 
     def of_facts(self, first: int, stop: int) -> tuple[np.ndarray, Presented]:
         """Return the facts of this range that have a distractor, counted from its start, and their distractors."""

@@ -8,14 +8,20 @@ import numpy as np
 from sayso.features.collate import Part
 from sayso.features.lexicon import Lexicon, Recognised, TypesById
 from sayso.features.mentions import present
+from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Sentence
 from sayso.store.collect import Collected, Collector
-from sayso.store.pair import Pairing, bag_table, no_claims, pair_up
-from sayso.store.spill import FiledSentences
+from sayso.store.group import Pairing, bag_table, pair_up
+from sayso.store.rows import Rows
 from sayso.store.vocabulary import Numbering
 
 TOKENS_HELD = 2_000_000
 """A larger corpus waits on disk; this much is about 50,000 sentences, a hundred megabytes while they are read."""
+
+
+_NUM_PARTITIONS = 1024
+_PLAIN_COLUMNS = ("head_N", "tail_N", "window_N2")
+_ROW_COLUMNS = ("tokens", "head_spans", "tail_spans")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +59,7 @@ class Intake:
         self._tokens_held = tokens_held
         self._ids, self._names = Numbering(), dict[int, str]()
         self._collector = self._new_collector()
-        self._filed: FiledSentences | None = None
+        self._spilled: _SpilledSentences | None = None
 
     def add(self, sentence: Sentence) -> bool:
         """Take a sentence; what its line claims does not matter. False: its mentions are too far apart to be read."""
@@ -67,7 +73,7 @@ class Intake:
         for sentence in sentences:
             self.add(sentence)
             if self._collector.num_tokens >= self._tokens_held:
-                self._file()
+                self._spill()
 
     def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> Taken:
         """Return the bags: one for each pair with its distinct sentences, or as `bag_N` says, each sentence kept."""
@@ -88,25 +94,25 @@ class Intake:
             yield self._taken(collected, line_N, pair_up(collected), entities, num_relations)
 
     def _collected(self) -> Iterator[tuple[Collected, np.ndarray]]:
-        if self._filed is None:
+        if self._spilled is None:
             collected = self._collector.columns()
             return iter([(collected, np.arange(len(collected.head_N)))])
-        self._file()
-        return self._filed.portions(self._tokens_held)
+        self._spill()
+        return self._spilled.portions(self._tokens_held)
 
     def _new_collector(self) -> Collector:
         return Collector(self.lexicon.numbering, self._ids, self._names, self.lexicon.max_tokens)
 
-    def _file(self) -> None:
-        self._filed = self._filed or FiledSentences()
-        self._filed.put(self._collector.columns())
+    def _spill(self) -> None:
+        self._spilled = self._spilled or _SpilledSentences()
+        self._spilled.put(self._collector.columns())
         self._collector = self._new_collector()
 
     def _taken(
         self, collected: Collected, line_N: np.ndarray, pairing: Pairing, entities: Entities, num_relations: int
     ) -> Taken:
         lexicon, recognised = self.lexicon, entities.recognised
-        table = bag_table(collected, pairing, no_claims(pairing.num_bags, len(line_N)))
+        table = bag_table(collected, pairing)
         presented = present(table, lexicon.mentions, len(lexicon.words), recognised.type_L)
         number_L = recognised.number_L
         # From here on the model's own numbers; the unknown entity's -1 becomes row 0 of the entity vectors.
@@ -120,3 +126,39 @@ class Intake:
             entities=entities,
             num_repeated=len(line_N) - len(pairing.order),
         )
+
+
+class _SpilledSentences:
+    """Collected sentences on disk, all of a pair in one partition, in the order in which they were read."""
+
+    def __init__(self) -> None:
+        self._shuffle = DiskShuffle(_NUM_PARTITIONS)
+        self._num_lines = 0
+
+    def put(self, collected: Collected) -> None:
+        """Append sentences."""
+        partition_N, num = _partition(collected.head_N, collected.tail_N), len(collected.head_N)
+        self._shuffle.put("line_N", partition_N, np.arange(self._num_lines, self._num_lines + num))
+        for name in _PLAIN_COLUMNS:
+            self._shuffle.put(name, partition_N, getattr(collected, name))
+        for name in _ROW_COLUMNS:
+            rows: Rows = getattr(collected, name)
+            self._shuffle.put(name, np.repeat(partition_N, rows.length), rows.value)
+            self._shuffle.put(f"{name}.length", partition_N, rows.length.astype(np.int32))
+        self._num_lines += num
+
+    def portions(self, num_tokens: int) -> Iterator[tuple[Collected, np.ndarray]]:
+        """Yield sentences and the place of each in the stream, about `num_tokens` at a time, each pair whole."""
+        take = self._shuffle.take
+        for some in partition_ranges(self._shuffle.size_K("tokens"), num_tokens):
+            if len(line_N := take("line_N", *some)):
+                plain = {name: take(name, *some) for name in _PLAIN_COLUMNS}
+                rows = {n: Rows.of_lengths(take(n, *some), take(f"{n}.length", *some)) for n in _ROW_COLUMNS}
+                yield Collected.without_claims(**plain, **rows), line_N
+
+
+def _partition(head_N: np.ndarray, tail_N: np.ndarray) -> np.ndarray:
+    """Return a partition for each pair; entities are numbered in order of appearance, so their bits are mixed."""
+    mixed_N = head_N.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + tail_N.astype(np.uint64)
+    mixed_N *= np.uint64(0xD6E8FEB86659FD93)
+    return (mixed_N >> np.uint64(54)).astype(np.int64)

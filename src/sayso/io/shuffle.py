@@ -1,14 +1,13 @@
-"""Columns of numbers that need not fit into memory: on disk, filed by a key, taken back key by key.
+"""A shuffle by key on disk, for numbers that need not fit into memory.
 
-What belongs together has one key, wherever in a stream it came; so a corpus can be grouped in bounded memory.
-Shapes: N rows, K shelves.
+What belongs together gets one partition, wherever in a stream it came; partitions are then read back one by one, so
+that a corpus can be grouped in bounded memory. Shapes: N values (or rows of values), K partitions.
 """
 
 import errno
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,59 +16,46 @@ from sayso.errors import UserError
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-class _Block(NamedTuple):
-    """What was put at one time: a file for each column, rows in order of their shelves."""
+class DiskShuffle:
+    """Named columns in temporary files, by partition; the files are removed with the object."""
 
-    files: dict[str, Path]
-    start_K1: np.ndarray
-
-
-class Shelves:
-    """`num` shelves in a folder for temporary files, which goes away with the object."""
-
-    def __init__(self, num: int) -> None:
-        self.num = num
+    def __init__(self, num_partitions: int) -> None:
+        self.num_partitions = num_partitions
         self._folder = tempfile.TemporaryDirectory(prefix="sayso-")
-        self._blocks: list[_Block] = []
+        self._blocks: dict[str, list[tuple[Path, np.ndarray]]] = {}
 
-    @property
-    def size_K(self) -> np.ndarray:
-        """Rows on each shelf."""
-        sizes: np.ndarray = sum((np.diff(block.start_K1) for block in self._blocks), np.zeros(self.num, np.int64))
-        return sizes
+    def size_K(self, column: str) -> np.ndarray:
+        """Return how many values of a column each partition has."""
+        sizes = (np.diff(start_K1) for _, start_K1 in self._blocks.get(column, ()))
+        return sum(sizes, np.zeros(self.num_partitions, np.int64))
 
-    def put(self, shelf_N: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:
-        """File rows on shelves; the columns have the same names and kinds each time. A full disk is a `UserError`."""
-        # Of 16-bit numbers a stable sort is a few passes over the data.
-        order = np.argsort(shelf_N.astype(np.uint16), kind="stable")
-        start_K1 = np.concatenate([[0], np.bincount(shelf_N, minlength=self.num).cumsum()])
-        folder = Path(self._folder.name)
-        files = {name: folder / f"{len(self._blocks)}.{name}.npy" for name in columns}
+    def put(self, column: str, partition_N: np.ndarray, value_N: np.ndarray) -> None:
+        """Append values to a column, always of the same type, by partition; a full disk is a `UserError`."""
+        # A stable sort of 16-bit numbers is a few passes over the data.
+        order = np.argsort(partition_N.astype(np.uint16), kind="stable")
+        start_K1 = np.concatenate([[0], np.bincount(partition_N, minlength=self.num_partitions).cumsum()])
+        blocks, folder = self._blocks.setdefault(column, []), Path(self._folder.name)
+        file = folder / f"{column}.{len(blocks)}.npy"
         try:
-            for name, column in columns.items():
-                np.save(files[name], column[order])
+            np.save(file, value_N[order])
         except OSError as error:
             if error.errno not in _FULL:
                 raise
             raise UserError(
-                f"{folder}: no room for temporary files: make some, or set TMPDIR to another place"
+                f"{folder}: no room for temporary files: make some, or set TMPDIR to another folder"
             ) from error
-        self._blocks.append(_Block(files, start_K1))
+        blocks.append((file, start_K1))
 
-    def take(self, first: int, stop: int) -> dict[str, np.ndarray]:
-        """Return the rows of the shelves from `first` up to `stop`, those of one shelf in the order they were put."""
-        pieces: dict[str, list[np.ndarray]] = {}
-        for block in self._blocks:
-            for name, file in block.files.items():
-                rows = np.load(file, mmap_mode="r")[block.start_K1[first] : block.start_K1[stop]]
-                pieces.setdefault(name, []).append(rows)
-        return {name: np.concatenate(found) for name, found in pieces.items()}
+    def take(self, column: str, first: int, stop: int) -> np.ndarray:
+        """Return a column's values in the partitions from `first` up to `stop`; within one, in the order of `put`."""
+        blocks = self._blocks[column]
+        return np.concatenate([np.load(file, mmap_mode="r")[start[first] : start[stop]] for file, start in blocks])
 
 
-def ranges_of_shelves(size_K: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of shelves that together have at most this many rows, or one shelf that has more.
+def partition_ranges(size_K: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of partitions that together have at most `most` values, or one partition that has more.
 
-    >>> list(ranges_of_shelves(np.array([2, 2, 9, 1]), most=5))
+    >>> list(partition_ranges(np.array([2, 2, 9, 1]), most=5))
     [(0, 2), (2, 3), (3, 4)]
     """
     end_K, first = size_K.cumsum(), 0

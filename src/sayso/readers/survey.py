@@ -1,6 +1,6 @@
 """Counts of a corpus from one pass, in memory that does not grow with the number of sentences.
 
-Shapes: N rows of hashes, K shelves of the on-disk shuffle.
+Shapes: N rows of hashes, K partitions of the on-disk shuffle.
 """
 
 from array import array
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.io.shuffle import Shelves, ranges_of_shelves
+from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Sentence, sentence_key
 
-_NUM_SHELVES = 256
+_NUM_PARTITIONS = 256
 
 
 class HashedRows:
@@ -23,7 +23,7 @@ class HashedRows:
     def __init__(self, width: int, most_held: int = 50_000) -> None:
         self.width, self.most_held = width, most_held
         self._in_memory = array("q")
-        self._on_disk: Shelves | None = None
+        self._on_disk: DiskShuffle | None = None
 
     def add(self, row: tuple[int, ...]) -> None:
         """Add a row."""
@@ -31,12 +31,12 @@ class HashedRows:
         if len(self._in_memory) >= self.most_held * self.width:
             self.spill()
 
-    def spill(self) -> Shelves:
+    def spill(self) -> DiskShuffle:
         """Move all rows to disk and return where they are."""
         if self._in_memory or not self._on_disk:
-            self._on_disk = self._on_disk or Shelves(_NUM_SHELVES)
+            self._on_disk = self._on_disk or DiskShuffle(_NUM_PARTITIONS)
             row_N = np.frombuffer(self._in_memory, np.int64).reshape(-1, self.width)
-            self._on_disk.put(row_N[:, 0] & (_NUM_SHELVES - 1), {"row": row_N})
+            self._on_disk.put("row", row_N[:, 0] & (_NUM_PARTITIONS - 1), row_N)
             self._in_memory = array("q")
         return self._on_disk
 
@@ -52,9 +52,9 @@ def grouped(streams: Sequence[HashedRows]) -> Iterator[np.ndarray]:
         yield np.concatenate(held)
         return
     spilled = [stream.spill() for stream in streams]
-    size_K = np.sum([shelves.size_K for shelves in spilled], axis=0)
-    for first, stop in ranges_of_shelves(size_K, streams[0].most_held):
-        yield np.concatenate([shelves.take(first, stop)["row"] for shelves in spilled])
+    size_K = np.sum([shuffle.size_K("row") for shuffle in spilled], axis=0)
+    for first, stop in partition_ranges(size_K, streams[0].most_held):
+        yield np.concatenate([shuffle.take("row", first, stop) for shuffle in spilled])
 
 
 def num_distinct(streams: Sequence[HashedRows], column: int) -> int:

@@ -1,38 +1,53 @@
-"""Sentences as columns, in the order in which they are read: only numbers are held, about 200 bytes a sentence.
+"""Sentences as columns of numbers, in the order in which they are read: about 200 bytes per sentence.
 
 Shapes: N sentences.
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sayso.records import Mention, Span
 from sayso.store.rows import Rows
+from sayso.store.table import no_source
 from sayso.store.vocabulary import Numbering
-from sayso.store.window import find_window
+from sayso.tokens import shortest_cover
+
+DEFAULT_MAX_TOKENS = 130
+"""The published setting of DirectSup."""
 
 
 class Collected(NamedTuple):
-    """N sentences; `text_N` is equal for equal tokens. The other columns are those of a `BagTable`."""
+    """N sentences; the columns are those of a `BagTable`, but `relations` has a row per sentence, not per bag."""
 
     head_N: np.ndarray
     tail_N: np.ndarray
-    text_N: np.ndarray
     window_N2: np.ndarray
     tokens: Rows
     head_spans: Rows
     tail_spans: Rows
+    relations: Rows
+    expresses_N: np.ndarray
+    document_N: np.ndarray
+    place_N2: np.ndarray
+    glued: Rows
+    curly: Rows
+
+    @classmethod
+    def without_claims(cls, **columns: np.ndarray | Rows) -> "Collected":
+        """Return sentences whose lines claim no relation and name no document."""
+        num = len(columns["head_N"])
+        return cls(**columns, relations=Rows.empty(num), **no_source(num))  # type: ignore[arg-type]
 
 
-class _Spans:
-    """The occurrences of one role's mentions, and the number of the entity."""
+class _Mentions:
+    """The entities of one role (head or tail), and where sentences name them."""
 
     def __init__(self, entities: Numbering, names: dict[int, str]) -> None:
         self._entities, self._names = entities, names
-        self.entity, self.place, self.num = array("i"), array("i"), array("i")
+        self.entity, self.span, self.length = array("i"), array("i"), array("i")
 
     def add(self, mention: Mention) -> None:
         entity_id, name, spans = mention
@@ -40,8 +55,8 @@ class _Spans:
         self._names.setdefault(number, name)
         self.entity.append(number)
         for span in spans:
-            self.place.extend(span)
-        self.num.append(2 * len(spans))
+            self.span.extend(span)
+        self.length.append(2 * len(spans))
 
 
 class Collector:
@@ -50,42 +65,36 @@ class Collector:
     def __init__(self, words: Mapping[str, int], entities: Numbering, names: dict[int, str], max_tokens: int) -> None:
         self.max_tokens = max_tokens
         self._number_of = words.__getitem__
-        self._head, self._tail = _Spans(entities, names), _Spans(entities, names)
-        self._token, self._num_tokens = array("i"), array("i")
-        self._window, self._text = array("i"), array("q")
+        self._head, self._tail = _Mentions(entities, names), _Mentions(entities, names)
+        self._token, self._num_tokens, self._window = array("i"), array("i"), array("i")
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of all sentences that were taken."""
+        """Tokens of all sentences taken."""
         return len(self._token)
 
     def add(self, tokens: tuple[str, ...], head: Mention, tail: Mention) -> bool:
-        """Take a sentence; False, and nothing is taken, where no window of `max_tokens` holds both mentions."""
+        """Take a sentence; return False, and take nothing, if no window of `max_tokens` holds both mentions."""
         num = len(tokens)
-        window = (0, num) if num <= self.max_tokens else self._find_window(num, head.spans, tail.spans)
+        window = (0, num) if num <= self.max_tokens else find_window(num, head.spans, tail.spans, self.max_tokens)
         if window is None:
             return False
         self._window.extend(window)
         self._token.extend(map(self._number_of, tokens))
         self._num_tokens.append(num)
-        self._text.append(hash(tokens))
         self._head.add(head)
         self._tail.add(tail)
         return True
 
-    def _find_window(self, num: int, head: tuple[Span, ...], tail: tuple[Span, ...]) -> tuple[int, int] | None:
-        return find_window(num, head, tail, self.max_tokens)
-
     def columns(self) -> Collected:
-        """Return what was taken; the columns are views, and nothing can be added while they are in use."""
-        return Collected(
+        """Return the sentences taken; the columns are views, and nothing can be added while they are in use."""
+        return Collected.without_claims(
             head_N=column(self._head.entity),
             tail_N=column(self._tail.entity),
-            text_N=column(self._text),
             window_N2=column(self._window).reshape(-1, 2),
             tokens=rows(self._token, self._num_tokens),
-            head_spans=rows(self._head.place, self._head.num),
-            tail_spans=rows(self._tail.place, self._tail.num),
+            head_spans=rows(self._head.span, self._head.length),
+            tail_spans=rows(self._tail.span, self._tail.length),
         )
 
 
@@ -97,3 +106,23 @@ def column(values: array) -> np.ndarray:  # type: ignore[type-arg]
 def rows(values: array, lengths: array) -> Rows:  # type: ignore[type-arg]
     """Return rows of these lengths."""
     return Rows.of_lengths(column(values), column(lengths))
+
+
+def find_window(num_tokens: int, head: Sequence[Span], tail: Sequence[Span], max_tokens: int) -> tuple[int, int] | None:
+    """Return the first `max_tokens` tokens if they hold both mentions, else a window around the closest two mentions.
+
+    None if no window of `max_tokens` holds an occurrence of each.
+
+    >>> find_window(200, [Span(150, 151)], [Span(160, 162)], 100)
+    (100, 200)
+    """
+    if num_tokens <= max_tokens:
+        return 0, num_tokens
+    start, stop = shortest_cover(head, tail)
+    if stop - start > max_tokens:
+        return None
+    if stop <= max_tokens:
+        return 0, max_tokens
+    first = start - (max_tokens - (stop - start)) // 2
+    first = min(max(first, 0), num_tokens - max_tokens)
+    return first, first + max_tokens

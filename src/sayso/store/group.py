@@ -1,25 +1,30 @@
-"""Sentences to bags: grouped by entity pair, every sentence of a pair once, labels united."""
+"""Sentences to bags: grouped by entity pair, every sentence of a pair once, labels united.
+
+Shapes: B bags, N sentences as they were read.
+"""
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from sayso.records import Sentence, Source, sentence_key
-from sayso.store.collect import Collected, Collector, column, rows
-from sayso.store.pair import Claims, bag_table, combined, pair_up
-from sayso.store.rows import Rows
-from sayso.store.table import BagTable
-from sayso.store.vocabulary import Vocabulary
-from sayso.store.window import DEFAULT_MAX_TOKENS
+from sayso.store.collect import DEFAULT_MAX_TOKENS, Collected, Collector, column, rows
+from sayso.store.rows import Rows, starts, take
+from sayso.store.table import NO_DOCUMENT, SENTENCE_COLUMNS, BagTable
+from sayso.store.vocabulary import Numbering, Vocabulary
+
+_NO_SOURCE = Source("", 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped:
     """Bags, with the key of each sentence (equal for the same sentence of other pairs) and what was left out.
 
-    `num_facts_unread` are facts all of whose sentences were left out; they stay in the denominator of recall.
+    `num_facts_unread` counts facts all of whose sentences were left out; they stay in the denominator of recall.
     """
 
     table: BagTable
@@ -30,23 +35,10 @@ class Grouped:
     num_facts_unread: int
 
 
-_NO_SOURCE = Source("", 0, 0)
-
-
 class Lines(NamedTuple):
-    """N sentences in the order in which they were read, with what their lines claim; `relations` has a row for each.
-
-    `left_out` are (head, tail, relation) of the lines of sentences that cannot be read.
-    """
+    """Sentences as they were read; `left_out` are (head, tail, relation) of the lines that no window can hold."""
 
     collected: Collected
-    relations: Rows
-    expresses_N: np.ndarray
-    document_N: np.ndarray
-    place_N2: np.ndarray
-    glued: Rows
-    curly: Rows
-    key_N: np.ndarray
     left_out: frozenset[tuple[int, int, int]]
     num_read: int
     num_too_far_apart: int
@@ -57,7 +49,7 @@ class BagBuilder:
 
     def __init__(self, vocabulary: Vocabulary, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         self.vocabulary = vocabulary
-        self.num_sentences_read = 0
+        self.num_read = 0
         self.num_too_far_apart = 0
         self._collector = Collector(vocabulary.words, vocabulary.entities, vocabulary.entity_name, max_tokens)
         self._relation, self._num_relations = array("i"), array("i")
@@ -65,12 +57,11 @@ class BagBuilder:
         # Where each sentence begins and ends in its document, and how many of its tokens are glued and curly.
         self._document, self._place = array("i"), array("q")
         self._glued, self._curly = array("i"), array("i")
-        self._key = array("q")
         self._left_out: set[tuple[int, int, int]] = set()
 
     def add(self, sentence: Sentence) -> None:
         """Take one sentence; one whose mentions no window of `max_tokens` can hold is counted and left out."""
-        self.num_sentences_read += 1
+        self.num_read += 1
         tokens, head, tail, relations, source, expresses = sentence
         if not self._collector.add(tokens, head, tail):
             self._leave_out(sentence)
@@ -79,72 +70,130 @@ class BagBuilder:
         self._num_relations.append(len(relations))
         self._expresses.append(float("nan") if expresses is None else expresses)
         document_id, start, stop, glued, curly = source or _NO_SOURCE
-        self._document.append(-1 if source is None else self.vocabulary.documents[document_id])
+        self._document.append(NO_DOCUMENT if source is None else self.vocabulary.documents[document_id])
         self._place.extend((start, stop, len(glued), len(curly)))
         self._glued.extend(glued)
         self._curly.extend(curly)
-        self._key.append(hash(sentence_key(" ".join(tokens))))
 
     def _leave_out(self, sentence: Sentence) -> None:
         self.num_too_far_apart += 1
-        numbers, (head_id, tail_id) = self.vocabulary.entities, sentence.pair
-        for relation in sentence.relations:
-            self._left_out.add((numbers[head_id], numbers[tail_id], self.vocabulary.relations[relation]))
+        head, tail = map(self.vocabulary.entities.__getitem__, sentence.pair)
+        self._left_out.update((head, tail, self.vocabulary.relations[relation]) for relation in sentence.relations)
 
     def lines(self) -> Lines:
-        """Return what was taken; the columns are views, and the builder is spent."""
+        """Return the sentences taken; the columns are views, and the builder cannot be used again."""
         place_N4 = column(self._place).reshape(-1, 4)
-        return Lines(
-            collected=self._collector.columns(),
+        collected = self._collector.columns()._replace(
             relations=rows(self._relation, self._num_relations),
             expresses_N=column(self._expresses),
             document_N=column(self._document),
             place_N2=place_N4[:, :2],
             glued=Rows.of_lengths(column(self._glued), place_N4[:, 2]),
             curly=Rows.of_lengths(column(self._curly), place_N4[:, 3]),
-            key_N=column(self._key),
-            left_out=frozenset(self._left_out),
-            num_read=self.num_sentences_read,
-            num_too_far_apart=self.num_too_far_apart,
         )
+        return Lines(collected, frozenset(self._left_out), self.num_read, self.num_too_far_apart)
 
     def finish(self) -> Grouped:
-        """Return the bags; the builder is spent."""
-        return group_lines(self.lines())
+        """Return the bags; the builder cannot be used again."""
+        return group_lines(self.lines(), self.vocabulary.words)
 
 
-def group_lines(lines: Lines) -> Grouped:
-    """Return the bags of sentences, in order of their pairs' first appearance."""
-    collected, relations = lines.collected, lines.relations
-    pairing = pair_up(collected)
-    line_bag = np.repeat(pairing.bag_N, relations.length)
-    claims = Claims(
-        relations=_label_rows(line_bag, relations.value, pairing.num_bags),
-        expresses_N=lines.expresses_N,
-        document_N=lines.document_N,
-        place_N2=lines.place_N2,
-        glued=lines.glued,
-        curly=lines.curly,
-    )
-    first = pairing.first_B[line_bag]
-    facts = (collected.head_N[first], collected.tail_N[first], relations.value)
+def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
+    """Return the bags of sentences, in order of their pairs' first appearance; `words` are the tokens by number."""
+    pairing = pair_up(lines.collected)
+    table = bag_table(lines.collected, pairing)
     return Grouped(
-        table=bag_table(collected, pairing, claims),
-        key_N=lines.key_N[pairing.order],
+        table=table,
+        key_N=_key_hashes(table.tokens, words),
         num_sentences_read=lines.num_read,
         num_repeated=len(pairing.bag_N) - len(pairing.order),
         num_too_far_apart=lines.num_too_far_apart,
-        num_facts_unread=_num_unread(lines.left_out, *facts),
+        num_facts_unread=_num_unread(lines.left_out, table),
     )
 
 
-def _num_unread(left_out: frozenset[tuple[int, int, int]], *facts: np.ndarray) -> int:
-    """Return how many facts of the sentences that were left out are not among these (head, tail, relation)."""
+def _key_hashes(tokens: Rows, words: Iterable[str]) -> np.ndarray:
+    """Return 64 bits per sentence that stand for its `sentence_key`: equal however names in it are joined by `_`."""
+    numbers = Numbering(words)
+    parts = [
+        [numbers[part] for part in sentence_key(word).split(" ")] if "_" in word or " " in word else (number,)
+        for word, number in list(numbers.items())
+    ]
+    of_word = Rows.of_lengths(np.fromiter(chain.from_iterable(parts), np.int64), np.array([*map(len, parts)], np.int64))
+    found = []
+    for some in tokens.slices():
+        split = of_word.take(some.value)
+        found.append(Rows(split.value, split.start[some.start]).hashes())
+    return np.concatenate(found)
+
+
+def _num_unread(left_out: frozenset[tuple[int, int, int]], table: BagTable) -> int:
+    """Return how many facts of the sentences that were left out are not among those of the table."""
+    num_B = table.relations.length
+    facts = (np.repeat(table.head_B, num_B), np.repeat(table.tail_B, num_B), table.relations.value)
     read = zip(*(number.tolist() for number in facts), strict=True) if left_out else ()
     return len(left_out.difference(read))
+
+
+class Pairing(NamedTuple):
+    """The bag of each sentence, the first sentence of each bag, and the sentences that are kept, bag after bag."""
+
+    bag_N: np.ndarray
+    first_B: np.ndarray
+    order: np.ndarray
+
+
+def pair_up(collected: Collected, bag_N: np.ndarray | None = None) -> Pairing:
+    """Return one bag for each pair, in order of first appearance, with each of its sentences once.
+
+    Where the bag of each sentence is given (never decreasing), the bags stay as they are: equal pairs are not merged
+    and repeated sentences are kept.
+    """
+    if bag_N is None:
+        bag_N, first_B = _numbered(combined(collected.head_N, collected.tail_N))
+        kept = _distinct_in_bag(bag_N, collected.tokens.hashes())
+    else:
+        first_B, kept = np.flatnonzero(np.diff(bag_N, prepend=-1)), np.arange(len(bag_N))
+    return Pairing(bag_N, first_B, kept[np.argsort(bag_N[kept], kind="stable")])
+
+
+def bag_table(collected: Collected, pairing: Pairing) -> BagTable:
+    """Return the bags."""
+    order, num_bags = pairing.order, len(pairing.first_B)
+    label_bag = np.repeat(pairing.bag_N, collected.relations.length)
+    return BagTable(
+        head_B=collected.head_N[pairing.first_B],
+        tail_B=collected.tail_N[pairing.first_B],
+        relations=_label_rows(label_bag, collected.relations.value, num_bags),
+        first_B1=starts(np.bincount(pairing.bag_N[order], minlength=num_bags)),
+        **{name: take(getattr(collected, name), order) for name in SENTENCE_COLUMNS},  # type: ignore[arg-type]
+    )
+
+
+def combined(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """Return one number for two, both 0 or above."""
+    both: np.ndarray = (high.astype(np.int64) << 32) | low.astype(np.int64)
+    return both
 
 
 def _label_rows(bag: np.ndarray, relation: np.ndarray, num_bags: int) -> Rows:
     """Return the distinct relations of every bag, in rising order."""
     label = np.unique(combined(bag, relation))
     return Rows.of_lengths((label & 0xFFFFFFFF).astype(np.int32), np.bincount(label >> 32, minlength=num_bags))
+
+
+def _numbered(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each key's number in order of first appearance, and where each first appears."""
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return number[inverse], first[order]
+
+
+def _distinct_in_bag(bag_N: np.ndarray, text_N: np.ndarray) -> np.ndarray:
+    """Return where each (bag, text) appears first, in order."""
+    order = np.lexsort((text_N, bag_N))
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (np.diff(bag_N[order]) != 0) | (np.diff(text_N[order]) != 0)
+    return np.sort(order[is_first])

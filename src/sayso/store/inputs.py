@@ -10,7 +10,7 @@ from sayso.errors import BadInputError
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.records import OnProgress, Sentence
-from sayso.store.window import DEFAULT_MAX_TOKENS
+from sayso.store.collect import DEFAULT_MAX_TOKENS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
 from sayso.records import OnProgress, Relation, Sentence
-from sayso.store.decisions import Overruled, read_overruled
+from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import CorpusForm, corpus_form, direct_types, in_form
 from sayso.store.entity_type import EntityTypes, count_mentions, finest_types
 from sayso.store.group import BagBuilder, Grouped, group_lines
@@ -19,7 +19,7 @@ from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_mi
 from sayso.store.leakage import find_leakage, not_in_test, refuse_leakage, without_pairs_of
 from sayso.store.manifest import make_manifest
 from sayso.store.marks import Judged, match_marks
-from sayso.store.parallel import ElsewhereReader
+from sayso.store.parallel import ParallelReader
 from sayso.store.split import Split, split_by_pair
 from sayso.store.store import StoreContents, refuse_no_store, write_store
 from sayso.store.table import BagTable
@@ -57,10 +57,10 @@ class _Preparation:
     ) -> None:
         self.inputs, self.settings, self.on_progress = inputs, settings, on_progress
         self.files = SentenceFiles(inputs=inputs, max_bad_share=settings.max_bad_share, on_progress=on_progress)
-        self.elsewhere = engine and ElsewhereReader(files=self.files, engine=engine, max_tokens=settings.max_tokens)
+        self.parallel = engine and ParallelReader(files=self.files, engine=engine, max_tokens=settings.max_tokens)
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
-        self.overruled = Overruled()
+        self.decisions = FactDecisions()
         self.reports: dict[str, Any] = {}
 
     def run(self) -> StoreContents:
@@ -103,18 +103,18 @@ class _Preparation:
 
     def _read(self, part: str) -> Grouped:
         known = self.vocabulary.relations if self.inventory else None
-        is_judged = part == "train" and bool(self.inputs.decisions)
-        overruled = read_overruled(self.inputs.decisions if is_judged else (), known)
-        if self.elsewhere:
-            roles = ("train", "rest") if is_judged else (part,)
-            lines = self.elsewhere.read(roles, self.vocabulary, list(known) if known else None, overruled)
-            grouped = self._report_read(part, group_lines(lines))
+        is_decided = part == "train" and bool(self.inputs.decisions)
+        decisions = decisions_of(self.inputs.decisions if is_decided else (), known)
+        if self.parallel:
+            roles = ("train", "rest") if is_decided else (part,)
+            lines = self.parallel.read(roles, self.vocabulary, list(known) if known else None, decisions)
+            grouped = self._report_read(part, group_lines(lines, self.vocabulary.words))
         else:
             sentences = self.files.read(part, known)
             rest = self.files.read("rest", known)
-            grouped = self._group(part, overruled.of_training(sentences, rest) if is_judged else sentences)
-        if is_judged:
-            self.overruled, self.reports["overruled"] = overruled, overruled.report()
+            grouped = self._group(part, decisions.applied(sentences, rest) if is_decided else sentences)
+        if is_decided:
+            self.decisions, self.reports["overruled"] = decisions, decisions.report()
         return grouped
 
     def _group(self, part: str, sentences: Iterable[Sentence]) -> Grouped:
@@ -152,7 +152,7 @@ class _Preparation:
         return {"train": split.train, "validation": split.validation}
 
     def _num_decided(self, table: BagTable) -> int:
-        return self.overruled.num_facts_of(table, self.vocabulary.entities)
+        return self.decisions.num_facts_of(table, self.vocabulary.entities)
 
     def _no_training(self, split: Split) -> BadInputError:
         """Return the error for a store that nothing could be trained on, with what became of the pairs."""

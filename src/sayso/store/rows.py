@@ -1,8 +1,11 @@
 """Rows of different lengths, stored end to end: the values, and where each row starts."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+_ROWS_PER_SLICE = 65_536
 
 
 class Rows(NamedTuple):
@@ -18,8 +21,13 @@ class Rows(NamedTuple):
 
     @classmethod
     def empty(cls, num: int) -> "Rows":
-        """Return so many rows with nothing in them."""
+        """Return `num` empty rows."""
         return cls(np.zeros(0, np.int32), np.zeros(num + 1, np.int64))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Rows"]) -> "Rows":
+        """Return the rows of all parts, one after the other."""
+        return cls.of_lengths(np.concatenate([p.value for p in parts]), np.concatenate([p.length for p in parts]))
 
     def __len__(self) -> int:
         """Return the number of rows, not of fields."""
@@ -48,6 +56,20 @@ class Rows(NamedTuple):
         first = self.start[:-1][index]
         return first, self.start[1:][index] - first
 
+    def slices(self) -> Iterator["Rows"]:
+        """Yield the rows in slices that stay small, at least one."""
+        for first in range(0, max(len(self), 1), _ROWS_PER_SLICE):
+            start = self.start[first : first + _ROWS_PER_SLICE + 1]
+            yield Rows(self.value[start[0] : start[-1]], start - start[0])
+
+    def hashes(self) -> np.ndarray:
+        """Return 64 bits per row: equal for equal rows of whole numbers, in every process, and different for others.
+
+        >>> Rows.of_lengths(np.array([1, 2, 1, 2, 2, 1]), np.array([2, 2, 2])).hashes().tolist()
+        [14564686857275666874, 14564686857275666874, 13006918422034393304]
+        """
+        return np.concatenate([_hashes(part) for part in self.slices()])
+
 
 def starts(length: np.ndarray) -> np.ndarray:
     """Return where rows of these lengths start when stored end to end, and where the last one ends."""
@@ -65,3 +87,23 @@ def ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     end = starts(length)
     index: np.ndarray = np.arange(end[-1]) + np.repeat(start - end[:-1], length)
     return index
+
+
+def take(column: np.ndarray | Rows, index: np.ndarray) -> np.ndarray | Rows:
+    """Return these values of a column, which may be rows."""
+    return column.take(index) if isinstance(column, Rows) else column[index]
+
+
+def _hashes(rows: Rows) -> np.ndarray:
+    """Return the sum, per row, of the mixed bits (splitmix64) of each value with its position."""
+    mixed = ranges(np.zeros(len(rows), np.int64), rows.length).astype(np.uint64)
+    mixed <<= np.uint64(32)
+    mixed |= rows.value.astype(np.uint64)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    total = np.zeros(len(mixed) + 1, np.uint64)
+    np.cumsum(mixed, out=total[1:])
+    return np.diff(total[rows.start])

@@ -3,11 +3,15 @@
 Shapes: B bags, N sentences of all bags together, bag after bag.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from sayso.store.rows import Rows, ranges, starts
+from sayso.store.rows import Rows, ranges, starts, take
+
+NO_DOCUMENT = -1
+"""The document of a sentence whose corpus names none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +20,8 @@ class BagTable:
 
     Entities, relations and tokens are numbers of the store's vocabulary. `head_spans` and `tail_spans` hold start and
     stop of every occurrence one after the other. `window_N2` is the part of the sentence that a model reads.
-    `expresses_N` is NaN where nobody has said. `document_N` is -1 where the corpus names none; `place_N2` are the
-    characters of the document that the sentence covers, `glued` and `curly` how it writes them (`records.Source`).
+    `expresses_N` is NaN where nobody has said. `document_N` is NO_DOCUMENT where the corpus names none; `place_N2` are
+    the characters of the document that the sentence covers, `glued` and `curly` how it writes them (`records.Source`).
     """
 
     head_B: np.ndarray
@@ -71,12 +75,21 @@ class BagTable:
         return self._take(bags, np.flatnonzero(is_kept_N), size_B[bags])
 
     def _take(self, bags: np.ndarray, sentences: np.ndarray, size_B: np.ndarray) -> "BagTable":
-        taken: dict[str, object] = {"first_B1": starts(size_B)}
-        for field in fields(self):
-            column, index = getattr(self, field.name), bags if field.name in _BAG_COLUMNS else sentences
-            if field.name not in taken:
-                taken[field.name] = column.take(index) if isinstance(column, Rows) else column[index]
-        return replace(self, **taken)  # type: ignore[arg-type]
+        columns = {name: take(getattr(self, name), bags) for name in BAG_COLUMNS}
+        columns |= {name: take(getattr(self, name), sentences) for name in SENTENCE_COLUMNS}
+        return BagTable(**columns, first_B1=starts(size_B))  # type: ignore[arg-type]
 
 
-_BAG_COLUMNS = frozenset({"head_B", "tail_B", "relations"})
+BAG_COLUMNS = ("head_B", "tail_B", "relations")
+SENTENCE_COLUMNS = tuple(field.name for field in fields(BagTable) if field.name not in (*BAG_COLUMNS, "first_B1"))
+
+
+def no_source(num: int) -> dict[str, Any]:
+    """Return the columns of `num` sentences that have neither a document nor a person's word on them."""
+    return {
+        "expresses_N": np.full(num, np.nan, np.float32),
+        "document_N": np.full(num, NO_DOCUMENT, np.int32),
+        "place_N2": np.zeros((num, 2), np.int64),
+        "glued": Rows.empty(num),
+        "curly": Rows.empty(num),
+    }

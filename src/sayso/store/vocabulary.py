@@ -1,8 +1,11 @@
 """Words, entities, relations and documents as numbers, handed out in the order in which they appear."""
 
+import zlib
 from collections.abc import Iterable
 
 UNKNOWN_WORD = "<unknown>"
+_MOST = 2**31
+"""Numbers are kept in 32 bits, with a sign."""
 
 
 class Numbering(dict[str, int]):
@@ -22,17 +25,17 @@ class Numbering(dict[str, int]):
 
 
 class ClosedNumbering(Numbering):
-    """A numbering to which nothing is added: what it does not hold is number 0.
+    """A numbering to which nothing is added: an unknown key gets a number beyond the others, by its checksum.
+
+    So different sentences stay different, although a model reads all unknown words as one.
 
     >>> numbers = ClosedNumbering(["<unknown>", "a"])
-    >>> [numbers["b"], numbers["a"], len(numbers)]
-    [0, 1, 2]
+    >>> numbers["a"], numbers["b"] == numbers["b"] > len(numbers), numbers["b"] == numbers["c"]
+    (1, True, False)
     """
 
     def __missing__(self, key: str) -> int:
-        """Return the number of the unknown."""
-        del key
-        return 0
+        return len(self) + zlib.crc32(key.encode("utf-8", "surrogatepass")) % (_MOST - len(self))
 
 
 class Vocabulary:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.distractors.choose import DistractorPool
+from sayso.distractors import DistractorPool
 from sayso.errors import BadInputError, option
 from sayso.features.collate import Part
 from sayso.features.mentions import present

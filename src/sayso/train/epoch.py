@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.distractors.choose import facts_of
-from sayso.distractors.inject import dress
+from sayso.distractors import facts_of, insert
 from sayso.features.batch import BagBatch
 from sayso.features.collate import DirectSentences, Distractors, collate
 from sayso.features.mentions import Presented, present
@@ -92,8 +91,8 @@ class EpochPlan:
         assert pool is not None
         bag_M, relation_M = facts_of(table)
         chosen = pool.draw(bag_M, relation_M, pool.kind_B[bag_M], self._stream("distract"))
-        dressed = dress(table, table, chosen)
-        presented = present(dressed, data.config.data.mentions, len(data.word_VW), data.type_E)
+        inserted = insert(table, table, chosen)
+        presented = present(inserted, data.config.data.mentions, len(data.word_VW), data.type_E)
         # Facts come bag by bag, so the distractors of a bag stand together.
         of_bag = Rows(np.arange(len(chosen.bag_M)), starts(np.bincount(chosen.bag_M, minlength=table.num_bags)))
         return DrawnDistractors(of_bag, chosen.relation_M, presented)

@@ -1,16 +1,20 @@
-"""Which sentence distracts from a fact: one of the same types that does not say it, as far as anybody knows.
+"""Distractors: draw a sentence that does not state a fact, as far as is known, and put it into the fact's bag.
 
-Shapes: B bags, N sentences, M facts (bag, relation).
+SPEC: learning from distractors. Shapes: B bags, N sentences, M facts (bag, relation).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from sayso.store.group import combined
 from sayso.store.rows import Rows
-from sayso.store.table import BagTable
+from sayso.store.splice import Marked, cut_to_window, first_mentions, replace_mentions
+from sayso.store.table import BagTable, no_source
 
 _NUM_TRIES = 16
+_NONE = -1
+"""No sentence was found."""
 
 
 class Chosen(NamedTuple):
@@ -30,7 +34,7 @@ class DistractorPool:
 
     def __init__(self, table: BagTable, type_E: np.ndarray) -> None:
         self.table = table
-        self.kind_B = _pair_of_types(table, type_E)
+        self.kind_B = combined(type_E[table.head_B], type_E[table.tail_B])
         self._bag_N = table.bag_N
         kind_N = self.kind_B[self._bag_N]
         order = np.argsort(kind_N, kind="stable")
@@ -38,13 +42,13 @@ class DistractorPool:
         self._kinds = kinds
         self._sentences = Rows(order, np.append(start, len(order)))
         self._na_bags = np.flatnonzero(~table.is_positive_B)
-        self._labels = np.unique(_label_keys(*facts_of(table)))
+        self._labels = np.unique(combined(*facts_of(table)))
 
     def draw(self, bag_M: np.ndarray, relation_M: np.ndarray, kind_M: np.ndarray, rng: np.random.Generator) -> Chosen:
         """Return a distractor for each fact whose bag has this pair of types; facts without any are left out."""
         group_M = np.searchsorted(self._kinds, kind_M)
         has_group_M = (group_M < len(self._kinds)) & (self._kinds[np.minimum(group_M, len(self._kinds) - 1)] == kind_M)
-        sentence_M = np.full(len(bag_M), -1)
+        sentence_M = np.full(len(bag_M), _NONE)
         open_M = np.flatnonzero(has_group_M)
         for _ in range(_NUM_TRIES):
             drawn = self._draw_from_groups(group_M[open_M], rng)
@@ -54,7 +58,7 @@ class DistractorPool:
         for index in open_M.tolist():
             sentence_M[index] = self._search(int(group_M[index]), int(relation_M[index]), rng)
         self._fall_back(sentence_M, rng)
-        is_found = sentence_M >= 0
+        is_found = sentence_M != _NONE
         return Chosen(bag_M[is_found], relation_M[is_found], sentence_M[is_found])
 
     def _draw_from_groups(self, group_M: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -63,20 +67,20 @@ class DistractorPool:
         return drawn
 
     def _search(self, group: int, relation: int, rng: np.random.Generator) -> int:
-        """Return a sentence of the group drawn among those that fit, looked at one by one; -1 where none does."""
+        """Return a sentence of the group drawn among those that fit, looked at one by one; _NONE if none does."""
         sentences = self._sentences.row(group)
         fitting = sentences[~self._is_labelled(sentences, np.full(len(sentences), relation))]
-        return int(rng.choice(fitting)) if len(fitting) else -1
+        return int(rng.choice(fitting)) if len(fitting) else _NONE
 
     def _fall_back(self, sentence_M: np.ndarray, rng: np.random.Generator) -> None:
-        missing = np.flatnonzero(sentence_M < 0)
+        missing = np.flatnonzero(sentence_M == _NONE)
         if len(missing) and len(self._na_bags):
             bags = rng.choice(self._na_bags, len(missing))
             sentence_M[missing] = self.table.first_B1[bags] + rng.integers(0, self.table.size_B[bags])
 
     def _is_labelled(self, sentence_M: np.ndarray, relation_M: np.ndarray) -> np.ndarray:
         """Return whether the knowledge base holds the relation for the sentence's own bag."""
-        return np.isin(_label_keys(self._bag_N[sentence_M], relation_M), self._labels)
+        return np.isin(combined(self._bag_N[sentence_M], relation_M), self._labels)
 
 
 def facts_of(table: BagTable) -> tuple[np.ndarray, np.ndarray]:
@@ -84,11 +88,28 @@ def facts_of(table: BagTable) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(table.num_bags), table.relations.length), table.relations.value.astype(np.int64)
 
 
-def _pair_of_types(table: BagTable, type_E: np.ndarray) -> np.ndarray:
-    kind_B: np.ndarray = _label_keys(type_E[table.head_B], type_E[table.tail_B])
-    return kind_B
+def insert(bags: BagTable, pool: BagTable, chosen: Chosen) -> BagTable:
+    """Return one bag for each chosen fact: the pair of the fact's bag, and the distractor as its only sentence.
+
+    The distractor is rewritten with the bag's own mentions, as the first sentence of the bag writes them. The label is
+    the relation it distracts from.
+    """
+    own = _read_part(bags, bags.first_B1[:-1][chosen.bag_M])
+    head, tail = first_mentions(own, own.head_spans), first_mentions(own, own.tail_spans)
+    rewritten = replace_mentions(_read_part(pool, chosen.sentence_M), head, tail)
+    num = len(chosen.bag_M)
+    return BagTable(
+        head_B=bags.head_B[chosen.bag_M],
+        tail_B=bags.tail_B[chosen.bag_M],
+        relations=Rows(chosen.relation_M.astype(np.int32), np.arange(num + 1)),
+        first_B1=np.arange(num + 1),
+        **rewritten._asdict(),
+        window_N2=np.stack([np.zeros(num, np.int64), rewritten.tokens.length], axis=1),
+        **no_source(num),
+    )
 
 
-def _label_keys(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    key: np.ndarray = (high.astype(np.int64) << 32) | low.astype(np.int64)
-    return key
+def _read_part(table: BagTable, sentence_M: np.ndarray) -> Marked:
+    """Return the part of these sentences that a model reads."""
+    whole = Marked(table.tokens.take(sentence_M), table.head_spans.take(sentence_M), table.tail_spans.take(sentence_M))
+    return cut_to_window(whole, table.window_N2[sentence_M])

@@ -1,7 +1,6 @@
 import numpy as np
 
-from sayso.distractors.choose import DistractorPool, facts_of
-from sayso.distractors.inject import dress
+from sayso.distractors import DistractorPool, facts_of, insert
 from sayso.store.vocabulary import Vocabulary
 from toy import group_by_pair, make_sentence
 
@@ -75,10 +74,10 @@ def test_the_distractor_names_the_pair_of_its_new_bag_at_every_occurrence() -> N
     )
     pool = DistractorPool(table, np.array([0, 1, 0, 1]))
     chosen = pool.draw(np.array([0]), np.array([0]), pool.kind_B[:1], np.random.default_rng(1))
-    dressed = dress(table, table, chosen)
+    inserted = insert(table, table, chosen)
     words = list(vocabulary.words)
-    assert " ".join(words[i] for i in dressed.tokens.value) == "a_one saw b in a_one"
-    assert dressed.head_spans.row(0).tolist() == [0, 1, 4, 5]
-    assert dressed.tail_spans.row(0).tolist() == [2, 3]
-    assert (dressed.head_B[0], dressed.tail_B[0]) == (table.head_B[0], table.tail_B[0])
-    assert dressed.relations.row(0).tolist() == [0]
+    assert " ".join(words[i] for i in inserted.tokens.value) == "a_one saw b in a_one"
+    assert inserted.head_spans.row(0).tolist() == [0, 1, 4, 5]
+    assert inserted.tail_spans.row(0).tolist() == [2, 3]
+    assert (inserted.head_B[0], inserted.tail_B[0]) == (table.head_B[0], table.tail_B[0])
+    assert inserted.relations.row(0).tolist() == [0]
