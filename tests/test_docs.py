@@ -51,3 +51,10 @@ def test_files_named_in_the_documents_exist() -> None:
 @pytest.mark.parametrize("name", [name for name, member in vars(Model).items() if name[0] != "_" and callable(member)])
 def test_the_library_page_names_every_method_of_a_model(name: str) -> None:
     assert re.search(rf"\b[mM]odel\.{name}\(", (ROOT / "docs" / "library.md").read_text())
+
+
+def test_no_page_sends_a_user_to_an_internal_module() -> None:
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        named = re.findall(r"\bsayso\.[a-z_]+(?:\.\w+)+|from sayso\.[\w.]+", page.read_text())
+        internal = [name for name in named if "sayso.integrations." not in name]
+        assert not internal, f"{page} names {internal}"

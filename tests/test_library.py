@@ -1,6 +1,11 @@
+import inspect
 import logging
+import pydoc
+import re
 import subprocess
 import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +48,7 @@ def model(run: Path) -> Model:
 
 
 def bags_of(store: Path, part: str) -> list[Bag]:
-    opened = Store(store)
-    table = opened.part(part)
-    return [opened.bag(table, index) for index in range(table.num_bags)]
+    return list(Store(store).bags(part))
 
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
@@ -92,16 +95,32 @@ def test_predictions_are_sorted_cut_at_the_threshold_and_carry_the_pair(model: M
     assert model.predict([bag], threshold=1.0) == [[]]
 
 
-def test_the_score_is_scikit_learns_average_precision(model: Model, store: Path) -> None:
+def test_evaluate_on_bags_gives_scikit_learns_average_precision(model: Model, store: Path) -> None:
     bags = bags_of(store, "validation")
     labels = np.array([[name in bag.relations for name in model.relations] for bag in bags])
     expected = average_precision_score(labels.ravel(), model.predict_proba(bags).ravel())
-    assert model.score(bags) == pytest.approx(expected)
+    assert model.evaluate(bags)["average_precision"] == pytest.approx(expected)
+
+
+def test_evaluate_on_the_store_equals_evaluate_on_its_bags(model: Model, store: Path) -> None:
+    opened = sayso.Store(str(store))
+    found = model.evaluate(opened, part="validation")
+    assert found == pytest.approx(model.evaluate(list(opened.bags("validation"))))
+    assert found["num_bags"] == opened.part("validation").num_bags
+    with pytest.raises(UserError, match="has no part 'dev' to evaluate on"):
+        model.evaluate(opened, part="dev")
+
+
+def test_train_returns_the_model_that_load_reads(store: Path, tmp_path: Path) -> None:
+    changes = ["train.max_epochs=1", "model.encoder.cnn.num_filters=4"]
+    model = sayso.train("cnns_att", sayso.Store(store), tmp_path / "run", changes=changes, device="cpu")
+    bags = bags_of(store, "validation")
+    np.testing.assert_array_equal(model.predict_proba(bags), sayso.load(tmp_path / "run").predict_proba(bags))
 
 
 def test_a_relation_the_model_does_not_know_cannot_be_scored(model: Model) -> None:
-    with pytest.raises(ValueError, match="bag 1: relation 'eats' is not one of the model's 2"):
-        model.score([Bag.from_sentences(["a b"], "a", "b", relations=["eats"])])
+    with pytest.raises(ValueError, match="bag 1: the model does not know the relation 'eats'"):
+        model.evaluate([Bag.from_sentences(["a b"], "a", "b", relations=["eats"])])
 
 
 def test_bags_stay_as_given_with_repeated_sentences_and_pairs(model: Model) -> None:
@@ -145,7 +164,7 @@ def test_unknown_entities_are_counted_in_one_warning(model: Model, caplog: pytes
         model.predict_proba(bags, types={"zoe": "/person"})
     (record,) = caplog.records
     assert record.getMessage() == (
-        "2 of 3 entities are unknown to the model; 1 have no type and count as /other: give some as `types`"
+        "2 of 3 entities are unknown to the model; 1 have no type and count as /other: pass `types`"
     )
 
 
@@ -181,13 +200,15 @@ def test_a_sentence_whose_mentions_are_too_far_apart_is_left_out_and_counted(
     bags = [Bag("h", "t", sentences) for sentences in ((read,), (too_far,), (too_far, read))]
     with caplog.at_level(logging.WARNING, "sayso"):
         found = model.predict_proba(bags)
-    assert "2 sentences are left out: no 20 tokens in a row hold both mentions" in caplog.messages
+    assert "2 sentences are left out: its mentions are more than 20 tokens apart" in caplog.messages
     np.testing.assert_allclose(found[2], found[0], atol=1e-6)
     assert np.isnan(found[1]).all()
     assert [len(each) for each in model.predict(bags, threshold=0.0)] == [2, 0, 2]
     assert np.isnan(model.predict_proba(bags[1:2])).all()
     assert [each.sentence for each in model.explain(bags[2]).evidence] == [read]
-    with pytest.raises(ValueError, match=r"no sentence of \(h, t\) can be read: no 20 tokens in a row hold both"):
+    with pytest.raises(
+        ValueError, match=r"no sentence of \(h, t\) can be read: its mentions are more than 20 tokens apart"
+    ):
         model.explain(bags[1])
 
 
@@ -210,7 +231,7 @@ def test_a_bag_that_cannot_be_read_counts_as_nothing_found(model: Model) -> None
     bags = [
         Bag("h", "t", (make_sentence(text),), **known) for text in ("h is the capital of t", "h " + "x " * 30 + "t")
     ]
-    assert 0 < model.score(bags) <= 1
+    assert 0 < model.evaluate(bags)["average_precision"] <= 1
 
 
 def test_an_unknown_device_is_one_line(model: Model, tmp_path: Path) -> None:
@@ -221,7 +242,7 @@ def test_an_unknown_device_is_one_line(model: Model, tmp_path: Path) -> None:
 
 def test_something_else_than_a_list_of_bags_is_refused_in_one_line(model: Model) -> None:
     bag = Bag("h", "t", (make_sentence("h is the capital of t"),))
-    for ask in (model.predict, model.predict_proba, model.score):
+    for ask in (model.predict, model.predict_proba, model.evaluate):
         with pytest.raises(TypeError, match=r"a list of bags is expected, not a single bag: write \[bag\]"):
             ask(bag)
     with pytest.raises(TypeError, match=r"bag 2 is a str, not a sayso\.Bag"):
@@ -265,9 +286,75 @@ def test_importing_sayso_loads_neither_torch_nor_numpy_until_a_name_needs_them()
     program = (
         "import sys, sayso; assert not {'torch', 'numpy'} & set(sys.modules)\n"
         "sayso.Bag; assert 'torch' not in sys.modules\n"
-        "assert sayso.Model.__name__ == 'Model' and set(sayso.__all__) <= set(dir(sayso))"
+        "assert sayso.Model.__name__ == 'Model'"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_package_of_the_same_name_does_not_replace_the_function_train() -> None:
+    import sayso.train.run
+
+    assert sayso.train is sys.modules["sayso.library"].train
+
+
+def test_help_shows_the_whole_public_api() -> None:
+    assert dir(sayso) == sorted(sayso.__all__)
+    shown = pydoc.render_doc(sayso, renderer=pydoc.plaintext)
+    for name in (
+        "class Model",
+        "class Store",
+        "class Bag",
+        "class Sentence",
+        "class Explanation",
+        "class Fact",
+        "load(",
+        "train(",
+    ):
+        assert name in shown
+
+
+PUBLIC = [
+    sayso.load,
+    sayso.train,
+    sayso.Store.bags,
+    sayso.Bag.from_sentences,
+    sayso.Sentence.from_text,
+    *(getattr(Model, name) for name in ("predict", "predict_proba", "explain", "evaluate", "save_pretrained")),
+]
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__qualname__)
+def test_public_functions_document_arguments_errors_and_an_example(function: Callable[..., object]) -> None:
+    text = inspect.getdoc(function) or ""
+    for section in ("Args:", "Raises:", "Example:"):
+        assert f"\n{section}" in text
+    documented = set(re.findall(r"[`\w]+", text.partition("Args:")[2].partition("Raises:")[0]))
+    assert set(inspect.signature(function).parameters) - {"self", "cls"} <= documented
+
+
+def test_the_examples_of_the_model_run(
+    run: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model
+) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "cnns_att_f_ld").symlink_to(run)
+    (tmp_path / "demo" / "store").symlink_to(store)
+    monkeypatch.chdir(tmp_path)
+    bags = bags_of(store, "validation")
+    monkeypatch.setattr(Store, "bags", lambda self, part: iter(bags))  # the toy store has no test part
+    names = {"sayso": sayso, "model": model, "bag": bags[0], "sentences": bags[0].sentences}
+    names["store"] = Store(store)
+    examples = [example for each in (*PUBLIC, Model, sayso.Store, sayso.Explanation) for example in examples_of(each)]
+    assert len(examples) >= 10
+    for example in examples:
+        if "sayso.train(" not in example and 'Store("demo/store"))' not in example:
+            exec(example, names)
+
+
+def examples_of(documented: object) -> list[str]:
+    """Return the code of `Example:`, on the same line or in a block below."""
+    text = inspect.getdoc(documented) or ""
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return re.findall(r"Example: `(.*)`", text) + list(map(textwrap.dedent, blocks))
 
 
 @pytest.mark.slow

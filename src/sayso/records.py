@@ -35,8 +35,8 @@ class Mention(NamedTuple):
 class Source(NamedTuple):
     """Where a sentence stands in its document, in characters, and how the document writes its tokens.
 
-    `glued` are the numbers of the tokens that follow the one before them without white space, `curly` of those that the
-    document writes with ’ where the token has '; both rising.
+    `glued` are the tokens that follow the one before them without white space, `curly` those that the document writes
+    with ’ instead of '; both in ascending order.
     """
 
     document_id: str
@@ -47,10 +47,14 @@ class Source(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Tokens with a head and a tail mention, and what its line claims about the pair.
+    """A sentence that mentions both entities of a pair; make one with `from_text` or `from_tokens`.
 
-    `expresses` is for directly supervised sentences only: how sure a person is that the sentence states a relation
-    of the knowledge base between the two (1 yes, 0 no); None where nobody has said.
+    Attributes:
+        tokens: The words and punctuation marks.
+        head, tail: The mentions of the two entities: id, name, and spans of tokens.
+        relations: The relations that the pair is labelled with.
+        source: Where the sentence stands in its document, if that is known.
+        expresses: How sure a person is that the sentence states a relation (1 yes, 0 no); None if nobody was asked.
     """
 
     tokens: tuple[str, ...]
@@ -64,32 +68,55 @@ class Sentence(NamedTuple):
     def from_text(
         cls, text: str, head: str, tail: str, head_id: str | None = None, tail_id: str | None = None
     ) -> "Sentence":
-        """Return the sentence that a text holds, with the two names found in it; a name stands in for a missing id.
+        """Tokenise a text and find the two names in it.
 
-        A name that the text does not have is a `ValueError`, and so is a control character in an id or a name.
+        Args:
+            text: One sentence.
+            head, tail: The names of the two entities, as the text writes them; case may differ.
+            head_id, tail_id: Their ids in the knowledge base; by default the names.
 
-        >>> Sentence.from_text("Windhoek is Namibia's capital.", head="namibia", tail="windhoek").head.spans
-        (Span(start=2, stop=3),)
+        Raises:
+            ValueError: The text lacks a name, both names are the same words, or a name has a control character.
+
+        Example:
+            >>> Sentence.from_text("Windhoek is Namibia's capital.", head="namibia", tail="windhoek").head.spans
+            (Span(start=2, stop=3),)
         """
         if found_control := control_character(head, tail, head_id or "", tail_id or ""):
             raise ValueError(f"ids and names must be without control characters, and {found_control} is in one")
         tokens = tokenise(text)
-        found = []
-        for name in (head, tail):
-            found.append(locate_freely(tokens, name))
-            if not found[-1]:
-                raise ValueError(f"{name!r} is not named in {text!r}")
+        found = [locate_freely(tokens, name) for name in (head, tail)]
+        if not all(found):
+            raise ValueError(f"{head if not found[0] else tail!r} is not named in {text!r}")
         try:
             head_spans, tail_spans = keep_apart(*found)
         except ValueError:
             raise ValueError(f"{head!r} and {tail!r} are the same words in {text!r}") from None
-        return cls(
-            tuple(tokens), Mention(head_id or head, head, head_spans), Mention(tail_id or tail, tail, tail_spans)
-        )
+        mentions = Mention(head_id or head, head, head_spans), Mention(tail_id or tail, tail, tail_spans)
+        return cls(tuple(tokens), *mentions)
+
+    @classmethod
+    def from_tokens(
+        cls, tokens: Sequence[str], head: tuple[int, int], tail: tuple[int, int], head_id: str = "", tail_id: str = ""
+    ) -> "Sentence":
+        """Make a sentence of tokens whose mentions are known.
+
+        Args:
+            tokens: The words and punctuation marks.
+            head, tail: The first token of each mention, and the one after its last.
+            head_id, tail_id: Ids in the knowledge base; by default the words of the mentions.
+
+        Example:
+            >>> Sentence.from_tokens(["Ada", "was", "born", "in", "New", "York"], (0, 1), (4, 6)).tail.name
+            'New York'
+        """
+        first, second = (" ".join(tokens[slice(*span)]) for span in (head, tail))
+        mentions = Mention(head_id or first, first, (Span(*head),)), Mention(tail_id or second, second, (Span(*tail),))
+        return cls(tuple(tokens), *mentions)
 
     @property
     def text(self) -> str:
-        """The tokens joined by spaces: what identifies the sentence."""
+        """The tokens joined by spaces, which identify the sentence."""
         return " ".join(self.tokens)
 
     @property
@@ -109,7 +136,7 @@ class Sentence(NamedTuple):
 
 
 class Bag(NamedTuple):
-    """The distinct sentences of one entity pair and the relations the knowledge base holds for it."""
+    """The sentences of one entity pair; `relations` are its labels, empty if there are none."""
 
     head_id: str
     tail_id: str
@@ -127,12 +154,21 @@ class Bag(NamedTuple):
         tail_id: str | None = None,
         relations: Collection[str] = (),
     ) -> "Bag":
-        """Return the bag of sentences that all name the same pair: records, or plain texts with the two names.
+        """Make a bag of sentences that all name the same pair.
 
-        The bag's labels are `relations` and those of the records. A text without one of the names is a `ValueError`.
+        Args:
+            sentences: Plain texts, or `Sentence` records.
+            head, tail: The names of the two entities, for plain texts.
+            head_id, tail_id: Their ids in the knowledge base; by default the names.
+            relations: Labels of the bag, besides those of the records.
 
-        >>> Bag.from_sentences(["Windhoek lies in Namibia.", "Namibia loves Windhoek."], "Namibia", "Windhoek").head_id
-        'Namibia'
+        Raises:
+            TypeError, ValueError: A single text, a text without one of the names, or sentences of several pairs.
+
+        Example:
+            >>> texts = ["Windhoek lies in Namibia.", "Namibia loves Windhoek."]
+            >>> len(Bag.from_sentences(texts, head="Namibia", tail="Windhoek").sentences)
+            2
         """
         if isinstance(sentences, str):
             raise TypeError("a list of sentences is expected, not a single text: write [text]")
@@ -152,15 +188,6 @@ class Bag(NamedTuple):
         ((head_id, tail_id),) = pairs
         labels = {relation for sentence in records for relation in sentence.relations}
         return cls(head_id, tail_id, tuple(records), frozenset(labels.union(relations)))
-
-
-class Prediction(NamedTuple):
-    """A fact that a model finds in a bag."""
-
-    head_id: str
-    tail_id: str
-    relation: str
-    probability: float
 
 
 class Relation(NamedTuple):
@@ -194,22 +221,6 @@ class Mark(NamedTuple):
     annotator: str = ""
 
 
-class Evidence(NamedTuple):
-    """A sentence of an explained bag: every mechanism's score for the fact, and its place by the one that ranks.
-
-    `seen` are the words (or types) that the model read and `word_scores` what each contributed; without scores where
-    the sentence is not among the first. `mark` is people's: `rationale`, `irrelevant` or nothing.
-    """
-
-    sentence: Sentence
-    scores: dict[str, float]
-    rank: int
-    is_in_smallest: bool
-    seen: tuple[str, ...]
-    word_scores: tuple[float, ...] = ()
-    mark: str = ""
-
-
 ONE_SENTENCE = "one_sentence"
 SENTENCES_TOGETHER = "sentences_together"
 SEVERAL_SENTENCES = "several_sentences"
@@ -229,10 +240,9 @@ class Support(NamedTuple):
     """What a prediction rests on: the size of the smallest set of sentences that keeps it, and the probability with
     that set alone, without it, and without any sentence.
 
-    `kind` is one of SUPPORT_LABELS: without the set the prediction falls (`one_sentence`, or `sentences_together` where
-    the set has several), the other sentences keep it too (`several_sentences` where at least two alone reach the
-    threshold, else `sentences_together`), it is there without any sentence (`not_sentences`), or there is none
-    (`not_predicted`). `num_enough` is how many alone reach the threshold; it is counted where the others keep it too.
+    `kind` is a key of SUPPORT_LABELS. Without the set, either the prediction falls (`one_sentence`,
+    `sentences_together`) or the other sentences keep it (`several_sentences`, if at least two of them reach the
+    threshold alone). `num_enough` counts those that do.
     """
 
     kind: str
@@ -272,8 +282,7 @@ def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, 
 def sentence_key(text: str) -> str:
     """Return the form in which two sentences are the same sentence: names joined by `_` or not.
 
-    One sentence serves many pairs, and corpora join the two names of each pair (`el_paso`), so that the same
-    sentence is written differently for every pair.
+    Corpora join the names of a pair (`el_paso`), so one sentence is written differently for every pair.
 
     >>> sentence_key("from el_paso to del rio")
     'from el paso to del rio'

@@ -8,9 +8,7 @@ from typer.testing import CliRunner
 
 from sayso.cli import app
 from sayso.errors import MissingExtraError
-from sayso.features.collate import collate
-from sayso.features.own_sentences import Intake
-from sayso.integrations.onnx import INPUTS, OUTPUT, TOLERANCE, export_onnx, inputs_of
+from sayso.integrations.onnx import OUTPUT, TOLERANCE, export_onnx, onnx_inputs
 from sayso.library import load
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.direct import DirectConfig
@@ -37,14 +35,8 @@ def test_the_exported_file_gives_torchs_logits(aggregator, use_entities: bool, s
         Bag.from_sentences(["port_town2 of north_land2", "north_land2 , port_town2"], "north_land2", "port_town2"),
         Bag.from_sentences(["zoe was born in oslo ."], "zoe", "oslo"),
     ]
-    intake = Intake(model.parts.lexicon)
-    for bag in bags:
-        for sentence in bag.sentences:
-            intake.add(sentence)
-    batch = collate(intake.finish(len(model.relations), {}).part, np.arange(2))
     session = onnxruntime.InferenceSession(out)
-    values = {name: value.numpy() for name, value in zip(INPUTS, inputs_of(batch), strict=True)}
-    (logit_BR,) = session.run([OUTPUT], values)
+    (logit_BR,) = session.run([OUTPUT], onnx_inputs(model, bags))
     np.testing.assert_allclose(1 / (1 + np.exp(-logit_BR)), model.predict_proba(bags), atol=TOLERANCE)
     about = session.get_modelmeta().custom_metadata_map
     assert (about["variant"], json.loads(about["relations"])) == (model.variant, list(model.relations))

@@ -100,6 +100,7 @@ def _from_file(
     types: Path | None,
 ) -> "list[Explanation]":
     from sayso.documents.folder import types_of
+    from sayso.explain.bag import explain_own_bag
     from sayso.library import load
     from sayso.readers.entity_type import read_entity_types
     from sayso.records import Bag
@@ -108,7 +109,7 @@ def _from_file(
     model = load(run)
     typed = read_entity_types(named, model.relations) if named else {}
     bag = Bag.from_sentences(_sentences(file, pair))
-    return model.explanations(bag, relations, methods, threshold, typed)
+    return explain_own_bag(model.parts, bag, relations, methods, threshold, typed)
 
 
 def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":

@@ -12,11 +12,13 @@ from sayso.explain.marks import MARK_LABELS, Marks
 from sayso.explain.sufficient import Encoded, sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
-from sayso.facts.explanation import Explanation
+from sayso.facts.explanation import Evidence, Explanation
 from sayso.features.collate import Part
+from sayso.features.lexicon import TypesById
+from sayso.features.own_bags import read_bags, too_far_apart
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import refuse_not_finite, slices_of_logits
-from sayso.records import Evidence, Sentence, Support
+from sayso.records import Bag, Sentence, Support
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,31 @@ def bag_of_run(run: TrainedRun, index: int, marks: Marks) -> BagToExplain:
             for (row, relation), mark in marks.of_sentences(first, stop).items()
         },
     )
+
+
+def explain_own_bag(
+    model: ModelParts,
+    bag: Bag,
+    relations: Sequence[str] = (),
+    methods: Sequence[str] | None = None,
+    threshold: float = 0.5,
+    types: TypesById | None = None,
+) -> list[Explanation]:
+    """Return `explain_bag` for a bag that a user built; raise `BadArgumentError` if no sentence can be read."""
+    own = read_bags([bag], model.lexicon)
+    if not own.sentences:
+        reason = too_far_apart(model.lexicon)
+        raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {reason}")
+    taken = own.taken(len(model.relations), types, model.extractor.config.use_entities)
+    type_L, names = taken.entities.recognised.type_L, model.lexicon.types
+    asked = BagToExplain(
+        part=taken.part,
+        sentences=tuple(own.sentences),
+        head_type=names[int(type_L[taken.head_B[0]])],
+        tail_type=names[int(type_L[taken.tail_B[0]])],
+        labels=bag.relations or None,
+    )
+    return explain_bag(model, asked, relations, methods, threshold)
 
 
 def explain_bag(

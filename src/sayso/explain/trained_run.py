@@ -108,7 +108,9 @@ def read_word(lexicon: Lexicon, token: int) -> str:
 
 def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "cpu") -> list[TrainedRun]:
     """Return the runs, opened on this part; raises `BadInputError` for a run trained on another store."""
-    runs = [_open(folder, store, part, device) for folder in folders]
+    runs = [open_model(load_model(folder), folder, store, part) for folder in folders]
+    for run in runs:
+        run.model.extractor.to(device)
     names = [run.name for run in runs]
     if doubled := [name for name in names if names.count(name) > 1]:
         raise UserError(
@@ -117,8 +119,8 @@ def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "c
     return runs
 
 
-def _open(folder: Path, store: Store, part: str, device: str) -> TrainedRun:
-    model = load_model(folder)
+def open_model(model: ModelParts, folder: Path, store: Store, part: str) -> TrainedRun:
+    """Return a loaded model, opened on this part; raises `BadInputError` if it was trained on another store."""
     made_on = model.training.get("data_fingerprint")
     if made_on != store.fingerprint:
         raise BadInputError(
@@ -128,5 +130,4 @@ def _open(folder: Path, store: Store, part: str, device: str) -> TrainedRun:
     if part not in store.parts or part == "direct":
         there = ", ".join(name for name in store.parts if name != "direct")
         raise BadInputError(f"{store.folder}: the store has no part {part!r} to evaluate on: choose {there}")
-    model.extractor.to(device)
     return TrainedRun(folder=folder, model=model, store=store, part_name=part)

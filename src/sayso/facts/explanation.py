@@ -5,34 +5,59 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import add
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from sayso.facts.fact import Fact
 from sayso.facts.fact_page import fact_html, page_html
 from sayso.facts.support import support_sentence
-from sayso.records import Evidence, Sentence, Support, as_written
+from sayso.records import Sentence, Support, as_written
 
 _NUM_WORDS_SHOWN = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation(Fact):
-    """A fact with what the model's prediction rests on: its sentences, in rank order, and the support.
+class Evidence(NamedTuple):
+    """A sentence of an explained bag, with every mechanism's score for the fact.
 
     Attributes:
-        head_type: The type that the model gives the head entity.
-        tail_type: The type that the model gives the tail entity.
+        sentence: The sentence.
+        scores: The score of each mechanism, by name.
+        rank: 1 for the most important sentence.
+        is_in_smallest: Whether the smallest set of sentences that keeps the prediction has it.
+        seen: The words or types that the model read.
+        word_scores: What each of them contributed; empty unless the sentence ranks high.
+        mark: What people say: `rationale`, `irrelevant` or nothing.
+    """
+
+    sentence: Sentence
+    scores: dict[str, float]
+    rank: int
+    is_in_smallest: bool
+    seen: tuple[str, ...]
+    word_scores: tuple[float, ...] = ()
+    mark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation(Fact):
+    """A predicted fact with what the prediction rests on: the sentences, most important first, and the support.
+
+    Returned by `Model.explain`; a notebook shows it as a page.
+
+    Attributes:
+        head_type, tail_type: The types of the two entities, as the model read them.
         threshold: The probability from which a fact counts as predicted.
-        is_label: Whether the knowledge base has the fact, None where that is unknown.
-        evidence: The sentences, the first in rank first.
-        support: What the prediction rests on.
+        is_label: Whether the knowledge base has the fact, None if that is unknown.
+        evidence: The sentences, each with the score of every mechanism.
+        support: What the prediction rests on; `support_text` says it in words.
         ranked_by: The mechanism that ranks the sentences.
         variant: The model's variant, such as `CNNs+ATT+F`.
 
     Example:
-        >>> import sayso
-        >>> explanation = sayso.load("runs/toy").explain(bag)  # doctest: +SKIP
-        >>> explanation.show()  # doctest: +SKIP
+        ```python
+        explanation = model.explain(bag)
+        print(explanation.support_text)
+        print(explanation.evidence[0].sentence.text, explanation.evidence[0].scores)
+        ```
     """
 
     head_type: str
@@ -64,7 +89,11 @@ class Explanation(Fact):
         return "\n".join(self._lines())
 
     def show(self, file: TextIO | None = None) -> None:
-        """Write the explanation as text, to the terminal where no file is given."""
+        """Write the explanation as text.
+
+        Args:
+            file: Where to write; by default standard output.
+        """
         (file or sys.stdout).write(f"{self}\n")
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +116,7 @@ class Explanation(Fact):
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def to_html(self) -> str:
-        """Return the explanation as a page of its own, which needs nothing from elsewhere."""
+        """Return the explanation as an HTML page that needs no other files."""
         return page_html(f"{self.head_name} – {self.tail_name}", fact_html(self.to_dict()))
 
     def _repr_html_(self) -> str:

@@ -3,7 +3,7 @@
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,16 @@ import torch
 from torch import Tensor
 
 from sayso import __version__
-from sayso.errors import MissingExtraError, UserError
+from sayso.errors import BadArgumentError, MissingExtraError, UserError
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
+from sayso.features.collate import collate
+from sayso.features.lexicon import TypesById
+from sayso.features.own_bags import read_bags, too_far_apart
 from sayso.integrations.onnx_graph import FlatExtractor
 from sayso.io.atomic import atomic_file
 from sayso.library import Model
 from sayso.model.extractor import Extractor
+from sayso.records import Bag
 
 TOLERANCE = 1e-4
 OPSET = 18
@@ -59,10 +63,36 @@ def measured_error(extractor: Extractor, session: Any) -> float:
         batch = random_batch(extractor, sizes, seed)
         with torch.no_grad():
             expected = extractor(batch).numpy()
-        values = {name: value.numpy() for name, value in zip(INPUTS, inputs_of(batch), strict=True)}
-        (found,) = session.run([OUTPUT], values)
+        (found,) = session.run([OUTPUT], _arrays(batch))
         errors.append(float(np.abs(found - expected).max()))
     return max(errors)
+
+
+def onnx_inputs(model: Model, bags: Sequence[Bag], types: TypesById | None = None) -> dict[str, np.ndarray]:
+    """Return what an exported model takes, for bags whose sentences it can all read.
+
+    Args:
+        model: The exported model.
+        bags: The bags, one per entity pair.
+        types: Entity types by id or by name, as in `Model.predict`.
+
+    Returns:
+        The int64 arrays by name.
+
+    Raises:
+        ValueError: A bag has no sentence that the model can read.
+
+    Example: `session.run(["logit_BR"], onnx_inputs(model, [bag]))`
+    """
+    own = read_bags(bags, model.parts.lexicon)
+    if len(own.row_B) < len(bags):
+        raise BadArgumentError(f"a bag has no readable sentence: {too_far_apart(model.parts.lexicon)}")
+    taken = own.taken(len(model.relations), types, model.parts.extractor.config.use_entities)
+    return _arrays(collate(taken.part, np.arange(len(bags))))
+
+
+def _arrays(batch: BagBatch) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in zip(INPUTS, inputs_of(batch), strict=True)}
 
 
 def inputs_of(batch: BagBatch) -> tuple[Tensor, ...]:

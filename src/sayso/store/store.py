@@ -1,6 +1,6 @@
 """A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -106,10 +106,25 @@ def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | R
 
 
 class Store:
-    """An opened store; columns are read from disk as they are used."""
+    """Training and test data on disk, made by `sayso prepare`; columns are read when they are first used.
 
-    def __init__(self, folder: Path, in_memory: bool = False) -> None:
-        self.folder = folder
+    Args:
+        folder: The folder of the store.
+        in_memory: Read whole files instead of mapping them.
+
+    Raises:
+        BadInputError: The folder holds no store, or a damaged one.
+
+    Example:
+        ```python
+        store = sayso.Store("demo/store")
+        print(store.parts, len(store.relations))
+        model.explain(next(store.bags("test"))).show()
+        ```
+    """
+
+    def __init__(self, folder: str | Path, in_memory: bool = False) -> None:
+        self.folder = folder = Path(folder)
         self.manifest = _read_manifest(folder)
         self._is_old = "judgements" in self.manifest
         if self._is_old:
@@ -147,6 +162,20 @@ class Store:
             documents=len(self._documents),
         )
         return read_bags(self.files, name, limits)
+
+    def bags(self, part: str) -> Iterator[Bag]:
+        """Yield the bags of a part, one by one.
+
+        Args:
+            part: `train`, `validation`, `test` or `direct`; `parts` names those that the store has.
+
+        Raises:
+            BadInputError: The store has no such part.
+
+        Example: `next(store.bags("test")).sentences`
+        """
+        table = self.part(part)
+        return (self.bag(table, index) for index in range(table.num_bags))
 
     @cached_property
     def _words(self) -> dict[str, pa.Array]:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from sayso.errors import BadInputError, as_command
-from sayso.facts.explanation import Explanation
+from sayso.facts.explanation import Evidence, Explanation
 from sayso.features.mentions import Appearance, present
 from sayso.io.atomic import restore
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of
-from sayso.records import Evidence, Support
+from sayso.records import Support
 from sayso.serve.predictions.curve import Curve, make_curve
 from sayso.serve.predictions.table import FactIndex
 from sayso.store.columns import read_columns, to_numpy

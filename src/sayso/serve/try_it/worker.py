@@ -37,6 +37,8 @@ class _Remarks(logging.Handler):
 
 def answer(model: "Model", asked: Asked) -> dict[str, Any]:
     """Return the model's relations for the sentences, the most probable first, and the first of them explained."""
+    from sayso.explain.bag import explain_own_bag
+
     remarks = _Remarks()
     logging.getLogger("sayso").addHandler(remarks)
     try:
@@ -45,7 +47,7 @@ def answer(model: "Model", asked: Asked) -> dict[str, Any]:
         listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
         found = [name for name, probability in listed if probability >= asked.threshold]
         wanted = [asked.relation] if asked.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
-        explained = model.explanations(bag, wanted, threshold=asked.threshold, types=asked.types)
+        explained = explain_own_bag(model.parts, bag, wanted, threshold=asked.threshold, types=asked.types)
     finally:
         logging.getLogger("sayso").removeHandler(remarks)
     return {
