@@ -12,7 +12,7 @@ from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.name_table import Names, read_names
 from sayso.documents.spacy_finder import SpacyFinder
 from sayso.documents.split import split
-from sayso.invent.coin import Coiner
+from sayso.invent.names import Coiner
 
 NUM_NAMES = 100_000
 SHARE_FOR_SPACY = 20

@@ -37,6 +37,10 @@ def test_the_configs_are_in_the_wheel(files: set[str]) -> None:
     assert {f"sayso/configs/{name}.toml" for name in config_names()} <= files
 
 
+def test_the_word_lists_of_the_invented_corpus_are_in_the_wheel(files: set[str]) -> None:
+    assert {"sayso/invent/relations.toml", "sayso/invent/words.toml"} <= files
+
+
 @pytest.mark.parametrize("folder", ["serve/templates", "serve/static", "evaluate/page"])
 def test_pages_are_in_the_wheel(files: set[str], folder: str) -> None:
     there = {path.relative_to(PACKAGE.parent).as_posix() for path in (PACKAGE / folder).rglob("*") if path.is_file()}

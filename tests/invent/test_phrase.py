@@ -1,7 +1,7 @@
 import random
 
-from sayso.invent.phrase import HEAD, TAIL, THIRD, Phraser
-from sayso.invent.wording import Wording, all_wordings
+from sayso.invent.phrase import HEAD, TAIL, THIRD, Phraser, natural_text
+from sayso.invent.relations import Wording, all_wordings
 
 BYSTANDERS = {"person": ["Ann Bo"], "place": ["Oz"], "country": ["Ur"], "org": ["the Fund"]}
 
@@ -39,3 +39,14 @@ def test_sentences_are_as_long_as_those_of_fb_nyt_on_average() -> None:
     assert 33 <= sum(lengths) / len(lengths) <= 42
     assert max(lengths) > 55
     assert min(lengths) < 20
+
+
+def test_punctuation_joins_the_word_and_spans_point_at_the_names() -> None:
+    made = natural_text(["in", "H", "'s", "town", ",", "T", "and", "H", "met", "."], {"H": "Ann Bo", "T": "Oz"})
+    assert made.text == "In Ann Bo's town, Oz and Ann Bo met."
+    assert [made.text[a:b] for a, b in made.spans["H"]] == ["Ann Bo", "Ann Bo"]
+    assert [made.text[a:b] for a, b in made.spans["T"]] == ["Oz"]
+
+
+def test_a_name_at_the_start_keeps_its_own_case() -> None:
+    assert natural_text(["H", "left", "."], {"H": "eBo"}).text == "eBo left."

@@ -7,11 +7,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sayso.invent import InventSettings
-from sayso.invent.choose import marked_entity, unordered
-from sayso.invent.names import Namer
+from sayso.invent.names import Coiner, Namer
+from sayso.invent.pairs import marked_entity, unordered
 from sayso.invent.plan import Part, Plan, bag_sizes, make_plan
 from sayso.invent.relations import name_class, strongest
-from sayso.invent.vocabulary import new_coiner
 from sayso.seeding import sub_seed
 
 
@@ -86,7 +85,7 @@ def share_of_fitting_names(plan: Plan, part: Part) -> float:
 def namer_of(plan: Plan) -> Namer:
     """Return the namer that the plan was made with, made again: the same seeds share out the same parts."""
     coin, names = (random.Random(sub_seed(13, f"invent/{name}")) for name in ("coin", "names"))
-    return Namer(len(plan.world.kinds), new_coiner(coin), names)
+    return Namer(len(plan.world.kinds), Coiner.of_corpus(coin), names)
 
 
 def test_entities_of_training_meet_other_relations_in_test() -> None:

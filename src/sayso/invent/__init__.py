@@ -1,7 +1,8 @@
-"""An invented corpus: a typed world, its facts, and news about it whose every sentence has a known truth.
+"""An invented corpus: a typed world, its facts, and news about it in which the truth of every sentence is known.
 
-It is the built-in default, the test bed and the load generator. Read `relations` and one `wording_*` file first, then
-`world`, `plan`, `sample` and `write`, which is the order of the work.
+It is the built-in example, the test bed and the load generator. `relations.toml` and `words.toml` hold its language.
+Modules in the order of the work: `world`, `pairs`, `plan`, `names`, `phrase`, `sentences`, `articles`, `write`; `raw`
+writes the same corpus as documents and a knowledge base.
 """
 
 from sayso.invent.raw import RAW_FILES, RawSummary, invent_raw, raw_settings

@@ -1,71 +1,66 @@
-"""Names for the invented entities, and the name shortcut.
+"""Names for the invented entities: coined words in the forms of words.toml, and the name shortcut.
 
-A name has parts that many entities share: a surname, `port`, `holdings`. With the shortcut, each relation owns some of
-the parts, and entities that training shows with that relation are named after it. Entities that test shows with the
-relation are not, so that whoever learns the names instead of reading the sentences is caught.
+A name has a part that many entities share: a surname, `port`, `holdings`. With the shortcut, each relation owns some of
+the parts, and entities that training shows with that relation get names with its parts. Entities that test shows with
+the relation do not, so a model that learns the names instead of reading the sentences is found out.
 """
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from sayso.invent.coin import Coiner
-from sayso.invent.relations import marked_relations, name_class
+from sayso.invent.relations import ANYWHERE, RELATIONS, SCENES, marked_relations, name_class
 from sayso.invent.world import World
 
-FORMS: Mapping[str, tuple[str, ...]] = {
-    "city": (
-        *("Port {}", "Fort {}", "New {}", "Saint {}", "Mount {}", "Lake {}", "Old {}", "Grand {}", "Point {}"),
-        *("{} Springs", "{} Falls", "{} Hills", "{} Bay", "{} Heights", "{} Crossing", "{} Harbor", "{} Grove"),
-        "{} Rapids",
-    ),
-    "region": (
-        *("Upper {}", "Lower {}", "North {}", "South {}", "East {}", "West {}", "Outer {}", "Inner {}"),
-        *("{} Valley", "{} Coast", "{} Plain", "{} Highlands", "{} March", "{} Forest", "{} Basin", "{} Shore"),
-    ),
-    "company": (
-        *("{} Group", "{} Holdings", "{} Industries", "{} Systems", "{} Foods", "{} Energy", "{} Mills", "{} Motors"),
-        *("{} Brothers", "{} Partners", "{} Textiles", "{} Steel", "{} Trading", "{} Chemicals", "{} Airlines"),
-        *("{} Paper", "{} Electric", "{} Brewing", "{} Shipping", "{} Optics"),
-    ),
-    "team": (
-        *("{} United", "{} Athletic", "{} Rovers", "{} Wanderers", "{} Rangers", "{} Albion", "{} Dynamo", "{} Arrows"),
-        *("Sporting {}", "Racing {}", "Real {}", "Olympic {}", "Royal {}", "Red {}", "Blue {}", "Young {}"),
-    ),
-    "film": (
-        *("The {} Harvest", "The {} Letters", "The {} Affair", "The {} Garden", "The {} Winter", "The {} Road"),
-        *("The {} Secret", "The {} Waltz", "The {} Bridge", "The {} Shadow", "The {} Promise", "The {} Express"),
-    ),
-    "school": ("{} College", "{} University", "{} Academy", "{} Institute"),
-    "river": ("{} River", "{} Creek"),
-    "landmark": ("{} Tower", "{} Palace", "{} Gate", "{} Cathedral"),
-    "country": ("{}",),
-}
-"""How a coined word becomes a name; the word beside it is the part that entities share."""
-
-_TYPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "politics": (("/person/politician", "/person"), ("/person/politician", "/person"), ("/person",)),
-    "business": (("/person/engineer", "/person"), ("/person",)),
-    # Players and coaches, actors and directors are typed alike: the type must not tell the relation.
-    "sport": (("/person/athlete", "/person"), ("/person/coach", "/person/athlete", "/person")),
-    "screen": (("/person/actor", "/person"), ("/person/director", "/person/actor", "/person")),
-    "letters": (("/person/author", "/person"), ("/person/artist", "/person"), ("/person/musician", "/person")),
-    "country": (("/location/country", "/location"),),
-    "region": (("/location/province", "/location"),),
-    "city": (("/location/city", "/location"),),
-    "river": (("/location/body_of_water", "/location"),),
-    "landmark": (("/building", "/location"),),
-    "company": (("/organization/company", "/organization"),),
-    "team": (("/organization/sports_team", "/organization"),),
-    "school": (("/organization/educational_institution", "/organization"),),
-    "film": (("/art/film", "/art"),),
-}
+WORDS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+"""Filler, slots, forms of names, types and syllables."""
 
 _ONE_WORD_CITIES = 0.3
 
 
+class Coiner:
+    """Coins words, each once, none of them a word of the given texts."""
+
+    def __init__(self, texts: Iterable[str], rng: random.Random) -> None:
+        self._rng = rng
+        self._taken = {word for text in texts for word in re.findall(r"[a-z]+", text.lower())}
+
+    @classmethod
+    def of_corpus(cls, rng: random.Random) -> "Coiner":
+        """Return a coiner that avoids every word of the invented corpus."""
+        tables = (*WORDS["filler"].values(), *WORDS["slots"].values(), *WORDS["names"].values(), ANYWHERE)
+        wordings = (*(each.stating for each in RELATIONS.values()), *(each.neutral for each in SCENES.values()))
+        return cls((text for texts in (*tables, *wordings) for text in texts), rng)
+
+    def word(self) -> str:
+        """Return a new word of two or three syllables, capitalised."""
+        return self._new(WORDS["syllables"]["endings"])
+
+    def words(self, number: int) -> list[str]:
+        """Return this many new words."""
+        return [self.word() for _ in range(number)]
+
+    def surnames(self, number: int) -> list[str]:
+        """Return this many new words that sound like surnames."""
+        return [self._new(WORDS["syllables"]["surname_endings"]) for _ in range(number)]
+
+    def _new(self, endings: Sequence[str]) -> str:
+        choice, syllables = self._rng.choice, WORDS["syllables"]
+        onsets, vowels, codas = syllables["onsets"], syllables["vowels"], syllables["codas"]
+        while True:
+            # The longer kind keeps the supply from running out when tens of thousands are needed.
+            middle = choice(onsets) + choice(vowels) if self._rng.random() < 0.4 else ""
+            word: str = choice(onsets) + choice(vowels) + middle + choice(codas) + choice(endings)
+            if len(word) >= 5 and word not in self._taken and not re.search(r"[aeiou]{3}|[^aeiou]{4}", word):
+                self._taken.add(word)
+                return word.capitalize()
+
+
 class Entity(NamedTuple):
-    """An entity: its name in natural case, as one token of the corpus, and other names it goes by."""
+    """An entity: its name in natural case, as one token of the corpus, and other names for it."""
 
     id: str
     kind: str
@@ -76,37 +71,34 @@ class Entity(NamedTuple):
 
 
 class Namer:
-    """Makes names, no two alike."""
+    """Makes unique names."""
 
     def __init__(self, num_people: int, coiner: Coiner, rng: random.Random) -> None:
         self._coiner, self._rng = coiner, rng
         self._given = coiner.words(min(1500, max(60, num_people // 10)))
-        self._surnames = [f"{{}} {word}" for word in coiner.surnames(min(700, max(42, num_people // 20)))]
+        surnames = coiner.surnames(min(700, max(42, num_people // 20)))
+        self.forms: dict[str, Sequence[str]] = WORDS["names"] | {"person": [f"{{}} {word}" for word in surnames]}
         self._people: set[str] = set()
         self._families: dict[tuple[str, str], Sequence[str]] = {}
         for wanted in ("person", "city", "region", "company", "team", "film"):
             self._share_out(wanted)
 
     def _share_out(self, wanted: str) -> None:
-        forms = list(self.forms(wanted))
+        forms = list(self.forms[wanted])
         self._rng.shuffle(forms)
         owners = marked_relations(wanted)
         for number, relation in enumerate(owners):
             self._families[wanted, relation] = forms[number :: len(owners)]
-
-    def forms(self, wanted: str) -> Sequence[str]:
-        """Return all the forms that names of the class may have."""
-        return self._surnames if wanted == "person" else FORMS[wanted]
 
     def family(self, wanted: str, relation: str) -> Sequence[str]:
         """Return the forms that the relation owns among names of the class."""
         return self._families[wanted, relation]
 
     def name(self, wanted: str, relation: str | None = None) -> str:
-        """Return a new name, of the relation's family where one is given."""
+        """Return a new name, from the relation's family if one is given."""
         if wanted == "city" and relation is None and self._rng.random() < _ONE_WORD_CITIES:
             return self._coiner.word()
-        forms = self.forms(wanted) if relation is None else self.family(wanted, relation)
+        forms = self.forms[wanted] if relation is None else self.family(wanted, relation)
         form = self._rng.choice(forms)
         if wanted != "person":
             return form.format(self._coiner.word())
@@ -120,11 +112,11 @@ class Namer:
         return name
 
     def bystanders(self) -> dict[str, list[str]]:
-        """Return names of people, places and bodies that are no entities, for filler."""
+        """Return names of people, places and bodies that are not entities, for filler."""
         return {
             "person": [self.name("person") for _ in range(300)],
-            "place": [self._coiner.word() for _ in range(120)],
-            "country": [self._coiner.word() for _ in range(40)],
+            "place": self._coiner.words(120),
+            "country": self._coiner.words(40),
             "org": [
                 f"the {self._coiner.word()} {body}" for body in ("Institute", "Council", "Fund") for _ in range(30)
             ],
@@ -134,12 +126,12 @@ class Namer:
 def name_entities(
     world: World, named_after: Mapping[int, str], namer: Namer, untyped_share: float, rng: random.Random
 ) -> list[Entity]:
-    """Return the entities in the world's order; those in `named_after` get a name of the relation's family."""
+    """Return the entities in the world's order; those in `named_after` get a name from the relation's family."""
     entities = []
     for number, kind in enumerate(world.kinds):
         wanted = name_class(kind)
         name = namer.name(wanted, named_after.get(number))
-        types = () if rng.random() < untyped_share else rng.choice(_TYPES[kind])
+        types = () if rng.random() < untyped_share else tuple(rng.choice(WORDS["types"][kind]))
         token = name.lower().replace(" ", "_")
         entities.append(Entity(f"w.{number:05d}", kind, name, token, _aliases(wanted, name), types))
     return entities

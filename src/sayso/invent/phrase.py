@@ -1,18 +1,17 @@
-"""Templates to tokens: slots are filled at random, the entities stay as marks until a line is made."""
+"""Templates to tokens and text: slots are filled at random, entities stay placeholders until they are named."""
 
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from sayso.invent import filler
-from sayso.invent.slots import SLOTS
-from sayso.invent.wording import Wording
+from sayso.invent.names import WORDS
+from sayso.invent.relations import Wording
 
 HEAD, TAIL, THIRD = "\x01", "\x02", "\x03"
-"""Tokens that stand for the pair, and for an entity named in passing, until their names are put in."""
+"""Placeholder tokens for the pair, and for a third entity named in passing."""
 
-_MARKS = {"head": HEAD, "tail": TAIL, "third": THIRD}
+_PLACEHOLDERS = {"head": HEAD, "tail": TAIL, "third": THIRD}
 _SLOT = re.compile(r"\{(\w+)\}")
 
 # Shares chosen so that a sentence has about 38 tokens, as in FB-NYT, and one in ten names an entity twice.
@@ -22,78 +21,108 @@ Template: TypeAlias = "tuple[str | list[Template], ...]"
 
 
 class Draft(NamedTuple):
-    """A sentence in natural case whose tokens are words and marks, and the wording at its heart."""
+    """The tokens of a sentence in natural case, with placeholders for the entities, and its wording."""
 
     tokens: list[str]
     wording: Wording
 
 
 class Phraser:
-    """Writes sentences around wordings, with its own random stream."""
+    """Writes sentences around wordings."""
 
     def __init__(self, bystanders: Mapping[str, Sequence[str]], rng: random.Random) -> None:
-        """Take the names to use for slots such as `person`, in natural case."""
+        """`bystanders`: names for slots such as `person`, in natural case."""
         self._random = rng.random
-        self._slots: dict[str, Sequence[str]] = {**SLOTS, **bystanders}
+        self._slots: dict[str, Sequence[str]] = {**WORDS["slots"], **bystanders}
         self._banks: dict[str, list[Template]] = {}
         self._templates: dict[str, Template] = {}
-        self._leads = [self._compiled(text) for text in filler.LEADS]
-        trails = [self._compiled(text) for text in filler.TRAILS]
-        self._trails, self._last_trails = trails[::2], trails[1::2]  # apart, so that no ending comes twice
-        self._echoes = [self._compiled(text) for text in filler.ECHOES]
-        self._asides = [self._compiled(text) for text in filler.ASIDES]
-        self._plain = [self._compiled(text) for text in filler.PLAIN]
+        self._filler = {name: [self._compiled(text) for text in texts] for name, texts in WORDS["filler"].items()}
+        # Two lists, so that a sentence never has the same ending twice.
+        trails = self._filler["trails"]
+        self._filler |= {"trails": trails[::2], "last_trails": trails[1::2]}
 
     def sentence(self, wording: Wording, *, with_third: bool = False) -> Draft:
-        """Return a sentence that holds the wording; `with_third` leaves room for a third entity."""
+        """Return a sentence with the wording; `with_third` adds a placeholder for a third entity."""
         out: list[str] = []
         if self._random() < _LEAD_SHARE:
-            self._fill(self._pick(self._leads), out)
+            self._add("leads", out)
         self._fill(self._compiled(wording.text), out)
         if with_third:
-            self._fill(self._pick(self._asides), out)
-        elif self._random() < _ECHO_SHARE:
-            self._fill(self._pick(self._echoes), out)
+            self._add("asides", out)
         else:
-            self._fill(self._pick(self._trails), out)
+            self._add("echoes" if self._random() < _ECHO_SHARE else "trails", out)
         if self._random() < _SECOND_TRAIL_SHARE:
-            self._fill(self._pick(self._last_trails), out)
+            self._add("last_trails", out)
         out.append(".")
         return Draft(" ".join(out).split(), wording)
 
     def plain(self) -> list[str]:
-        """Return the tokens of a sentence that names no entity of the knowledge base."""
+        """Return the tokens of a sentence that names no entity."""
         out: list[str] = []
-        self._fill(self._pick(self._plain), out)
+        self._add("plain", out)
         out.append(".")
         return " ".join(out).split()
 
-    def _pick(self, bank: list[Template]) -> Template:
-        return bank[int(self._random() * len(bank))]
+    def _add(self, filler: str, out: list[str]) -> None:
+        templates = self._filler[filler]
+        self._fill(templates[int(self._random() * len(templates))], out)
 
     def _fill(self, template: Template, out: list[str]) -> None:
-        for piece in template:
-            if isinstance(piece, str):
-                out.append(piece)
+        for part in template:
+            if isinstance(part, str):
+                out.append(part)
             else:
-                self._fill(piece[int(self._random() * len(piece))], out)
+                self._fill(part[int(self._random() * len(part))], out)
 
     def _compiled(self, text: str) -> Template:
         if text not in self._templates:
-            self._templates[text] = tuple(self._pieces(text))
+            self._templates[text] = tuple(self._parts(text))
         return self._templates[text]
 
-    def _pieces(self, text: str) -> Iterator[str | list[Template]]:
-        for number, piece in enumerate(_SLOT.split(text)):
+    def _parts(self, text: str) -> Iterator[str | list[Template]]:
+        for number, part in enumerate(_SLOT.split(text)):
             if number % 2 == 0:
-                if piece.strip():
-                    yield piece.strip()
-            elif piece in _MARKS:
-                yield _MARKS[piece]
+                if part.strip():
+                    yield part.strip()
+            elif part in _PLACEHOLDERS:
+                yield _PLACEHOLDERS[part]
             else:
-                yield self._bank(piece)
+                yield self._bank(part)
 
     def _bank(self, slot: str) -> list[Template]:
         if slot not in self._banks:
             self._banks[slot] = [self._compiled(text) for text in self._slots[slot]]
         return self._banks[slot]
+
+
+_NO_SPACE_BEFORE = frozenset({",", ".", ";", "'s"})
+
+
+class NaturalText(NamedTuple):
+    """A sentence, and for each placeholder the character spans of its name."""
+
+    text: str
+    spans: dict[str, list[tuple[int, int]]]
+
+
+def capitalised(tokens: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Return the tokens, the first one capitalised unless it is a placeholder."""
+    first, *rest = tokens
+    return [first if first in names else first[0].upper() + first[1:], *rest]
+
+
+def natural_text(tokens: Sequence[str], names: Mapping[str, str]) -> NaturalText:
+    """Return the sentence as people write it, with the names in place of their placeholders.
+
+    >>> natural_text(["\\x01", "'s", "house", "fell", "."], {"\\x01": "Dana Holt"}).text
+    "Dana Holt's house fell."
+    """
+    text = ""
+    spans: dict[str, list[tuple[int, int]]] = {placeholder: [] for placeholder in names}
+    for token in capitalised(tokens, names):
+        if text and token not in _NO_SPACE_BEFORE:
+            text += " "
+        if token in names:
+            spans[token].append((len(text), len(text) + len(names[token])))
+        text += names.get(token, token)
+    return NaturalText(text, spans)

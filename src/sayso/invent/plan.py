@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from sayso.invent.choose import Pair, Shortcut, Strangers, choose_positive, related_pairs
-from sayso.invent.names import Entity, Namer, name_entities
+from sayso.invent.names import Coiner, Entity, Namer, name_entities
+from sayso.invent.pairs import EntityPair, Shortcut, UnrelatedPairs, choose_positive, related_pairs
 from sayso.invent.relations import strongest
 from sayso.invent.settings import InventSettings
-from sayso.invent.vocabulary import new_coiner
 from sayso.invent.world import World, build_world
 from sayso.memory import refuse_beyond_memory
 from sayso.seeding import sub_seed
@@ -23,23 +22,23 @@ _BYTES_A_SENTENCE, _BYTES_A_DOCUMENT = 700, 5_500
 
 
 class BagPlan(NamedTuple):
-    """A bag to be written; `guest` is a pair that shares its first sentence."""
+    """A bag to write; `guest` is a pair that shares its first sentence."""
 
-    pair: Pair
+    pair: EntityPair
     size: int
     is_supported: bool = False
-    guest: Pair | None = None
+    guest: EntityPair | None = None
 
 
 class Part(NamedTuple):
-    """Training or test: its bags, and the share of the sentences not yet spoken for that state nothing."""
+    """Training or test: its bags, and the share of sentences without a required wording that state nothing."""
 
     bags: list[BagPlan]
     irrelevant_rest: float
 
 
 class Plan(NamedTuple):
-    """Everything about a corpus but its sentences."""
+    """Everything about a corpus except its sentences."""
 
     world: World
     entities: list[Entity]
@@ -50,25 +49,25 @@ class Plan(NamedTuple):
 
 
 def make_plan(settings: InventSettings) -> Plan:
-    """Return the plan of the corpus with these settings; one that would not fit into memory is a `UserError`."""
+    """Return the plan of the corpus with these settings; raise `UserError` if it would not fit into memory."""
     num = settings.train_sentences + settings.test_sentences
     what = f"{num:,} sentences and {settings.documents:,} documents need"
     refuse_beyond_memory(_BYTES_A_SENTENCE * num + _BYTES_A_DOCUMENT * settings.documents, what, "invent fewer")
     train_counts, test_counts = _counts(settings, "train"), _counts(settings, "test")
     num_train, num_test = len(train_counts.positive), len(test_counts.positive)
     spread = 1 + 3 * settings.name_shortcut  # training shows most entities with one of their several relations
-    # A corpus of little but NA needs a world in which that many strangers can meet.
+    # A corpus of mostly NA needs a world large enough for that many unrelated pairs.
     num_strangers = len(train_counts.na) + len(test_counts.na)
     world = build_world(max(num_train + num_test, num_strangers // 4), _rng(settings, "world"), spread)
     pairs = related_pairs(world)
     test_share = num_test / (num_train + num_test)
     shortcut = Shortcut(world, pairs, settings.name_shortcut, test_share, _rng(settings, "shortcut"))
     train, test = choose_positive(pairs, shortcut, num_train, num_test, _rng(settings, "pairs"))
-    strangers = Strangers(world, _rng(settings, "strangers"))
+    strangers = UnrelatedPairs(world, _rng(settings, "strangers"))
     test_part = _part(settings, "test", test, test_counts, strangers)
     train_part = _part(settings, "train", train, train_counts, strangers)
     named_after = shortcut.named_after(train, test)
-    namer = Namer(len(world.kinds), new_coiner(_rng(settings, "coin")), _rng(settings, "names"))
+    namer = Namer(len(world.kinds), Coiner.of_corpus(_rng(settings, "coin")), _rng(settings, "names"))
     bystanders = namer.bystanders()
     entities = name_entities(world, named_after, namer, settings.untyped_share, _rng(settings, "types"))
     return Plan(world, entities, bystanders, train_part, test_part, named_after)
@@ -81,7 +80,7 @@ class _Counts(NamedTuple):
 
 
 def _counts(settings: InventSettings, part: str) -> _Counts:
-    """Return the sizes of the part's bags, which add up to its sentences exactly."""
+    """Return the sizes of the part's bags; they add up to its sentences exactly."""
     rng = _rng(settings, f"{part} sizes")
     num_sentences: int = getattr(settings, f"{part}_sentences")
     num_na = min(num_sentences - 1, round(settings.na_share * num_sentences))
@@ -91,9 +90,9 @@ def _counts(settings: InventSettings, part: str) -> _Counts:
 
 
 def bag_sizes(num_sentences: int, rng: random.Random) -> list[int]:
-    """Return bag sizes that add up to the number: two thirds are 1, the tail is long.
+    """Return bag sizes that add up to the number: two thirds are 1, with a long tail.
 
-    No bag takes more than a fiftieth of the sentences, or a small corpus could be one bag.
+    No bag takes more than a fiftieth of the sentences, or a small corpus could be a single bag.
     """
     largest = min(_LARGEST_BAG, max(5, num_sentences // 50))
     mass = list(accumulate(size**_SIZE_EXPONENT for size in range(1, largest + 1)))
@@ -105,9 +104,11 @@ def bag_sizes(num_sentences: int, rng: random.Random) -> list[int]:
     return sizes
 
 
-def _part(settings: InventSettings, part: str, positive: list[Pair], counts: _Counts, strangers: Strangers) -> Part:
+def _part(
+    settings: InventSettings, part: str, positive: list[EntityPair], counts: _Counts, strangers: UnrelatedPairs
+) -> Part:
     rng = _rng(settings, f"{part} bags")
-    guests: list[Pair | None] = [strangers.guest(pair.head) for pair in positive[: counts.num_guests]]
+    guests: list[EntityPair | None] = [strangers.guest(pair.head) for pair in positive[: counts.num_guests]]
     guest_of = dict(zip(positive, guests, strict=False))
     unsupported_share = min(settings.unsupported_share, settings.irrelevant_share)
     bags = [
@@ -122,8 +123,8 @@ def _part(settings: InventSettings, part: str, positive: list[Pair], counts: _Co
     return Part(bags, irrelevant_rest)
 
 
-def _matched(pairs: Sequence[Pair], sizes: list[int], rng: random.Random) -> list[tuple[Pair, int]]:
-    """Return each pair with a size, those with several relations to state getting room for them where there is any."""
+def _matched(pairs: Sequence[EntityPair], sizes: list[int], rng: random.Random) -> list[tuple[EntityPair, int]]:
+    """Return each pair with a size; pairs with several relations to state get sizes above 1 while there are any."""
     needs = [len(strongest(pair.relations)) for pair in pairs]
     demanding = [pair for pair, need in zip(pairs, needs, strict=True) if need > 1]
     others = [pair for pair, need in zip(pairs, needs, strict=True) if need == 1]
@@ -135,7 +136,7 @@ def _matched(pairs: Sequence[Pair], sizes: list[int], rng: random.Random) -> lis
 
 
 def _irrelevant_rest(bags: Sequence[BagPlan], irrelevant_share: float) -> float:
-    """Return how many of the sentences that need not state anything must not, for the whole to have the share."""
+    """Return the share of the free sentences that must state nothing for the part to reach its irrelevant share."""
     total = sum(bag.size for bag in bags)
     unsupported = sum(bag.size for bag in bags if not bag.is_supported)
     needed = sum(min(bag.size, len(strongest(bag.pair.relations))) for bag in bags if bag.is_supported)

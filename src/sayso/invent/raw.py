@@ -1,7 +1,7 @@
-"""An invented corpus as users have theirs: documents, names, a knowledge base with facts withheld, and the truth.
+"""Invented raw data, as users have it: documents, names, a knowledge base with facts withheld, and the truth.
 
-The sentences are those of the same plan as the corpus of `write`, training and test together, spread over articles in
-natural text. What the knowledge base does not have are the facts of the test pairs.
+The sentences are those of the plan of `write`, training and test together, spread over articles in natural text. The
+withheld facts are those of the test pairs.
 """
 
 import json
@@ -13,41 +13,40 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sayso.errors import BadConfigError
-from sayso.invent import tables
-from sayso.invent.choose import Pair
+from sayso.invent.articles import Article
 from sayso.invent.names import Entity
-from sayso.invent.natural import natural_text
-from sayso.invent.output import write_lines
+from sayso.invent.pairs import EntityPair
 from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
 from sayso.invent.plan import Plan, make_plan
-from sayso.invent.sample import Sampler
+from sayso.invent.relations import Wordings, all_wordings, training_wordings
+from sayso.invent.sentences import Sampler
 from sayso.invent.settings import InventSettings
-from sayso.invent.wording import Wordings, all_wordings, training_wordings
+from sayso.invent.write import graph_lines, name_lines, relation_lines, type_lines, write_lines
 from sayso.io.atomic import atomic_folder, refuse_foreign
 from sayso.seeding import sub_seed
 
 RAW_FILES = {
-    "documents.jsonl": "news articles, one a line",
-    "names.tsv": "entity id, name, other names; some belong to several entities, some are common words",
-    "kb.tsv": "the knowledge base: head, relation, tail; the withheld facts are not in it",
+    "documents.jsonl": "news articles, one per line",
+    "names.tsv": "entity id, name, other names; some names belong to several entities, some are common words",
+    "kb.tsv": "the knowledge base without the withheld facts: head, relation, tail",
     "relations.tsv": "the relations, with definition and example",
     "types.json": "entity id to types; some entities have none",
     "truth_withheld.tsv": "the withheld facts, and whether a sentence states them",
-    "truth_sentences.jsonl": "for each sentence that names a pair: where it stands, and the relations it states",
+    "truth_sentences.jsonl": "for each sentence that names a pair: its place, and the relations it states",
     "truth_types.json": "the types of all entities",
     "manifest.json": "this file: settings and counts",
 }
-"""What is written, and what it is."""
+"""The files of the folder, and what each of them holds."""
 
 _SIZES = {"toy": (200, 3_000, 600), "demo": (1_600, 24_000, 4_800), "fbnyt": (46_000, 690_000, 138_000)}
-"""Articles, and sentences of known and of withheld pairs: about eighteen an article."""
+"""Articles, sentences of known pairs, sentences of withheld pairs: about eighteen sentences per article."""
 
 _DEFAULTS = {"na_share": 0.3, "name_shortcut": 0.0, "unseen_wording_share": 0.0, "direct_sentences": 0}
-"""A sentence about two strangers names other pairs besides, so that documents need fewer; and no traps are laid."""
+"""Sentences in articles mention many unrelated pairs anyway, so fewer are planned; names and wordings set no traps."""
 
 UNTYPED_SHARE = 0.15
 _HOME_SHARE = 0.5
-"""Of the sentences, those that stand in the one article that its head is at home in."""
+"""Share of the sentences that are in the home article of their head."""
 
 _ALIAS_SHARE, _PLAIN_SHARE, _PARAGRAPH_SHARE = 0.4, 0.1, 0.2
 _COMMON_NAMES = ("May", "It", "The", "Us", "No", "A", "Now", "March")
@@ -67,23 +66,23 @@ class RawSummary(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A sentence to be put into an article."""
+    """A sentence of an article."""
 
-    pair: Pair
+    pair: EntityPair
     third: int | None
     draft: Draft
 
 
 def raw_settings(size: str, **changes: Any) -> InventSettings:
     """Return the settings of a named size, with the changes made."""
-    InventSettings.of_size(size)  # refuses a size that is not known
+    InventSettings.of_size(size)  # refuses an unknown size
     documents, train, test = _SIZES[size]
     counts = {"documents": documents, "train_sentences": train, "test_sentences": test}
     return InventSettings(**(counts | _DEFAULTS | changes))
 
 
 def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) -> RawSummary:
-    """Make up documents and a knowledge base and write them into the folder; the same settings give the same bytes."""
+    """Write invented documents and a knowledge base into the folder; the same settings give the same bytes."""
     if not settings.documents:
         raise BadConfigError("documents is 0; a raw corpus needs at least 1")
     if overwrite:
@@ -116,23 +115,27 @@ class _Writer:
             {(line.pair, name) for line in lines for name in line.draft.wording.states}
         )
         num_stated = sum(row.endswith("true") for row in withheld)
-        summary = RawSummary(
-            out, len(articles), len(lines), len(self.plan.entities), len(facts), len(withheld), num_stated
-        )
-        counts = {key: value for key, value in summary._asdict().items() if key != "folder"}
+        counts = {
+            "documents": len(articles),
+            "sentences": len(lines),
+            "entities": len(self.plan.entities),
+            "facts": len(facts),
+            "withheld": len(withheld),
+            "withheld_stated": num_stated,
+        }
         manifest = {"made_by": "sayso invent --raw", "settings": asdict(self.settings), **counts, "files": RAW_FILES}
         write_lines(self.folder / "manifest.json", [json.dumps(manifest, indent=2)])
-        return summary
+        return RawSummary(out, **counts)
 
     def _lines(self) -> list[_Line]:
-        """Return the sentences of training and of test in a random order."""
+        """Return the sentences of training and of test in random order."""
         known = training_wordings(self.settings.unseen_wording_share, self._rng("wording"))
         lines = [*self._part("train", known), *self._part("test", all_wordings())]
         self.rng.shuffle(lines)
         return lines
 
     def _articles(self, lines: Sequence[_Line]) -> list[list[_Line]]:
-        """Return the sentences of each article; none is without."""
+        """Return the sentences of each article, at least one."""
         num = min(self.settings.documents, len(lines))
         articles = [[line] for line in lines[:num]]
         home = {number: self.rng.randrange(num) for number in range(len(self.plan.entities))}
@@ -149,55 +152,48 @@ class _Writer:
                 yield _Line(bag.pair, third, draft)
 
     def _document(self, document_id: str, lines: Sequence[_Line]) -> tuple[str, list[dict[str, Any]]]:
-        text, records, named = "", [], set[int]()
-        for line in lines:
+        entities, records = self.plan.entities, []
+        article = Article(entities, _ALIAS_SHARE, self.rng)
+        for (head, tail, _), third, draft in lines:
             if self.rng.random() < _PLAIN_SHARE:
-                text += self._gap(text) + natural_text(self.phraser.plain(), {}).text
-            text += self._gap(text)
-            pair = line.pair
-            numbers = {HEAD: pair.head, TAIL: pair.tail} | ({} if line.third is None else {THIRD: line.third})
-            names = {mark: self._called(number, named) for mark, number in numbers.items()}
-            sentence = natural_text(line.draft.tokens, names)
-            ids = {"head": self.plan.entities[pair.head].id, "tail": self.plan.entities[pair.tail].id}
-            place = {"document": document_id, "start": len(text), "stop": len(text) + len(sentence.text)}
-            records.append(place | ids | {"relations": list(line.draft.wording.states)})
-            text += sentence.text
-        return text, records
+                article.add(self.phraser.plain(), gap=self._gap(article))
+            numbers = {HEAD: head, TAIL: tail} | ({} if third is None else {THIRD: third})
+            start, sentence = article.add(draft.tokens, numbers, gap=self._gap(article))
+            place = {"document": document_id, "start": start, "stop": start + len(sentence.text)}
+            ids = {"head": entities[head].id, "tail": entities[tail].id}
+            records.append(place | ids | {"relations": list(draft.wording.states)})
+        return article.text, records
 
-    def _gap(self, text: str) -> str:
-        return "" if not text else "\n\n" if self.rng.random() < _PARAGRAPH_SHARE else " "
+    def _gap(self, article: Article) -> str:
+        return "\n\n" if article.text and self.rng.random() < _PARAGRAPH_SHARE else " "
 
-    def _called(self, number: int, named: set[int]) -> str:
-        """Return the name, or a shorter one where the article has given the name before."""
-        entity = self.plan.entities[number]
-        if number in named and entity.aliases and self.rng.random() < _ALIAS_SHARE:
-            return entity.aliases[0]
-        named.add(number)
-        return entity.name
-
-    def _write_tables(self, stated: set[tuple[Pair, str]]) -> tuple[list[str], list[str]]:
-        """Write the tables and return the lines of the knowledge base and of what it lacks."""
+    def _write_tables(self, stated: set[tuple[EntityPair, str]]) -> tuple[list[str], list[str]]:
+        """Write the tables; return the lines of the knowledge base and of the withheld facts."""
         entities = self.plan.entities
-        facts = list(tables.graph_lines(self.plan))
+        facts = list(graph_lines(self.plan))
         withheld = [
             "\t".join((entities[pair.head].id, name, entities[pair.tail].id, str((pair, name) in stated).lower()))
             for pair in (bag.pair for bag in self.plan.test.bags)
             for name in pair.relations
         ]
-        write_lines(self.folder / "kb.tsv", facts)
-        write_lines(self.folder / "truth_withheld.tsv", withheld)
-        write_lines(self.folder / "relations.tsv", tables.relation_lines())
-        write_lines(self.folder / "names.tsv", tables.name_lines(_with_common_names(entities)))
-        write_lines(self.folder / "truth_types.json", tables.type_lines(entities))
         rng = self._rng("raw types")
         typed = [entity._replace(types=() if rng.random() < UNTYPED_SHARE else entity.types) for entity in entities]
-        write_lines(self.folder / "types.json", tables.type_lines(typed))
+        tables = {
+            "kb.tsv": facts,
+            "truth_withheld.tsv": withheld,
+            "relations.tsv": relation_lines(),
+            "names.tsv": name_lines(_with_common_names(entities)),
+            "truth_types.json": type_lines(entities),
+            "types.json": type_lines(typed),
+        }
+        for name, lines in tables.items():
+            write_lines(self.folder / name, lines)
         return facts, withheld
 
 
 def _with_common_names(entities: Sequence[Entity]) -> Iterator[Entity]:
-    """Yield the entities, some with a further name that is an ordinary word."""
+    """Yield the entities, some with an extra name that is an ordinary word."""
     for number, entity in enumerate(entities):
         which, rest = divmod(number, _ENTITIES_PER_COMMON_NAME)
-        further = (_COMMON_NAMES[which % len(_COMMON_NAMES)],) if rest == 0 else ()
-        yield entity._replace(aliases=entity.aliases + further)
+        extra = (_COMMON_NAMES[which % len(_COMMON_NAMES)],) if rest == 0 else ()
+        yield entity._replace(aliases=entity.aliases + extra)

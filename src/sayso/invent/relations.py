@@ -1,51 +1,49 @@
-"""The relations of the invented knowledge base, and the scenes they are told in.
+"""The relations of the invented knowledge base, the scenes they are told in, and the wordings of both.
 
-A scene is a pair of entity kinds (a person and a city). Several relations and NA compete in each scene, so that the
-types of a pair never give its label away.
+All of it is data, in relations.toml. A scene is a pair of entity kinds (a person and a city) in which several relations
+and NA compete, so that the types of a pair never give its label away.
 """
 
+import random
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from pathlib import Path
+from typing import Any, NamedTuple
 
-PEOPLE = ("politics", "business", "sport", "screen", "letters")
+_DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
+
+PEOPLE: tuple[str, ...] = tuple(_DATA["people"])
 """Kinds of person: the field they work in."""
 
+ANYWHERE: tuple[str, ...] = tuple(_DATA["anywhere"])
+"""Ways of mentioning any two entities, whatever their types."""
 
-@dataclass(frozen=True, kw_only=True)
-class Scene:
-    """Which kinds of entity meet; `marked` is the side whose name the name shortcut works on."""
+NAME_OF: Mapping[str, str] = _DATA["graph_only"] | {key: each["name"] for key, each in _DATA["relation"].items()}
+"""Key of a relation to its name in the knowledge graph."""
+
+
+class Scene(NamedTuple):
+    """Two kinds of entity that meet; `marked_kinds` are those of the side whose names the name shortcut works on.
+
+    `neutral` are ways of mentioning the two without stating a relation.
+    """
 
     head_kinds: tuple[str, ...]
     tail_kinds: tuple[str, ...]
-    marked: Literal["head", "tail"] = "head"
+    marked: str
+    neutral: tuple[str, ...]
+
+    @property
+    def marked_kinds(self) -> tuple[str, ...]:
+        """Kinds of the marked side."""
+        return self.head_kinds if self.marked == "head" else self.tail_kinds
 
 
-SCENES: Mapping[str, Scene] = {
-    "person-city": Scene(head_kinds=PEOPLE, tail_kinds=("city",)),
-    "person-country": Scene(head_kinds=PEOPLE, tail_kinds=("country",)),
-    "person-school": Scene(head_kinds=PEOPLE, tail_kinds=("school",)),
-    "country-city": Scene(head_kinds=("country",), tail_kinds=("city",), marked="tail"),
-    "country-region": Scene(head_kinds=("country",), tail_kinds=("region",), marked="tail"),
-    "region-city": Scene(head_kinds=("region",), tail_kinds=("city",), marked="tail"),
-    "company-person": Scene(head_kinds=("company",), tail_kinds=("business",)),
-    "company-city": Scene(head_kinds=("company",), tail_kinds=("city",)),
-    "team-city": Scene(head_kinds=("team",), tail_kinds=("city",)),
-    "team-person": Scene(head_kinds=("team",), tail_kinds=("sport",)),
-    "film-person": Scene(head_kinds=("film",), tail_kinds=("screen",)),
-}
+class RelationKind(NamedTuple):
+    """A relation: its meaning, its scenes, the relations it implies, how often it is drawn, and ways of stating it.
 
-SCENE_OF_KINDS: Mapping[tuple[str, str], str] = {
-    (head, tail): name for name, scene in SCENES.items() for head in scene.head_kinds for tail in scene.tail_kinds
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class RelationKind:
-    """A relation: what it means, where it is told, what it implies, how often it is drawn.
-
-    Who states a relation states what it implies too: a country's capital lies in the country.
+    A sentence that states a relation states what it implies too: a country's capital lies in the country.
     """
 
     name: str
@@ -53,234 +51,110 @@ class RelationKind:
     example: str
     is_functional: bool
     scenes: tuple[str, ...]
-    implies: tuple[str, ...] = ()
-    weight: float = 1.0
+    implies: tuple[str, ...]
+    weight: float
+    stating: tuple[str, ...]
 
 
-BIRTH = "/people/person/place_of_birth"
-LIVED = "/people/person/place_lived"
-DEATH = "/people/deceased_person/place_of_death"
-NATIONALITY = "/people/person/nationality"
-JURISDICTION = "/government/politician/jurisdiction"
-EDUCATION = "/people/person/education"
-TEACHES = "/education/academic/employer"
-CAPITAL = "/location/country/capital"
-DIVISION = "/location/country/administrative_divisions"
-REGION_CAPITAL = "/location/region/capital"
-CONTAINS = "/location/location/contains"
-FOUNDERS = "/business/company/founders"
-CHIEF = "/business/company/chief_executive"
-SHAREHOLDERS = "/business/company/major_shareholders"
-PLACE_FOUNDED = "/business/company/place_founded"
-HEADQUARTERS = "/business/company/headquarters"
-TEAM_CITY = "/sports/sports_team/location"
-TRAINING_CAMP = "/sports/sports_team/training_camp"
-COACH = "/sports/sports_team/coach"
-ROSTER = "/sports/sports_team/roster"
-DIRECTOR = "/film/film/directed_by"
-STARRING = "/film/film/starring"
+class Wording(NamedTuple):
+    """One way of naming a pair in a clause, and the relations it states, implied ones included."""
+
+    id: str
+    text: str
+    states: tuple[str, ...]
 
 
-def _relation(
-    name: str,
-    scene: str,
-    definition: str,
-    example: str,
-    *,
-    functional: bool = False,
-    implies: tuple[str, ...] = (),
-    weight: float = 1.0,
-) -> RelationKind:
-    return RelationKind(
-        name=name,
-        definition=definition,
-        example=example,
-        is_functional=functional,
-        scenes=tuple(scene.split()),
-        implies=implies,
-        weight=weight,
-    )
+class Wordings(NamedTuple):
+    """The wordings that one part of the corpus may use: by relation, by scene, and those that fit any pair."""
 
+    stating: Mapping[str, tuple[Wording, ...]]
+    neutral: Mapping[str, tuple[Wording, ...]]
+    anywhere: tuple[Wording, ...]
+
+    def ids(self) -> frozenset[str]:
+        """Return the ids of all of them."""
+        lists = (*self.stating.values(), *self.neutral.values(), self.anywhere)
+        return frozenset(wording.id for wordings in lists for wording in wordings)
+
+
+def _kinds(name: str) -> tuple[str, ...]:
+    return PEOPLE if name == "person" else (name,)
+
+
+SCENES: Mapping[str, Scene] = {
+    name: Scene(_kinds(each["head"]), _kinds(each["tail"]), each["marked"], tuple(each["neutral"]))
+    for name, each in _DATA["scene"].items()
+}
+
+SCENE_OF_KINDS: Mapping[tuple[str, str], str] = {
+    (head, tail): name for name, scene in SCENES.items() for head in scene.head_kinds for tail in scene.tail_kinds
+}
 
 RELATIONS: Mapping[str, RelationKind] = {
-    kind.name: kind
-    for kind in (
-        _relation(
-            BIRTH,
-            "person-city",
-            "The head, a person, was born in the tail, a city.",
-            "Dana Holt, a native of Port Marlow, won the race.",
-            functional=True,
-            weight=1.5,
-        ),
-        _relation(
-            LIVED,
-            "person-city",
-            "The head, a person, lives or has lived in the tail, a city.",
-            "Dana Holt moved to Port Marlow in 1987 and has lived there since.",
-            weight=1.5,
-        ),
-        _relation(
-            DEATH,
-            "person-city",
-            "The head, a person, died in the tail, a city.",
-            "Dana Holt died at a hospital in Port Marlow.",
-            functional=True,
-        ),
-        _relation(
-            NATIONALITY,
-            "person-country",
-            "The head, a person, is a citizen of the tail, a country.",
-            "Dana Holt holds the passport of Velmaria.",
-            weight=1.5,
-        ),
-        _relation(
-            JURISDICTION,
-            "person-country",
-            "The head, a person, holds or has held office in the government of the tail, a country.",
-            "Dana Holt is the prime minister of Velmaria.",
-        ),
-        _relation(
-            EDUCATION,
-            "person-school",
-            "The head, a person, is or was a student of the tail, a school.",
-            "Dana Holt graduated from Ostrel College in 1987.",
-        ),
-        _relation(
-            TEACHES,
-            "person-school",
-            "The head, a person, teaches or has taught at the tail, a school.",
-            "Dana Holt is a professor at Ostrel College.",
-        ),
-        _relation(
-            CAPITAL,
-            "country-city",
-            "The tail, a city, is the capital of the head, a country.",
-            "The talks were held in Port Marlow, the capital of Velmaria.",
-            functional=True,
-            implies=(CONTAINS,),
-        ),
-        _relation(
-            DIVISION,
-            "country-region",
-            "The tail, a region, is an administrative division (province, district) of the head, a country.",
-            "Upper Tarn is one of the provinces of Velmaria.",
-            implies=(CONTAINS,),
-        ),
-        _relation(
-            REGION_CAPITAL,
-            "region-city",
-            "The tail, a city, is the seat of government of the head, a region.",
-            "The offices are in Port Marlow, the provincial capital of Upper Tarn.",
-            functional=True,
-            implies=(CONTAINS,),
-        ),
-        _relation(
-            CONTAINS,
-            "country-city country-region region-city",
-            "The tail, a place, lies in the head, a larger place.",
-            "The road ends at Port Marlow, in northern Velmaria.",
-            weight=1.5,
-        ),
-        _relation(
-            FOUNDERS,
-            "company-person",
-            "The tail, a person, founded the head, a company, alone or with others.",
-            "Dana Holt, who founded Velmar Group in 1987, retired.",
-        ),
-        _relation(
-            CHIEF,
-            "company-person",
-            "The tail, a person, is or was the chief executive of the head, a company.",
-            "Velmar Group named Dana Holt chief executive.",
-        ),
-        _relation(
-            SHAREHOLDERS,
-            "company-person",
-            "The tail, a person, owns a large part of the shares of the head, a company.",
-            "Dana Holt owns 12 percent of Velmar Group.",
-        ),
-        _relation(
-            PLACE_FOUNDED,
-            "company-city",
-            "The head, a company, was founded in the tail, a city.",
-            "Velmar Group was founded in Port Marlow in 1987.",
-            functional=True,
-        ),
-        _relation(
-            HEADQUARTERS,
-            "company-city",
-            "The head, a company, has its head office in the tail, a city.",
-            "Velmar Group, based in Port Marlow, makes glass.",
-            functional=True,
-        ),
-        _relation(
-            TEAM_CITY,
-            "team-city",
-            "The head, a team, has its home in the tail, a city.",
-            "Tarn Athletic, the home team in Port Marlow, won.",
-            functional=True,
-        ),
-        _relation(
-            TRAINING_CAMP,
-            "team-city",
-            "The head, a team, holds its training camp in the tail, a city.",
-            "Tarn Athletic trains in Port Marlow each spring.",
-        ),
-        _relation(
-            COACH,
-            "team-person",
-            "The tail, a person, is or was the coach of the head, a team.",
-            "Tarn Athletic hired Dana Holt as head coach.",
-        ),
-        _relation(
-            ROSTER,
-            "team-person",
-            "The tail, a person, plays or played for the head, a team.",
-            "Dana Holt scored twice for Tarn Athletic.",
-        ),
-        _relation(
-            DIRECTOR,
-            "film-person",
-            "The tail, a person, directed the head, a film.",
-            "The Velmar Harvest, a film by Dana Holt, opened.",
-        ),
-        _relation(
-            STARRING,
-            "film-person",
-            "The tail, a person, acts in the head, a film.",
-            "Dana Holt stars in The Velmar Harvest.",
-        ),
+    each["name"]: RelationKind(
+        name=each["name"],
+        definition=each["definition"],
+        example=each["example"],
+        is_functional=each.get("functional", False),
+        scenes=tuple(each["scenes"]),
+        implies=tuple(NAME_OF[key] for key in each.get("implies", ())),
+        weight=each.get("weight", 1.0),
+        stating=tuple(each["stating"]),
     )
+    for each in _DATA["relation"].values()
 }
 
 
 def with_implied(relations: tuple[str, ...]) -> tuple[str, ...]:
     """Return the relations and all they imply, in the order of the inventory."""
-    known = set(relations)
-    for relation in relations:
-        known.update(RELATIONS[relation].implies)
+    known = {*relations, *(implied for relation in relations for implied in RELATIONS[relation].implies)}
     return tuple(name for name in RELATIONS if name in known)
 
 
 def strongest(relations: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the relations that no other one of them implies."""
+    """Return the relations that none of the others implies."""
     implied = {name for relation in relations for name in RELATIONS[relation].implies}
     return tuple(name for name in relations if name not in implied)
 
 
 def name_class(kind: str) -> str:
-    """Return the kind, all kinds of people being one."""
+    """Return the kind, or `person` for all kinds of people."""
     return "person" if kind in PEOPLE else kind
 
 
 @cache
 def marked_relations(wanted: str) -> tuple[str, ...]:
     """Return the relations whose shortcut works on names of this class."""
-    found = []
-    for name, relation in RELATIONS.items():
-        for scene in (SCENES[scene] for scene in relation.scenes):
-            kinds = scene.head_kinds if scene.marked == "head" else scene.tail_kinds
-            if wanted in map(name_class, kinds) and name not in found:
-                found.append(name)
-    return tuple(found)
+    return tuple(
+        name
+        for name, relation in RELATIONS.items()
+        if any(wanted in map(name_class, SCENES[scene].marked_kinds) for scene in relation.scenes)
+    )
+
+
+def all_wordings() -> Wordings:
+    """Return every wording."""
+    return Wordings(
+        {name: _numbered(name, relation.stating, with_implied((name,))) for name, relation in RELATIONS.items()},
+        {name: _numbered(name, scene.neutral, ()) for name, scene in SCENES.items()},
+        _numbered("anywhere", ANYWHERE, ()),
+    )
+
+
+def training_wordings(unseen_share: float, rng: random.Random) -> Wordings:
+    """Return the wordings left for training when this share of each list is reserved for test."""
+    every = all_wordings()
+    return Wordings(
+        {name: _kept(wordings, unseen_share, rng) for name, wordings in every.stating.items()},
+        {name: _kept(wordings, unseen_share, rng) for name, wordings in every.neutral.items()},
+        _kept(every.anywhere, unseen_share, rng),
+    )
+
+
+def _numbered(name: str, texts: tuple[str, ...], states: tuple[str, ...]) -> tuple[Wording, ...]:
+    return tuple(Wording(f"{name}#{number}", text, states) for number, text in enumerate(texts))
+
+
+def _kept(wordings: tuple[Wording, ...], unseen_share: float, rng: random.Random) -> tuple[Wording, ...]:
+    num_kept = max(1, len(wordings) - round(unseen_share * len(wordings)))
+    return tuple(wordings[i] for i in sorted(rng.sample(range(len(wordings)), num_kept)))

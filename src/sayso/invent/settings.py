@@ -1,4 +1,4 @@
-"""What an invented corpus is like: every knob, its default, and the sizes that have a name."""
+"""Settings of an invented corpus, and the named sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sayso.errors import BadConfigError
 
 
 class Size(NamedTuple):
-    """How much is made."""
+    """Number of sentences and documents."""
 
     train_sentences: int
     test_sentences: int
@@ -20,7 +20,7 @@ class Size(NamedTuple):
 SIZES: Mapping[str, Size] = {
     "toy": Size(1_500, 500, 200, 20),
     "demo": Size(12_000, 4_000, 1_500, 200),
-    # Sentences as in the FB-NYT release without test pairs in training; direct sentences about as many as KBP37.
+    # Sentences as in the FB-NYT release without test pairs in training; as many direct sentences as KBP37.
     "fbnyt": Size(522_611, 172_448, 16_000, 2_000),
 }
 
@@ -29,17 +29,16 @@ SIZES: Mapping[str, Size] = {
 class InventSettings:
     """One invented corpus. The same settings make the same bytes.
 
-    `na_share`: of all sentences, those of pairs without a relation (FB-NYT has 0.74 in training, 0.96 in test);
-    without positive bags there is nothing to learn.
-    `irrelevant_share`: of the sentences of positive bags, those that state none of the pair's relations. The share
-    reached is in the manifest: where every bag keeps a rationale per label, it cannot go much above 0.7.
-    `unsupported_share`: of the positive bags, those in which no sentence states any of the labels, as happens with
-    distant supervision; never more than `irrelevant_share`.
-    `name_shortcut`: how strongly a part of a name (`port_`, a surname) goes with one relation in training: 0 not at
-    all, 1 always. In test the parts say nothing about the relation.
-    `unseen_wording_share`: of the wordings of each relation, those that only test sentences use.
-    `shared_share`: of the sentences of NA pairs, those that are a positive sentence seen from a passer-by's side.
-    `untyped_share`: of the entities, those without a type.
+    `na_share`: share of all sentences whose pair has no relation (FB-NYT has 0.74 in training, 0.96 in test).
+    `irrelevant_share`: share of the sentences of positive bags that state none of the pair's relations. The manifest
+    has the share reached: since every supported bag keeps a rationale per label, it cannot go much above 0.7.
+    `unsupported_share`: share of the positive bags in which no sentence states any of the labels, as happens with
+    distant supervision; at most `irrelevant_share`.
+    `name_shortcut`: how strongly a part of a name (`port_`, a surname) goes with one relation in training, from 0 (not
+    at all) to 1 (always). In test the parts say nothing about the relation.
+    `unseen_wording_share`: share of the wordings of each relation that only test sentences use.
+    `shared_share`: share of the NA sentences that are a positive sentence, used for another pair that it names.
+    `untyped_share`: share of the entities without a type.
     """
 
     seed: Annotated[int, SEED] = 13

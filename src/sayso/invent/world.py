@@ -1,25 +1,19 @@
-"""A made-up world: countries, regions and cities, people, companies, teams, schools, films, and the facts about them.
+"""An invented world: countries, regions and cities, people, companies, teams, schools, films, and facts about them.
 
-Entities are numbers here; they are named only after it is known which facts training will show (see `names`).
+Entities are numbers here; `names` names them once it is known which facts training will show.
 """
 
 import random
 from collections import defaultdict
 from typing import NamedTuple
 
-from sayso.invent import relations as r
-
-BORDERS = "/location/country/borders"
-RIVER_MOUTH = "/geography/river/mouth_country"
-NEAR = "/location/landmark/nearest_city"
-GRAPH_ONLY = (BORDERS, RIVER_MOUTH, NEAR)
-"""Relations that the knowledge graph has and the inventory has not: structure for entity vectors."""
+from sayso.invent.relations import NAME_OF, RELATIONS, with_implied
 
 _FIELD_SHARES = {"politics": 0.22, "business": 0.24, "sport": 0.22, "screen": 0.14, "letters": 0.18}
 
 
-class Fact(NamedTuple):
-    """Head and tail entity by number, and their relation."""
+class WorldFact(NamedTuple):
+    """Head and tail by entity number, and their relation."""
 
     head: int
     relation: str
@@ -27,26 +21,23 @@ class Fact(NamedTuple):
 
 
 class World(NamedTuple):
-    """The kind of each entity, the entities of each kind, and all facts, implied ones included, each once."""
+    """The kind of each entity, the entities of each kind, and all facts, each once, implied ones included."""
 
     kinds: list[str]
     members: dict[str, list[int]]
-    facts: dict[Fact, None]
+    facts: dict[WorldFact, None]
 
     def labels(self) -> dict[tuple[int, int], tuple[str, ...]]:
-        """Return the inventory's relations of every pair that has any, in the inventory's order."""
+        """Return the inventory's relations of each related pair, in the inventory's order."""
         found: dict[tuple[int, int], list[str]] = defaultdict(list)
         for head, relation, tail in self.facts:
-            if relation in r.RELATIONS:
+            if relation in RELATIONS:
                 found[head, tail].append(relation)
-        return {pair: r.with_implied(tuple(relations)) for pair, relations in found.items()}
+        return {pair: with_implied(tuple(relations)) for pair, relations in found.items()}
 
 
 def build_world(num_pairs: int, rng: random.Random, spread: float = 1.0) -> World:
-    """Return a world with about three times as many related pairs as are asked for, of all relations.
-
-    `spread` times that where the choice among an entity's relations must be wide.
-    """
+    """Return a world with about 3 × `spread` × `num_pairs` related pairs, of all relations."""
     builder = _Builder(rng)
     builder.add_places(num_pairs, spread)
     builder.add_kind("school", max(8, round(0.03 * num_pairs)))
@@ -62,7 +53,7 @@ class _Builder:
         self.rng = rng
         self.kinds: list[str] = []
         self.members: defaultdict[str, list[int]] = defaultdict(list)
-        self.facts: dict[Fact, None] = {}
+        self.facts: dict[WorldFact, None] = {}
         self.cities_of: defaultdict[int, list[int]] = defaultdict(list)
 
     def add_kind(self, kind: str, number: int) -> list[int]:
@@ -72,11 +63,10 @@ class _Builder:
         self.members[kind].extend(added)
         return added
 
-    def say(self, head: int, relation: str, tail: int) -> None:
-        self.facts[Fact(head, relation, tail)] = None
-        if relation in r.RELATIONS:
-            for implied in r.RELATIONS[relation].implies:
-                self.facts[Fact(head, implied, tail)] = None
+    def say(self, head: int, key: str, tail: int) -> None:
+        relation = NAME_OF[key]
+        implied = RELATIONS[relation].implies if relation in RELATIONS else ()
+        self.facts |= {WorldFact(head, name, tail): None for name in (relation, *implied)}
 
     def chance(self, share: float) -> bool:
         return self.rng.random() < share
@@ -94,23 +84,23 @@ class _Builder:
         cities = self.add_kind("city", max(3 * len(regions), round(0.12 * num_pairs)))
         for number, region in enumerate(regions):
             country = countries[number % len(countries)]
-            # A region that is no division is a valley or a coast: it lies in the country, and that is all.
-            self.say(country, r.DIVISION if self.chance(0.65) else r.CONTAINS, region)
+            # Other regions are valleys or coasts, which only lie in the country.
+            self.say(country, "division" if self.chance(0.65) else "contains", region)
         for number, city in enumerate(cities):
             region = regions[number % len(regions)]
             country = countries[number % len(regions) % len(countries)]
-            self.say(region, r.REGION_CAPITAL if number < len(regions) else r.CONTAINS, city)
-            self.say(country, r.CONTAINS, city)
+            self.say(region, "region_capital" if number < len(regions) else "contains", city)
+            self.say(country, "contains", city)
             self.cities_of[country].append(city)
         for country in countries:
-            self.say(country, r.CAPITAL, self.rng.choice(self.cities_of[country]))
+            self.say(country, "capital", self.rng.choice(self.cities_of[country]))
             for neighbor in self.several_of("country", 1, 2):
                 if neighbor != country:
-                    self.say(country, BORDERS, neighbor)
+                    self.say(country, "borders", neighbor)
         for river in self.add_kind("river", len(countries)):
-            self.say(river, RIVER_MOUTH, self.any_of("country"))
+            self.say(river, "river_mouth", self.any_of("country"))
         for landmark in self.add_kind("landmark", len(countries)):
-            self.say(landmark, NEAR, self.any_of("city"))
+            self.say(landmark, "nearest_city", self.any_of("city"))
 
     def add_people(self, number: int) -> None:
         for kind, share in _FIELD_SHARES.items():
@@ -124,57 +114,57 @@ class _Builder:
     def _add_life(self, person: int, country: int) -> None:
         birth = self.rng.choice(self.cities_of[country]) if self.chance(0.8) else self.any_of("city")
         lived = birth if self.chance(0.2) else self.any_of("city")
-        self.say(person, r.NATIONALITY, country)
-        self.say(person, r.BIRTH, birth)
-        self.say(person, r.LIVED, lived)
+        self.say(person, "nationality", country)
+        self.say(person, "birth", birth)
+        self.say(person, "lived", lived)
         if self.chance(0.4):
-            self.say(person, r.LIVED, self.any_of("city"))
+            self.say(person, "lived", self.any_of("city"))
         if self.chance(0.6):
-            self.say(person, r.DEATH, lived if self.chance(0.25) else self.any_of("city"))
+            self.say(person, "death", lived if self.chance(0.25) else self.any_of("city"))
 
     def _add_schools(self, person: int) -> None:
         school = self.any_of("school")
         if self.chance(0.7):
-            self.say(person, r.EDUCATION, school)
+            self.say(person, "education", school)
         if self.chance(0.5):
-            self.say(person, r.TEACHES, school if self.chance(0.2) else self.any_of("school"))
+            self.say(person, "teaches", school if self.chance(0.2) else self.any_of("school"))
 
     def _add_offices(self, person: int, country: int) -> None:
         for other in self.several_of("country", 2, 3):
-            self.say(person, r.JURISDICTION, other)
+            self.say(person, "jurisdiction", other)
         if self.chance(0.4):
-            self.say(person, r.JURISDICTION, country)
+            self.say(person, "jurisdiction", country)
 
     def add_companies(self, number: int) -> None:
         for company in self.add_kind("company", number):
             founders = self.several_of("business", 1, 2)
             chiefs = self.several_of("business", 1, 1)
             for founder in founders:
-                self.say(company, r.FOUNDERS, founder)
+                self.say(company, "founders", founder)
             for chief in founders[:1] if self.chance(0.25) else chiefs:
-                self.say(company, r.CHIEF, chief)
+                self.say(company, "chief", chief)
             for owner in chiefs if self.chance(0.15) else self.several_of("business", 1, 2):
-                self.say(company, r.SHAREHOLDERS, owner)
+                self.say(company, "shareholders", owner)
             start = self.any_of("city")
-            self.say(company, r.PLACE_FOUNDED, start)
-            self.say(company, r.HEADQUARTERS, start if self.chance(0.3) else self.any_of("city"))
+            self.say(company, "place_founded", start)
+            self.say(company, "headquarters", start if self.chance(0.3) else self.any_of("city"))
 
     def add_teams(self, number: int) -> None:
         for team in self.add_kind("team", number):
             home = self.any_of("city")
-            self.say(team, r.TEAM_CITY, home)
+            self.say(team, "team_city", home)
             for city in [home] if self.chance(0.1) else self.several_of("city", 1, 2):
-                self.say(team, r.TRAINING_CAMP, city)
+                self.say(team, "training_camp", city)
             players = self.several_of("sport", 2, 4)
             for player in players:
-                self.say(team, r.ROSTER, player)
+                self.say(team, "roster", player)
             for coach in players[:1] if self.chance(0.2) else self.several_of("sport", 1, 2):
-                self.say(team, r.COACH, coach)
+                self.say(team, "coach", coach)
 
     def add_films(self, number: int) -> None:
         for film in self.add_kind("film", number):
             actors = self.several_of("screen", 1, 3)
             for actor in actors:
-                self.say(film, r.STARRING, actor)
+                self.say(film, "starring", actor)
             for director in actors[:1] if self.chance(0.2) else self.several_of("screen", 1, 1):
-                self.say(film, r.DIRECTOR, director)
+                self.say(film, "director", director)

@@ -2,33 +2,34 @@
 
 import json
 import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
-from sayso.invent import tables
-from sayso.invent.choose import related_pairs
-from sayso.invent.direct import direct_blocks
-from sayso.invent.document import Reporter
-from sayso.invent.output import PartFiles, write_lines, write_part
+from sayso.invent.articles import direct_blocks, write_article
+from sayso.invent.names import Entity
+from sayso.invent.pairs import EntityPair, related_pairs, unordered
 from sayso.invent.phrase import Phraser
-from sayso.invent.plan import Part, Plan, make_plan
-from sayso.invent.sample import Sampler
+from sayso.invent.plan import Plan, make_plan
+from sayso.invent.relations import RELATIONS, Wordings, all_wordings, training_wordings
+from sayso.invent.sentences import MadeSentence, PartCounts, PartTally, Sampler
 from sayso.invent.settings import InventSettings
-from sayso.invent.tally import PartCounts
-from sayso.invent.wording import Wordings, all_wordings, training_wordings
 from sayso.io.atomic import atomic_folder, refuse_foreign
-from sayso.records import OnProgress, no_progress
+from sayso.readers import jsonl
+from sayso.readers.mark import write_mark
+from sayso.records import Mark, OnProgress, no_progress
 from sayso.seeding import sub_seed
 
 FILES = {
-    "train.jsonl": "training sentences, one a line",
-    "test.jsonl": "test sentences, one a line",
+    "train.jsonl": "training sentences, one per line",
+    "test.jsonl": "test sentences, one per line",
     "relations.tsv": "the relations, with definition and example",
     "types.json": "entity id to types, the finest first",
     "triples.tsv": "the knowledge graph, without test pairs",
     "names.tsv": "entity id, name, other names",
-    "rationales.jsonl": "for each test sentence of a positive bag and each label, whether it says so",
+    "rationales.jsonl": "for each test sentence of a positive bag and each label, whether the sentence states it",
     "rationales_train.jsonl": "the same for training",
     "wordings.tsv": "for each line of test.jsonl, its wording, and whether training has the wording",
     "wordings_train.tsv": "the same for training",
@@ -37,7 +38,9 @@ FILES = {
     "documents_mentions.jsonl": "the pairs that sentences of the articles name, and the relations they state",
     "manifest.json": "this file: settings and counts",
 }
-"""What is written, and what it is."""
+"""The files of the folder, and what each of them holds."""
+
+_BAGS_BETWEEN_REPORTS = 2_000
 
 
 class Summary(NamedTuple):
@@ -50,15 +53,12 @@ class Summary(NamedTuple):
 
 
 def invent(
-    out: Path,
-    settings: InventSettings,
-    *,
-    overwrite: bool = False,
-    on_progress: OnProgress = no_progress,
+    out: Path, settings: InventSettings, *, overwrite: bool = False, on_progress: OnProgress = no_progress
 ) -> Summary:
-    """Make up a corpus and write it into the folder; the same settings give the same bytes.
+    """Write an invented corpus into the folder; the same settings give the same bytes.
 
-    A folder that holds something is a `UserError`, unless it may be overwritten and holds nothing but such a corpus.
+    Raises:
+        UserError: the folder is not empty, unless `overwrite` is set and it holds nothing but an invented corpus.
     """
     if overwrite:
         refuse_foreign(out, FILES.__contains__, "an invented corpus")
@@ -70,22 +70,18 @@ def invent(
             "test": writer.write_part("test", all_wordings(), known),
         }
         writer.write_tables()
-        writer.write_direct(known)
-        writer.write_documents(known)
+        writer.write_articles(known)
         summary = Summary(out, parts, len(writer.plan.entities), len(writer.plan.world.facts))
-        write_lines(folder / "manifest.json", [json.dumps(_manifest(settings, summary), indent=2)])
+        manifest = {
+            "made_by": "sayso invent",
+            "settings": asdict(settings),
+            "parts": {name: counts._asdict() for name, counts in parts.items()},
+            "entities": summary.num_entities,
+            "facts_of_the_world": summary.num_facts,
+            "files": FILES,
+        }
+        write_lines(folder / "manifest.json", [json.dumps(manifest, indent=2)])
     return summary
-
-
-def _manifest(settings: InventSettings, summary: Summary) -> dict[str, object]:
-    return {
-        "made_by": "sayso invent",
-        "settings": asdict(settings),
-        "parts": {name: counts._asdict() for name, counts in summary.parts.items()},
-        "entities": summary.num_entities,
-        "facts_of_the_world": summary.num_facts,
-        "files": FILES,
-    }
 
 
 class _Writer:
@@ -95,43 +91,105 @@ class _Writer:
     def rng(self, name: str) -> random.Random:
         return random.Random(sub_seed(self.settings.seed, f"invent/{name}"))
 
-    def tools(self, name: str, wordings: Wordings) -> tuple[Sampler, Phraser]:
+    def sampler(self, name: str, wordings: Wordings) -> Sampler:
         phraser = Phraser(self.plan.bystanders, self.rng(f"{name} filler"))
-        return Sampler(self.plan.entities, wordings, phraser, self.rng(f"{name} wordings")), phraser
+        return Sampler(self.plan.entities, wordings, phraser, self.rng(f"{name} wordings"))
 
     def write_part(self, name: str, wordings: Wordings, known: Wordings) -> PartCounts:
-        part: Part = getattr(self.plan, name)
+        """Write the sentences of training or test, the truth about them, and their wordings."""
         total: int = getattr(self.settings, f"{name}_sentences")
         suffix = "_train" if name == "train" else ""
-        files = PartFiles(
-            self.folder / f"{name}.jsonl",
-            self.folder / f"rationales{suffix}.jsonl",
-            self.folder / f"wordings{suffix}.tsv",
-        )
-        sampler, _ = self.tools(name, wordings)
-        return write_part(
-            files, sampler.lines(part), known.ids(), lambda done: self.on_progress(f"writing {name}.jsonl", done, total)
-        )
+        names = (f"{name}.jsonl", f"rationales{suffix}.jsonl", f"wordings{suffix}.tsv")
+        tally, num_sentences, known_ids = PartTally(), 0, known.ids()
+        with ExitStack() as stack:
+            sentences, rationales, wordings_file = (stack.enter_context(_opened(self.folder / file)) for file in names)
+            wordings_file.write("line\twording\tin_training\n")
+            for number, bag in enumerate(self.sampler(name, wordings).lines(getattr(self.plan, name))):
+                for made in bag:
+                    num_sentences += 1
+                    sentences.write(jsonl.write(made.sentence) + "\n")
+                    is_known = made.wording.id in known_ids
+                    wordings_file.write(f"{num_sentences}\t{made.wording.id}\t{str(is_known).lower()}\n")
+                    rationales.writelines(write_mark(mark) + "\n" for mark in _marks(made))
+                tally.add(bag, sum(made.wording.id not in known_ids for made in bag))
+                if number % _BAGS_BETWEEN_REPORTS == 0:
+                    self.on_progress(f"writing {name}.jsonl", num_sentences, total)
+        return tally.counts()
 
     def write_tables(self) -> None:
-        write_lines(self.folder / "relations.tsv", tables.relation_lines())
-        write_lines(self.folder / "types.json", tables.type_lines(self.plan.entities))
-        write_lines(self.folder / "names.tsv", tables.name_lines(self.plan.entities))
-        write_lines(self.folder / "triples.tsv", tables.graph_lines(self.plan))
+        write_lines(self.folder / "relations.tsv", relation_lines())
+        write_lines(self.folder / "types.json", type_lines(self.plan.entities))
+        write_lines(self.folder / "names.tsv", name_lines(self.plan.entities))
+        write_lines(self.folder / "triples.tsv", graph_lines(self.plan))
 
-    def write_direct(self, known: Wordings) -> None:
-        pairs = tables.open_pairs(self.plan, related_pairs(self.plan.world))
-        sampler, phraser = self.tools("direct", known)
-        blocks = direct_blocks(
-            self.settings.direct_sentences, pairs, self.plan.entities, sampler, phraser, self.rng("direct")
-        )
+    def write_articles(self, known: Wordings) -> None:
+        """Write the directly supervised sentences and the articles, without pairs of test."""
+        pairs = _without_test(self.plan, related_pairs(self.plan.world))
+        sampler, rng = self.sampler("direct", known), self.rng("direct")
+        blocks = direct_blocks(self.settings.direct_sentences, pairs, sampler, rng)
         write_lines(self.folder / "direct.txt", blocks)
-
-    def write_documents(self, known: Wordings) -> None:
-        pairs = tables.open_pairs(self.plan, related_pairs(self.plan.world))
-        reporter = Reporter(pairs, self.plan.entities, *self.tools("documents", known), self.rng("documents"))
-        documents = list(reporter.documents(self.settings.documents))
-        texts = (json.dumps({"id": document.id, "text": document.text}) for document in documents)
+        sampler, rng = self.sampler("documents", known), self.rng("documents")
+        ids = [f"d.{index:05d}" for index in range(self.settings.documents)]
+        articles = [(document_id, *write_article(document_id, pairs, sampler, rng)) for document_id in ids]
+        texts = (json.dumps({"id": document_id, "text": text}) for document_id, text, _ in articles)
         write_lines(self.folder / "documents.jsonl", texts)
-        mentions = (json.dumps(record) for document in documents for record in document.mentions)
+        mentions = (json.dumps(record) for _, _, records in articles for record in records)
         write_lines(self.folder / "documents_mentions.jsonl", mentions)
+
+
+def _marks(made: MadeSentence) -> Iterator[Mark]:
+    """Yield, for each label of the sentence's bag, whether the sentence states it."""
+    sentence = made.sentence
+    for relation in sentence.relations:
+        label = "rationale" if relation in made.wording.states else "irrelevant"
+        yield Mark(*sentence.pair, relation, sentence.text, label, "construction")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write the lines, each with a line end."""
+    with _opened(path) as file:
+        file.writelines(line + "\n" for line in lines)
+
+
+def _opened(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", newline="\n")
+
+
+def relation_lines() -> Iterator[str]:
+    """Yield a header and a row for each relation."""
+    yield "name\tdefinition\texample\tfunctional"
+    for kind in RELATIONS.values():
+        yield f"{kind.name}\t{kind.definition}\t{kind.example}\t{str(kind.is_functional).lower()}"
+
+
+def type_lines(entities: Sequence[Entity]) -> Iterator[str]:
+    """Yield the lines of one JSON object from entity id to its types, the finest first."""
+    yield "{"
+    for number, entity in enumerate(entities, 1):
+        yield f"{json.dumps(entity.id)}: {json.dumps(entity.types)}{',' if number < len(entities) else ''}"
+    yield "}"
+
+
+def name_lines(entities: Iterable[Entity]) -> Iterator[str]:
+    """Yield id, name and other names of each entity."""
+    for entity in entities:
+        yield "\t".join((entity.id, entity.name, *entity.aliases))
+
+
+def graph_lines(plan: Plan) -> Iterator[str]:
+    """Yield the facts of all pairs that are not test pairs in either direction."""
+    hidden = _test_pairs(plan)
+    for head, relation, tail in plan.world.facts:
+        if unordered(head, tail) not in hidden:
+            yield f"{plan.entities[head].id}\t{relation}\t{plan.entities[tail].id}"
+
+
+def _without_test(plan: Plan, pairs: Iterable[EntityPair]) -> list[EntityPair]:
+    hidden = _test_pairs(plan)
+    return [pair for pair in pairs if unordered(pair.head, pair.tail) not in hidden]
+
+
+def _test_pairs(plan: Plan) -> set[tuple[int, int]]:
+    """Return all test pairs, guests included, without their direction."""
+    pairs = [pair for bag in plan.test.bags for pair in (bag.pair, bag.guest) if pair]
+    return {unordered(pair.head, pair.tail) for pair in pairs}

@@ -6,9 +6,8 @@ import pytest
 from sayso.invent import InventSettings
 from sayso.invent.phrase import Phraser
 from sayso.invent.plan import Plan, make_plan
-from sayso.invent.relations import SCENES, strongest
-from sayso.invent.sample import MadeSentence, Sampler
-from sayso.invent.wording import STATING, all_wordings
+from sayso.invent.relations import RELATIONS, SCENES, all_wordings, strongest
+from sayso.invent.sentences import MadeSentence, Sampler
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def test_a_stated_relation_is_stated_by_one_of_its_wordings(bags: list[list[Made
             if made.wording.states:
                 relation = strongest(made.wording.states)[0]
                 first_words = made.wording.text.split("{")[0].split()
-                assert made.wording.text in STATING[relation]
+                assert made.wording.text in RELATIONS[relation].stating
                 assert set(first_words) <= set(made.sentence.tokens)
 
 

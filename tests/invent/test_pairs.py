@@ -2,10 +2,10 @@ import random
 
 import pytest
 
-from sayso.invent.choose import (
-    Pair,
+from sayso.invent.pairs import (
+    EntityPair,
     Shortcut,
-    Strangers,
+    UnrelatedPairs,
     choose_positive,
     marked_entity,
     related_pairs,
@@ -20,7 +20,7 @@ def world() -> World:
     return build_world(400, random.Random(1), spread=4.0)
 
 
-def chosen(world: World, strength: float) -> tuple[Shortcut, list[Pair], list[Pair]]:
+def chosen(world: World, strength: float) -> tuple[Shortcut, list[EntityPair], list[EntityPair]]:
     pairs = related_pairs(world)
     shortcut = Shortcut(world, pairs, strength, 0.25, random.Random(2))
     return shortcut, *choose_positive(pairs, shortcut, 300, 100, random.Random(3))
@@ -58,14 +58,14 @@ def test_an_entity_is_named_after_a_relation_that_training_shows(world: World) -
 
 def test_strangers_have_no_fact_in_common_and_meet_once(world: World) -> None:
     like = related_pairs(world)[:50]
-    pairs = list(Strangers(world, random.Random(1)).pairs(like, 500))
+    pairs = list(UnrelatedPairs(world, random.Random(1)).pairs(like, 500))
     keys = [unordered(pair.head, pair.tail) for pair in pairs]
     assert len(set(keys)) == 500
     assert not set(keys) & {unordered(fact.head, fact.tail) for fact in world.facts}
 
 
 def test_most_strangers_have_the_types_of_related_pairs(world: World) -> None:
-    pairs = list(Strangers(world, random.Random(1)).pairs(related_pairs(world), 500))
+    pairs = list(UnrelatedPairs(world, random.Random(1)).pairs(related_pairs(world), 500))
     fitting = [(world.kinds[pair.head], world.kinds[pair.tail]) in SCENE_OF_KINDS for pair in pairs]
     assert 0.78 < sum(fitting) / 500 < 0.92
 

@@ -1,4 +1,4 @@
-"""Which pairs training and test show: related ones by relation, unrelated ones by the same types."""
+"""Choose the pairs of training and test: related ones by relation, unrelated ones with the same types."""
 
 import math
 import random
@@ -17,13 +17,13 @@ from sayso.invent.relations import (
 from sayso.invent.world import World
 
 _UNRELATED_TYPES_SHARE = 0.15
-"""Of the NA pairs, those whose types no relation joins."""
+"""Share of NA pairs whose types no relation joins."""
 
 _GUEST_KINDS = (*PEOPLE, "city", "company")
 
 
-class Pair(NamedTuple):
-    """Head and tail by number, and their relations in the knowledge base; none for NA."""
+class EntityPair(NamedTuple):
+    """Head and tail by number, and their relations in the knowledge base; empty for NA."""
 
     head: int
     tail: int
@@ -35,37 +35,39 @@ def unordered(head: int, tail: int) -> tuple[int, int]:
     return (head, tail) if head < tail else (tail, head)
 
 
-def related_pairs(world: World) -> list[Pair]:
-    """Return all pairs that stand in a relation of the inventory."""
-    return [Pair(head, tail, relations) for (head, tail), relations in world.labels().items()]
+def related_pairs(world: World) -> list[EntityPair]:
+    """Return all pairs with a relation of the inventory."""
+    return [EntityPair(head, tail, relations) for (head, tail), relations in world.labels().items()]
 
 
-def marked_entity(world: World, pair: Pair) -> int:
-    """Return the one of the pair whose name the shortcut works on."""
+def marked_entity(world: World, pair: EntityPair) -> int:
+    """Return the entity of the pair whose name the shortcut works on."""
     scene = SCENES[SCENE_OF_KINDS[world.kinds[pair.head], world.kinds[pair.tail]]]
     return pair.head if scene.marked == "head" else pair.tail
 
 
 class Shortcut:
-    """Ties each entity to one of its relations, which training prefers to show it with, and test does not."""
+    """Ties each entity to one of its relations: training prefers to show it with that relation, test does not."""
 
-    def __init__(self, world: World, pairs: Sequence[Pair], strength: float, test_share: float, rng: random.Random):
+    def __init__(
+        self, world: World, pairs: Sequence[EntityPair], strength: float, test_share: float, rng: random.Random
+    ):
         relations: dict[int, dict[str, None]] = {}
         for pair in pairs:
             of_entity = relations.setdefault(marked_entity(world, pair), {})
             of_entity.update(dict.fromkeys(strongest(pair.relations)))
         self._world, self._random = world, rng.random
-        # A name goes with a relation if the pair is bound and the name is given: both by the root make the strength.
+        # The pair must fit and the name must be given, each with the square root of the strength.
         self._root = strength**0.5
         self._relations = relations
         self.relation = {entity: rng.choice(list(names)) for entity, names in relations.items()}
         self._is_reserved = {entity: rng.random() < test_share for entity in relations}
 
-    def is_faithful(self, pair: Pair) -> bool:
-        """Say whether the pair shows its marked entity with the relation it is tied to."""
+    def is_faithful(self, pair: EntityPair) -> bool:
+        """Return whether the pair shows its marked entity with the relation it is tied to."""
         return self.relation[marked_entity(self._world, pair)] in strongest(pair.relations)
 
-    def allowed(self, pair: Pair) -> tuple[bool, bool]:
+    def allowed(self, pair: EntityPair) -> tuple[bool, bool]:
         """Return whether training, and whether test, should show the pair."""
         if self._random() >= self._root:
             return True, True
@@ -74,14 +76,14 @@ class Shortcut:
         entity = marked_entity(self._world, pair)
         if len(self._relations[entity]) > 1:
             return True, True
-        # Its name can only be right: it is shown by one of the two, so that test can give it any name.
+        # With one relation its name always fits, so only one of training and test shows it.
         return not self._is_reserved[entity], self._is_reserved[entity]
 
-    def named_after(self, train: Iterable[Pair], test: Iterable[Pair]) -> dict[int, str]:
-        """Return the entities whose names get a part that goes with a relation, and the relation.
+    def named_after(self, train: Iterable[EntityPair], test: Iterable[EntityPair]) -> dict[int, str]:
+        """Return the entities to be named after a relation, and the relation.
 
-        In test the part should fit as often as any other would; of the entities whose name would fit there, too many
-        otherwise, only so many are named.
+        In test such a name must fit no more often than any other, so of the entities whose name would fit there only a
+        share is named.
         """
         shown = {marked_entity(self._world, pair): None for pair in train if self.is_faithful(pair)}
         fitting = {marked_entity(self._world, pair) for pair in test if self.is_faithful(pair)}
@@ -98,10 +100,10 @@ class Shortcut:
 
 
 def choose_positive(
-    pairs: Sequence[Pair], shortcut: Shortcut, num_train: int, num_test: int, rng: random.Random
-) -> tuple[list[Pair], list[Pair]]:
+    pairs: Sequence[EntityPair], shortcut: Shortcut, num_train: int, num_test: int, rng: random.Random
+) -> tuple[list[EntityPair], list[EntityPair]]:
     """Return the pairs of training and of test, no pair in both, relations in the shares of their weights."""
-    ranked: tuple[dict[str, list[tuple[bool, float, Pair]]], ...] = ({}, {})
+    ranked: tuple[dict[str, list[tuple[bool, float, EntityPair]]], ...] = ({}, {})
     for pair in pairs:
         relation, order = rng.choice(strongest(pair.relations)), rng.random()
         for by_relation, is_allowed in zip(ranked, shortcut.allowed(pair), strict=True):
@@ -109,8 +111,8 @@ def choose_positive(
     for by_relation in ranked:
         for candidates in by_relation.values():
             candidates.sort(reverse=True)
-    taken: set[Pair] = set()
-    # Test comes first, but of a relation with few pairs it leaves training its share.
+    taken: set[EntityPair] = set()
+    # Test draws first, but leaves training its share of a relation with few pairs.
     test_share = num_test / (num_train + num_test)
     most = {relation: math.ceil(test_share * len(candidates)) for relation, candidates in ranked[1].items()}
     test = _draw(ranked[1], num_test, taken, most)
@@ -121,10 +123,13 @@ def choose_positive(
 
 
 def _draw(
-    by_relation: Mapping[str, list[tuple[bool, float, Pair]]], number: int, taken: set[Pair], most: Mapping[str, int]
-) -> list[Pair]:
-    """Return so many pairs, the relations taking turns by weight; one that has run out or given the most passes."""
-    drawn: list[Pair] = []
+    by_relation: Mapping[str, list[tuple[bool, float, EntityPair]]],
+    number: int,
+    taken: set[EntityPair],
+    most: Mapping[str, int],
+) -> list[EntityPair]:
+    """Return `number` pairs, relations taking turns by weight until they run out or reach their `most`."""
+    drawn: list[EntityPair] = []
     left = dict(most)
     credit = dict.fromkeys(by_relation, 0.0)
     while len(drawn) < number and credit:
@@ -143,7 +148,7 @@ def _draw(
     return drawn
 
 
-def _next_free(candidates: list[tuple[bool, float, Pair]], taken: set[Pair]) -> Pair | None:
+def _next_free(candidates: list[tuple[bool, float, EntityPair]], taken: set[EntityPair]) -> EntityPair | None:
     while candidates:
         pair = candidates.pop()[2]
         if pair not in taken:
@@ -152,15 +157,15 @@ def _next_free(candidates: list[tuple[bool, float, Pair]], taken: set[Pair]) -> 
     return None
 
 
-class Strangers:
-    """Draws pairs that no fact joins, in either direction, and each only once."""
+class UnrelatedPairs:
+    """Draws pairs that no fact joins in either direction, each only once."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self._world, self._rng = world, rng
         self._used = {unordered(fact.head, fact.tail) for fact in world.facts}
 
-    def pairs(self, like: Sequence[Pair], number: int) -> Iterator[Pair]:
-        """Yield so many pairs, most of them with the types of one of the pairs they should be like."""
+    def pairs(self, like: Sequence[EntityPair], number: int) -> Iterator[EntityPair]:
+        """Yield `number` pairs, most of them with the types of one of the pairs in `like`."""
         for _ in range(number):
             while True:
                 head, tail = self._two_kinds(like)
@@ -169,14 +174,14 @@ class Strangers:
                     yield pair
                     break
 
-    def guest(self, head: int) -> Pair:
-        """Return a pair of this head and someone it has nothing to do with."""
+    def guest(self, head: int) -> EntityPair:
+        """Return a pair of this head and an unrelated tail."""
         while True:
             pair = self._meet(head, self._any(self._rng.choice(_GUEST_KINDS)))
             if pair:
                 return pair
 
-    def _two_kinds(self, like: Sequence[Pair]) -> tuple[str, str]:
+    def _two_kinds(self, like: Sequence[EntityPair]) -> tuple[str, str]:
         kinds = self._world.kinds
         if self._rng.random() >= _UNRELATED_TYPES_SHARE:
             pattern = self._rng.choice(like)
@@ -187,13 +192,13 @@ class Strangers:
                 return head, tail
 
     def _any(self, kind: str) -> int:
-        # As in the news, some are named far more often than others.
+        # As in the news, a few entities are named far more often than the rest.
         members = self._world.members[kind]
         return members[int(len(members) * self._rng.random() ** 1.5)]
 
-    def _meet(self, head: int, tail: int) -> Pair | None:
+    def _meet(self, head: int, tail: int) -> EntityPair | None:
         key = unordered(head, tail)
         if head == tail or key in self._used:
             return None
         self._used.add(key)
-        return Pair(head, tail, ())
+        return EntityPair(head, tail, ())

@@ -1,0 +1,179 @@
+"""The sentences of the planned bags, each with the truth about what it states, and counts of them."""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sayso.invent.names import Entity
+from sayso.invent.pairs import EntityPair
+from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
+from sayso.invent.plan import BagPlan, Part
+from sayso.invent.relations import SCENE_OF_KINDS, Wording, Wordings, strongest
+from sayso.records import Mention, Sentence, Span
+
+_ANYWHERE_SHARE = 0.15
+"""Share of the sentences that state nothing whose wording fits any two entities."""
+
+
+class MadeSentence(NamedTuple):
+    """A sentence of the corpus and its wording, which tells what it states."""
+
+    sentence: Sentence
+    wording: Wording
+
+
+class Sampler:
+    """Writes the sentences of bags."""
+
+    def __init__(self, entities: Sequence[Entity], wordings: Wordings, phraser: Phraser, rng: random.Random) -> None:
+        self.entities, self.phraser = entities, phraser
+        self._wordings, self._rng = wordings, rng
+
+    def lines(self, part: Part) -> Iterator[list[MadeSentence]]:
+        """Yield the sentences of each bag; a guest, which shares a sentence, is a bag of its own."""
+        for bag, drafts in self.drafts(part):
+            yield [MadeSentence(self._sentence(draft, bag.pair, bag.guest), draft.wording) for draft in drafts]
+            if bag.guest:
+                yield [self._guest_line(drafts[0], bag.pair, bag.guest)]
+
+    def drafts(self, part: Part) -> Iterator[tuple[BagPlan, list[Draft]]]:
+        """Yield each bag with its sentences, entities not yet named; a guest is the third entity of the first one."""
+        for bag in part.bags:
+            yield bag, self._drafts(bag, self._bag_wordings(bag, part.irrelevant_rest))
+
+    def neutral(self, head: int, tail: int) -> Wording:
+        """Return a wording that names both entities and states nothing."""
+        scene = SCENE_OF_KINDS.get((self.entities[head].kind, self.entities[tail].kind))
+        if scene is None or self._rng.random() < _ANYWHERE_SHARE:
+            return self._rng.choice(self._wordings.anywhere)
+        return self._rng.choice(self._wordings.neutral[scene])
+
+    def stating(self, relation: str) -> Wording:
+        """Return a wording that states the relation."""
+        return self._rng.choice(self._wordings.stating[relation])
+
+    def _bag_wordings(self, bag: BagPlan, irrelevant_rest: float) -> list[Wording]:
+        wordings: list[Wording] = []
+        if bag.is_supported:
+            wordings = [self.stating(relation) for relation in strongest(bag.pair.relations)][: bag.size]
+        while len(wordings) < bag.size:
+            is_free = bag.is_supported and self._rng.random() >= irrelevant_rest
+            relation = self._rng.choice(bag.pair.relations) if is_free else None
+            wordings.append(self.stating(relation) if relation else self.neutral(bag.pair.head, bag.pair.tail))
+        self._rng.shuffle(wordings)
+        return wordings
+
+    def _drafts(self, bag: BagPlan, wordings: Sequence[Wording]) -> list[Draft]:
+        drafts: dict[str, Draft] = {}
+        for wording in wordings:
+            with_third = bag.guest is not None and not drafts
+            text = ""
+            while not text or text in drafts:  # filler varies enough for a new sentence in a try or two
+                draft = self.phraser.sentence(wording, with_third=with_third)
+                text = " ".join(draft.tokens)
+            drafts[text] = draft
+        return list(drafts.values())
+
+    def _sentence(self, draft: Draft, pair: EntityPair, guest: EntityPair | None) -> Sentence:
+        head, tail = self.entities[pair.head], self.entities[pair.tail]
+        third = self.entities[guest.tail] if guest else None
+        tokens, spans = _named(draft, {HEAD: [head.token], TAIL: [tail.token], THIRD: _words(third)})
+        return _line(tokens, (head, spans[HEAD]), (tail, spans[TAIL]), pair.relations)
+
+    def _guest_line(self, draft: Draft, pair: EntityPair, guest: EntityPair) -> MadeSentence:
+        """Return the same sentence for the pair of the head and the third entity."""
+        head, tail, third = self.entities[pair.head], self.entities[pair.tail], self.entities[guest.tail]
+        tokens, spans = _named(draft, {HEAD: [head.token], TAIL: _words(tail), THIRD: [third.token]})
+        wording = draft.wording._replace(states=())
+        return MadeSentence(_line(tokens, (head, spans[HEAD]), (third, spans[THIRD]), ()), wording)
+
+
+def _words(entity: Entity | None) -> list[str]:
+    return entity.name.lower().split() if entity else []
+
+
+def _named(draft: Draft, words: dict[str, list[str]]) -> tuple[list[str], dict[str, list[Span]]]:
+    """Return the lower-case tokens with names in place of the placeholders, and the spans of the names."""
+    tokens: list[str] = []
+    spans: dict[str, list[Span]] = {placeholder: [] for placeholder in words}
+    for token in draft.tokens:
+        if token in words:
+            spans[token].append(Span(len(tokens), len(tokens) + len(words[token])))
+            tokens.extend(words[token])
+        else:
+            tokens.append(token.lower())
+    return tokens, spans
+
+
+def _line(
+    tokens: list[str], head: tuple[Entity, list[Span]], tail: tuple[Entity, list[Span]], relations: tuple[str, ...]
+) -> Sentence:
+    head_mention, tail_mention = (Mention(entity.id, entity.token, tuple(spans)) for entity, spans in (head, tail))
+    return Sentence(tuple(tokens), head_mention, tail_mention, relations)
+
+
+class PartCounts(NamedTuple):
+    """Counts and shares of training or test.
+
+    `irrelevant_share`: share of the sentences of positive bags that state none of the labels.
+    `supported_share`: share of the facts (bag, label) that at least one sentence of the bag states.
+    `unseen_wording_share`: share of the sentences whose wording training does not have.
+    """
+
+    sentences: int
+    bags: int
+    positive_bags: int
+    multi_label_bags: int
+    facts: int
+    na_sentences: int
+    single_sentence_share: float
+    largest_bag: int
+    mean_tokens: float
+    irrelevant_share: float
+    supported_share: float
+    unseen_wording_share: float
+
+
+class PartTally:
+    """Counts bags as they are written."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._num_labels: list[int] = []
+        self._num_tokens = self._num_na = self._num_irrelevant = self._num_supported = self._num_unseen = 0
+
+    def add(self, bag: Sequence[MadeSentence], num_unseen: int) -> None:
+        """Count a bag with this many sentences of unseen wordings."""
+        labels = bag[0].sentence.relations
+        self._sizes.append(len(bag))
+        self._num_labels.append(len(labels))
+        self._num_tokens += sum(len(made.sentence.tokens) for made in bag)
+        self._num_unseen += num_unseen
+        if labels:
+            stated = [label for made in bag for label in made.wording.states if label in labels]
+            self._num_supported += len(set(stated))
+            self._num_irrelevant += sum(not set(made.wording.states) & set(labels) for made in bag)
+        else:
+            self._num_na += len(bag)
+
+    def counts(self) -> PartCounts:
+        """Return the counts so far."""
+        num_sentences, facts = sum(self._sizes), sum(self._num_labels)
+        return PartCounts(
+            sentences=num_sentences,
+            bags=len(self._sizes),
+            positive_bags=sum(number > 0 for number in self._num_labels),
+            multi_label_bags=sum(number > 1 for number in self._num_labels),
+            facts=facts,
+            na_sentences=self._num_na,
+            single_sentence_share=_share(self._sizes.count(1), len(self._sizes)),
+            largest_bag=max(self._sizes, default=0),
+            mean_tokens=_share(self._num_tokens, num_sentences),
+            irrelevant_share=_share(self._num_irrelevant, num_sentences - self._num_na),
+            supported_share=_share(self._num_supported, facts),
+            unseen_wording_share=_share(self._num_unseen, num_sentences),
+        )
+
+
+def _share(part: float, whole: float) -> float:
+    return round(part / whole, 4) if whole else 0.0
