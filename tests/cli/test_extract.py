@@ -12,7 +12,7 @@ from command import sayso_process as sayso
 from extract.toy_corpus import sentences, write
 from sayso.cli import app
 from sayso.errors import UserError
-from sayso.model.products import KeptProducts
+from sayso.model.convolution import KeptProducts
 from toy_run import make_run, make_store, toy_config
 
 

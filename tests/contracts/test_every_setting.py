@@ -13,7 +13,7 @@ import pytest
 import sayso
 from sayso.config import Range, fill, to_table
 from sayso.errors import BadConfigError
-from sayso.model.kinds import KINDS
+from sayso.model.extractor import KINDS
 from sayso.train.config import RunConfig
 
 SOURCE = Path(sayso.__file__).parent

@@ -1,8 +1,7 @@
 import torch
 
-from sayso.model.embedding import DistinctRows
+from sayso.model.embedding import DistinctRows, PositionRows
 from sayso.model.kernels.base import Windows
-from sayso.model.position import PositionRows
 from sayso.model.window import flat, window_max
 from toy_batch import make_sentences
 

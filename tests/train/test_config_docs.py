@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from sayso.model.kinds import KINDS
+from sayso.model.extractor import KINDS
 from sayso.train.config import RunConfig
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text()

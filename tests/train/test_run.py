@@ -13,11 +13,11 @@ from sayso.errors import BadInputError, UserError
 from sayso.model import predict
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
-from sayso.train import losses
+from sayso.train import loop
 from sayso.train import run as run_module
 from sayso.train.config import RunConfig, load_config
 from sayso.train.folder import read_metrics
-from sayso.train.losses import TrainingError
+from sayso.train.loop import TrainingError
 from sayso.train.run import Watchers, train
 from sayso.train.state import Standing
 from toy import make_sentence
@@ -217,7 +217,7 @@ def test_a_loss_that_grows_after_good_epochs_keeps_the_last_of_them_and_is_compa
 @contextmanager
 def monkeypatched_growth(most: float) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(losses, "_MOST_GROWTH", most)
+        patch.setattr(loop, "_MOST_GROWTH", most)
         yield
 
 

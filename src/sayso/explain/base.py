@@ -15,7 +15,7 @@ from torch import Tensor
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
-from sayso.model.kernels.bagwise import compiled_if_possible
+from sayso.model.kernels.threads import compiled_if_possible
 
 Explain = Callable[[Extractor, Tensor, BagIndex], Tensor]
 

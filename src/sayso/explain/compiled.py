@@ -13,9 +13,8 @@ from sayso.explain.leave_one_out import Removal
 from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
-from sayso.model.kernels.bagwise import over_bags
 from sayso.model.kernels.gate import Array, add_mixture, compiled
-from sayso.model.kernels.threads import compiled_only
+from sayso.model.kernels.threads import compiled_only, over_bags
 
 VALUES_AT_A_TIME = 2**18
 """Values of the slopes [C, R, D] that a thread holds at once: small enough for a processor's cache."""

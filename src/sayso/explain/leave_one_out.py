@@ -19,10 +19,10 @@ from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
-from sayso.model.entity import EntityProjection
 from sayso.model.extractor import Extractor
-from sayso.model.kernels.bagwise import compiled_if_possible, is_compiled
+from sayso.model.kernels.threads import compiled_if_possible, is_compiled
 from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_others, mean_of_others
+from sayso.model.relation import EntityProjection
 
 VALUES_AT_A_TIME = 2**19
 """Values of [C, R, D] that are held at once: small enough for a processor's cache."""

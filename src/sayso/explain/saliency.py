@@ -11,7 +11,7 @@ from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
-from sayso.model.kernels.bagwise import is_compiled
+from sayso.model.kernels.threads import is_compiled
 
 VALUES_AT_A_TIME = 2**19
 """Values of the [C, R, D] gradient that are held at once: small enough for a processor's cache."""

@@ -21,9 +21,7 @@ from sayso.io.checksum import CheckedFiles, is_verifying, sums_of
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of, to_json
 from sayso.model.card import model_card
-from sayso.model.extractor import Extractor, ModelConfig, ModelTables
-from sayso.model.kinds import KINDS
-from sayso.model.size import refuse_too_large
+from sayso.model.extractor import KINDS, Extractor, ModelConfig, ModelTables, refuse_too_large
 from sayso.records import Relation
 from sayso.store.columns import Column, read_columns, to_numpy, write_columns
 from sayso.store.direct import CorpusForm

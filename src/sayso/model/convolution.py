@@ -1,21 +1,147 @@
-"""Filters over words and positions, and their maximum over groups of windows: what both encoders share.
+"""Filters over words and positions, and their maximum over groups of windows: shared by both encoders.
 
-Shapes: T tokens, G groups of windows, F filters of all widths together, A columns and D width of all taps (`window`).
+Prediction on CPU keeps each token's products with all filters from batch to batch while no parameter changes. A text
+has few distinct tokens, so encoding is soon additions and maxima only. When the rows would take more memory than
+allowed, all are dropped, and those of the current batch are computed again.
+
+Shapes: T tokens, V words, K types, Y rows kept, G groups of windows, F filters of all widths together, A columns and D
+width of all taps (see `window`), W width of a word.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from threading import Lock
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from sayso.features.batch import SentenceBatch
-from sayso.model.dropout import TokenDropout
-from sayso.model.embedding import TokenEmbedding
-from sayso.model.initial import uniform_parameter
-from sayso.model.kernels.base import Windows
-from sayso.model.position import PositionEmbedding
-from sayso.model.products import KeptProducts
-from sayso.model.window import codes_of, flat, highest, window_max
+from sayso.model.embedding import PositionEmbedding, TokenEmbedding
+from sayso.model.kernels.base import Tables, Windows
+from sayso.model.layers import TokenDropout, uniform_parameter
+from sayso.model.window import codes_of, empty_table, flat, highest, products, window_max
+
+DEFAULT_BYTES = 512 * 2**20
+"""Enough for 90,000 words with 1,400 products each."""
+
+
+class Found(NamedTuple):
+    """The tables, and each token's row in the first of them."""
+
+    tables: Tables
+    index_T: Tensor
+
+
+class KeptProducts:
+    """Rows of products by token. Safe to use from several threads: what was handed out never changes."""
+
+    def __init__(self) -> None:
+        self.max_bytes = DEFAULT_BYTES
+        self._lock = Lock()
+        self._state: _State | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "KeptProducts":
+        fresh = KeptProducts()
+        fresh.max_bytes = self.max_bytes
+        return fresh
+
+    def look_up(
+        self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], token_T: Tensor
+    ) -> Found | None:
+        """Return the tokens' products; None where those of these tokens alone take more memory than allowed."""
+        parameters = [embedding.word_VW, embedding.type_KW, table_QP, *weights]
+        with self._lock:
+            if self._state is None or not all(map(_Known.is_still, self._state.known, parameters)):
+                self._state = _State(list(map(_Known, parameters)), embedding, table_QP, weights)
+            return self._state.look_up(token_T, self.max_bytes) or self._start_again(token_T)
+
+    def limit(self, max_bytes: int) -> None:
+        """Allow this much memory from now on."""
+        self.max_bytes = max_bytes
+        self.forget()
+
+    def forget(self) -> None:
+        """Free the memory."""
+        self._state = None
+
+    def _start_again(self, token_T: Tensor) -> Found | None:
+        assert self._state is not None
+        self._state = self._state.emptied()
+        return self._state.look_up(token_T, self.max_bytes)
+
+
+class _Known:
+    """A parameter as it was. It is held, so that no other can take its place in memory."""
+
+    def __init__(self, parameter: Tensor) -> None:
+        # torch counts the changes of a tensor in place, which is how optimizers and loaders change parameters.
+        self.parameter, self.data, self.version = parameter, parameter.detach(), parameter._version
+
+    def is_still(self, parameter: Tensor) -> bool:
+        """Say whether this is the same parameter with the same numbers."""
+        is_same = parameter is self.parameter and parameter.data_ptr() == self.data.data_ptr()
+        return is_same and parameter._version == self.version
+
+
+class _State:
+    """The rows of one set of parameters."""
+
+    def __init__(
+        self, known: list[_Known], embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]
+    ) -> None:
+        self.known = known
+        self.embedding = embedding
+        weight_AD = flat(weights)
+        word_width = embedding.width
+        of_distances = products(embedding.word_VW[:0], table_QP, weight_AD)
+        self.head_QA, self.tail_QA = of_distances.head_QA, of_distances.tail_QA
+        self.word_WA = weight_AD[:, :word_width].T.contiguous()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.row_V = torch.full((self.embedding.num_tokens,), -1, dtype=torch.int32)
+        self.product_YA = self.word_WA.new_empty(0, self.word_WA.shape[1])
+        self.num_kept = 0
+
+    def emptied(self) -> "_State":
+        """Return the state without rows; tables that were handed out stay as they are."""
+        fresh = object.__new__(_State)
+        fresh.__dict__.update(self.__dict__)
+        fresh._clear()
+        return fresh
+
+    def look_up(self, token_T: Tensor, max_bytes: int) -> Found | None:
+        """Return the tokens' rows, after adding those not yet there; None where memory does not allow it."""
+        index_T = self.row_V[token_T]
+        is_missing_T = index_T < 0
+        if bool(is_missing_T.any()):
+            token_Y = torch.unique(token_T[is_missing_T])
+            if not self._make_room(len(token_Y), max_bytes):
+                return None
+            self._add(token_Y)
+            index_T = self.row_V[token_T]
+        tables = Tables(word_YA=self.product_YA, head_QA=self.head_QA, tail_QA=self.tail_QA)
+        return Found(tables=tables, index_T=index_T)
+
+    def _make_room(self, num_new: int, max_bytes: int) -> bool:
+        """Say whether so many more rows may be kept; the first time, lay the table out.
+
+        It is laid out whole, since memory that nothing was written to takes no room, and growing it would for a moment
+        need the old table and the new one.
+        """
+        if not len(self.product_YA):
+            num_columns = self.word_WA.shape[1]
+            most = max_bytes // (num_columns * self.word_WA.element_size())
+            self.product_YA = empty_table(self.word_WA, min(most, self.embedding.num_tokens), num_columns)
+        return self.num_kept + num_new <= len(self.product_YA)
+
+    def _add(self, token_Y: Tensor) -> None:
+        stop = self.num_kept + len(token_Y)
+        torch.mm(self.embedding.rows(token_Y), self.word_WA, out=self.product_YA[self.num_kept : stop])
+        # The rows are there before anybody can find them.
+        self.row_V[token_Y] = torch.arange(self.num_kept, stop, dtype=torch.int32)
+        self.num_kept = stop
 
 
 class Convolution(nn.Module):

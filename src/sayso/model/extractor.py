@@ -5,26 +5,26 @@ R relations, V words, W width of a word vector, E entities.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from sayso.config import Range, check_ranges
+from sayso.config import Kinds, Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
+from sayso.memory import refuse_beyond_memory
 from sayso.model.aggregators import AGGREGATORS
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig
 from sayso.model.convolution import Convolution
-from sayso.model.dropout import TokenDropout
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders import ENCODERS
 from sayso.model.encoders.base import Encoder, EncoderConfig
 from sayso.model.encoders.cnn import CnnConfig
-from sayso.model.entity import EntityProjection
-from sayso.model.relation import RelationScorer
+from sayso.model.layers import TokenDropout
+from sayso.model.relation import EntityProjection, RelationScorer
 from sayso.seeding import sub_seed
 
 Settings = TypeVar("Settings")
@@ -116,3 +116,25 @@ def _module_of(kinds: Mapping[str, tuple[type[Settings], type[Module]]], setting
         if type(settings) is config_class:
             return module_class
     raise BadConfigError(f"{type(settings).__name__} belongs to no known kind: choose {', '.join(kinds)}")
+
+
+KINDS: Kinds = {
+    EncoderConfig: {name: config for name, (config, _) in ENCODERS.items()},
+    AggregatorConfig: {name: config for name, (config, _) in AGGREGATORS.items()},
+}
+
+
+def num_parameters(config: ModelConfig, tables: ModelTables) -> int:
+    """Return how many numbers the model learns; none of them is allocated."""
+    # Learned parameters depend on the width of the frozen vectors, not on how many there are.
+    entity_EV = tables.entity_EV if tables.entity_EV is None else tables.entity_EV[:1]
+    with torch.device("meta"):
+        extractor = Extractor(config, replace(tables, word_VW=tables.word_VW[:1], entity_EV=entity_EV), seed=0)
+    return sum(parameter.numel() for parameter in extractor.parameters())
+
+
+def refuse_too_large(config: ModelConfig, tables: ModelTables, copies: int = 1, available: int | None = None) -> None:
+    """Raise `UserError` where so many copies of the parameters need more memory than is available."""
+    num = num_parameters(config, tables)
+    remedy = "choose smaller widths and fewer filters in model.encoder, or smaller widths in model.aggregator"
+    refuse_beyond_memory(4 * num * copies, f"a model of {num:,} parameters needs", remedy, available)

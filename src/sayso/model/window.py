@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 
 from sayso.features.batch import SentenceBatch
-from sayso.model.embedding import DistinctRows
+from sayso.model.embedding import DistinctRows, PositionRows
 from sayso.model.kernels import kernel_for
 from sayso.model.kernels.base import Codes, Rows, Tables, Windows
-from sayso.model.position import PositionRows
 
 
 def window_max(

@@ -24,7 +24,7 @@ from sayso.reproduce.plan import Job
 from sayso.store.store import Store
 from sayso.train.device import choose_device
 from sayso.train.folder import code_fingerprint
-from sayso.train.losses import TrainingError
+from sayso.train.loop import TrainingError
 from sayso.train.run import Watchers, train
 from sayso.train.state import Standing
 

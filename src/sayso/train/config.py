@@ -11,8 +11,7 @@ from sayso.errors import BadConfigError, option
 from sayso.features.mentions import Appearance
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.encoders import ENCODERS
-from sayso.model.extractor import ModelConfig
-from sayso.model.kinds import KINDS
+from sayso.model.extractor import KINDS, ModelConfig
 
 _WEIGHT = Range(0, 1e6)
 _STEP = Range(0, 1e30, above=True)

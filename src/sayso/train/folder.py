@@ -1,4 +1,4 @@
-"""The folder of a run: what was asked for, what happened, what came out."""
+"""The folder of a run: its settings, its figures, and its best model, which can be used without the store."""
 
 import hashlib
 import importlib.util
@@ -13,10 +13,16 @@ import torch
 from sayso import __version__
 from sayso.config import to_toml
 from sayso.errors import BadInputError, UserError, option
+from sayso.features.lexicon import Lexicon
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import make_folder
 from sayso.io.json_file import JsonError, from_json, to_json
+from sayso.model.checkpoint import ModelParts
+from sayso.model.extractor import Extractor
+from sayso.store.direct import CorpusForm
 from sayso.train.config import RunConfig
+from sayso.train.data import RunData
+from sayso.train.state import Standing
 
 CONFIG, DESCRIPTION, METRICS, STATE, MODEL = "config.toml", "run.json", "metrics.jsonl", "state.safetensors", "model"
 BOARD = "tensorboard"
@@ -132,3 +138,46 @@ def code_fingerprint() -> str:
     for path in sorted(source.rglob("*.py")):
         digest.update(f"{path.relative_to(source).as_posix()}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def model_of(extractor: Extractor, data: RunData, standing: Standing) -> ModelParts:
+    """Return the extractor together with what the store knows by name and where it all comes from."""
+    return ModelParts(
+        extractor=extractor,
+        lexicon=lexicon_of(data),
+        relations=data.store.relations,
+        variant=data.config.variant,
+        training=_training(data, standing),
+    )
+
+
+def lexicon_of(data: RunData) -> Lexicon:
+    """Return the words that have a vector in this run, and the store's entities and types."""
+    store = data.store
+    if "form" not in store.manifest:
+        raise BadInputError(f"{store.folder}: the store does not say how its corpus writes: prepare it again")
+    return Lexicon(
+        words=store.words[: len(data.word_VW)].to_pylist(),
+        entity_ids=store.entities["id"].to_pylist(),
+        entity_names=store.entities["name"].to_pylist(),
+        type_E=data.type_E,
+        types=store.types,
+        form=CorpusForm(**store.manifest["form"]),
+        mentions=data.config.data.mentions,
+        max_tokens=int(store.manifest["settings"]["max_tokens"]),
+    )
+
+
+def _training(data: RunData, standing: Standing) -> dict[str, Any]:
+    return {
+        "seed": data.config.seed,
+        "data_fingerprint": data.store.fingerprint,
+        "epochs": standing.epoch,
+        "best_epoch": standing.best_epoch,
+        "seconds": round(standing.seconds, 1),
+        "validation": {
+            "area_up_to_recall_0.4": standing.best_area,
+            "average_precision": standing.best_average_precision,
+        },
+        "config": data.config.to_table(),
+    }

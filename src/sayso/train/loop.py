@@ -1,13 +1,15 @@
-"""One epoch of training, and its validation."""
+"""One epoch of training, with checks that its losses stay finite, and its validation."""
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sayso.errors import UserError
 from sayso.metrics.precision_recall import area_up_to_recall, average_precision, precision_recall_curve
 from sayso.model.extractor import Extractor
 from sayso.model.predict import NotFiniteError, predict_logits
@@ -15,7 +17,84 @@ from sayso.seeding import sub_seed
 from sayso.train.data import RunData
 from sayso.train.device import sum_over_shards
 from sayso.train.epoch import Shard, num_steps, steps_of_epoch
-from sayso.train.losses import LossTally
+
+_STEPS_BETWEEN_LOOKS = 50
+_GRADIENT = "gradient"
+_MOST_GROWTH = 1_000
+"""A loss so many times that of the fresh model has diverged: what is learned afterwards comes from dead units."""
+
+
+class TrainingError(UserError):
+    """Training that cannot go on."""
+
+
+def diverged(epoch: int, what: str) -> TrainingError:
+    """Return the error of an epoch whose numbers are no longer finite, or have grown beyond use."""
+    kept = f"the state after epoch {epoch - 1} is kept" if epoch > 1 else "no epoch was finished and no state is kept"
+    return TrainingError(f"epoch {epoch}, {what}; {kept}: start again with a smaller train.learning_rate")
+
+
+def refuse_growth(epoch: int, loss: float, at_first: float) -> None:
+    """Raise `TrainingError` where the loss of an epoch is far above what it was at first."""
+    if loss > _MOST_GROWTH * max(at_first, 1.0):
+        raise diverged(epoch, f"loss {loss:.3g}: training has diverged, the loss was {at_first:.3g} at first")
+
+
+class LossTally:
+    """Collects loss terms on the device and looks at them now and then, so that no step waits for the one before."""
+
+    def __init__(self, epoch: int, shard: Shard) -> None:
+        self.epoch, self.shard = epoch, shard
+        self._names: list[str] = []
+        self._waiting: list[Tensor] = []
+        self._rows: list[list[float]] = []
+        self._num_bags: list[int] = []
+
+    def add(self, terms: dict[str, Tensor], gradient_norm: Tensor, num_bags: int) -> None:
+        """Take this shard's terms of one batch, and the size of the whole batch's gradient and its number of bags."""
+        self._names = [*terms, _GRADIENT]
+        self._num_bags.append(num_bags)
+        self._waiting.append(torch.stack([value.detach() for value in (*terms.values(), gradient_norm)]))
+        if len(self._waiting) >= _STEPS_BETWEEN_LOOKS:
+            self._look()
+
+    def add_all(self, names: Sequence[str], row_UX: Tensor, num_bags: Sequence[int]) -> None:
+        """Take the terms and the size of the gradient of many batches at once, a row each."""
+        self._names = [*names, _GRADIENT]
+        self._num_bags += num_bags
+        self._take(row_UX)
+
+    @property
+    def first(self) -> float:
+        """The loss of the first batch, all terms together."""
+        self._look()
+        return sum(self._rows[0][:-1])
+
+    def means(self) -> dict[str, float]:
+        """Return each term's mean over the batches, of all shards together, each batch weighed by its bags."""
+        self._look()
+        columns = dict(zip(self._names, zip(*self._rows, strict=True), strict=True))
+        del columns[_GRADIENT]
+        return {name: float(np.average(column, weights=self._num_bags)) for name, column in columns.items()}
+
+    def _look(self) -> None:
+        if self._waiting:
+            self._take(torch.stack(self._waiting))
+            self._waiting.clear()
+
+    def _take(self, row_UX: Tensor) -> None:
+        rows: list[list[float]] = sum_over_shards(row_UX, self.shard).tolist()
+        for number, row in enumerate(rows, len(self._rows) + 1):
+            self._refuse_divergence(number, row)
+        self._rows += rows
+
+    def _refuse_divergence(self, number: int, row: list[float]) -> None:
+        """Raise `TrainingError`, in all processes alike, for the first batch with a number that is none."""
+        for name, value in zip(self._names, row, strict=True):
+            if not math.isfinite(value):
+                what = "size of the gradient" if name == _GRADIENT else f"{name} term of the loss"
+                raise diverged(self.epoch, f"batch {number}: the {what} is {value}")
+
 
 RECALL_LIMIT = 0.4
 

@@ -13,12 +13,11 @@ import torch
 from torch import Tensor
 
 from sayso.model.checkpoint import save_model
-from sayso.model.extractor import Extractor
-from sayso.model.size import refuse_too_large
+from sayso.model.extractor import Extractor, refuse_too_large
 from sayso.seeding import drawn_seed, sub_seed
 from sayso.store.store import Store
 from sayso.train.config import RunConfig, load_config
-from sayso.train.data import RunData
+from sayso.train.data import RunData, remarks_on
 from sayso.train.device import (
     choose_device,
     claimed_by_first,
@@ -30,13 +29,10 @@ from sayso.train.device import (
     use_precision,
 )
 from sayso.train.epoch import Shard
-from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, read_metrics
+from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, model_of, read_metrics
 from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
-from sayso.train.loop import Epoch, OnStep, Validation, train_epoch, validate
-from sayso.train.losses import diverged, refuse_growth
+from sayso.train.loop import Epoch, OnStep, Validation, diverged, refuse_growth, train_epoch, validate
 from sayso.train.objective import Objective
-from sayso.train.remarks import remarks_on
-from sayso.train.result import model_of
 from sayso.train.state import Standing, load_parameters, load_state, parameters_of, save_state
 
 OnBegin = Callable[[dict[str, Any]], None]

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from gpu import DEVICE, needs_gpu
-from sayso.model.dropout import LEVELS
+from sayso.model.layers import LEVELS
 from sayso.train.gpu.dropped_rows import Draws, dropped_rows, keep_factors
 
 

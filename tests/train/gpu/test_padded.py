@@ -2,7 +2,7 @@ import torch
 
 from sayso.train.epoch import EpochPlan
 from sayso.train.gpu.padded import Capacity, pad_epoch
-from sayso.train.gpu.token_space import TokenSpace
+from sayso.train.gpu.tokens import TokenSpace
 from train.toy_run import run_data, toy_config
 
 CPU = torch.device("cpu")

@@ -4,19 +4,41 @@ import pytest
 import torch
 from torch import Tensor
 
+from sayso.model.embedding import PositionEmbedding
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.base import Codes
 from sayso.train.config import RunConfig, config_of
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, steps_of_epoch
+from sayso.train.gpu.captured import pack
 from sayso.train.gpu.dropped_rows import Draws
-from sayso.train.gpu.packed import pack
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
-from sayso.train.gpu.padded_loss import PaddedLoss
-from sayso.train.gpu.prepared import distance_rows
-from sayso.train.gpu.token_space import TokenSpace
+from sayso.train.gpu.padded_loss import PaddedLoss, _below_each_other, distance_rows
+from sayso.train.gpu.tokens import TokenSpace
 from sayso.train.objective import Objective
+from toy_batch import make_sentences
 from train.toy_run import run_data, toy_config
+
+
+@pytest.mark.parametrize("form", ["shared_unsigned", "two_signed"])
+def test_a_distance_has_the_same_row_as_when_it_is_looked_up(form: str) -> None:
+    position = PositionEmbedding(form, 3, 30, torch.Generator().manual_seed(1))
+    sentences = make_sentences([12, 7, 30])
+    rows = position.rows(sentences)
+    offset = 0 if form == "shared_unsigned" else len(position.table_QP) // 2
+    assert torch.equal(distance_rows(position, sentences.head_distance_T), rows.head_T.int())
+    assert torch.equal(distance_rows(position, sentences.tail_distance_T) + offset, rows.tail_T.int())
+
+
+def test_filters_that_lie_one_after_the_other_are_not_copied() -> None:
+    memory = torch.arange(60.0)
+    weights = [memory[:24].view(2, 3, 4), memory[24:].view(3, 3, 4)]
+    joined = _below_each_other(weights)
+    assert joined.data_ptr() == memory.data_ptr()
+    apart = _below_each_other([weight.clone() for weight in weights])
+    assert torch.equal(joined, apart)
+    assert torch.equal(joined, memory.view(15, 4))
+
 
 VARIANTS = [
     (aggregator, mentions, distractor, entities)

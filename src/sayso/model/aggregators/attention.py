@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
-from sayso.model.initial import uniform_parameter
+from sayso.model.layers import uniform_parameter
 from sayso.model.ragged import bag_softmax, bag_sum
 from sayso.model.relation import RelationScorer
 

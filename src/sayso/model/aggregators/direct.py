@@ -14,7 +14,7 @@ from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
-from sayso.model.initial import Affine
+from sayso.model.layers import Affine
 from sayso.model.ragged import bag_max, max_share
 from sayso.model.relation import RelationScorer
 

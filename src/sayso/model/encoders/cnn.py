@@ -13,11 +13,10 @@ from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import SentenceBatch
 from sayso.model.convolution import Convolution
-from sayso.model.embedding import TokenEmbedding
+from sayso.model.embedding import PositionEmbedding, PositionForm, TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig
-from sayso.model.initial import Affine
 from sayso.model.kernels.base import Windows
-from sayso.model.position import PositionEmbedding, PositionForm
+from sayso.model.layers import Affine
 
 
 @dataclass(frozen=True, kw_only=True)

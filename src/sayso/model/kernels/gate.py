@@ -13,7 +13,7 @@ from numba import njit
 from torch import Tensor
 
 from sayso.features.batch import BagIndex
-from sayso.model.kernels.bagwise import over_bags
+from sayso.model.kernels.threads import over_bags
 
 Array = np.ndarray[Any, Any]
 

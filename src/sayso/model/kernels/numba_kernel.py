@@ -1,10 +1,10 @@
-"""The kernel for CPUs, compiled by numba: sums in registers, no value of a window is ever written to memory.
+"""The kernel for CPUs, compiled by numba: sums in registers, window values are never written to memory.
 
 Shapes as in `base`, and X distinct windows of distances.
 
 The distances within a window are nearly always the same few sequences (… −3 −2 −1 0 1 …), so their sums are tabulated
-for each distinct sequence of the batch: two rows to add for a window instead of two for each token. What is left is
-reading rows of a table that no cache holds, so the row of a token is asked for some tokens before it is needed.
+for each distinct sequence of the batch: two rows to add per window instead of two per token. What remains is reading
+rows of a table too large for any cache, in an order that the processor cannot predict, so rows are prefetched.
 """
 
 from collections.abc import Callable
@@ -13,18 +13,53 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from torch import Tensor
 
 from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
-from sayso.model.kernels.prefetch import prefetch
 from sayso.model.kernels.sequence import distinct_sequences
 from sayso.model.kernels.threads import in_threads, shares
 
 Array = np.ndarray[Any, Any]
 
+_LINE = 64
+"""Bytes that a processor fetches at once."""
 _AHEAD = 3
-"""How many tokens before a row is first read it is asked for."""
+"""How many tokens ahead of its first use a row is prefetched."""
+
+
+@njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def prefetch(table_YA: Array, row: int, first: int, num: int) -> None:
+    """Prefetch `num` columns of a row, starting at `first`."""
+    step = _LINE // table_YA.itemsize
+    for column in range(first, first + num, step):
+        _ask_for(table_YA, row, column)  # type: ignore[call-arg]
+
+
+@intrinsic
+def _ask_for(typing: Any, table: Any, row: Any, column: Any) -> Any:  # noqa: ARG001
+    """Prefetch the cache line of table[row, column]."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind = signature.args[0]
+        array = context.make_array(kind)(context, builder, values[0])
+        index = [
+            context.cast(builder, value, each, types.intp)
+            for value, each in zip(values[1:], signature.args[1:], strict=True)
+        ]
+        place = cgutils.get_item_pointer(context, builder, kind, array, index)  # type: ignore[no-untyped-call]
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        ask = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        )
+        # For reading (0), keep in all cache levels (3), data and not instructions (1).
+        builder.call(ask, [builder.bitcast(place, byte), *(number(flag) for flag in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(table, row, column), emit
 
 
 def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:

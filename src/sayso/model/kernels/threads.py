@@ -1,14 +1,19 @@
-"""Compiled functions that release the interpreter, run in as many threads as torch uses."""
+"""Compiled functions that release the GIL, run in as many threads as torch uses; `over_bags` splits bags among them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
 from threading import Lock
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
+
+from sayso.features.batch import BagIndex
+from sayso.model.ragged import bag_starts
 
 Result = TypeVar("Result")
 
@@ -69,3 +74,23 @@ def in_threads(function: Callable[..., Result], calls: Sequence[tuple[Any, ...]]
 @cache
 def _pool(num: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(num, 1), thread_name_prefix="sayso")
+
+
+def is_compiled(device: torch.device) -> bool:
+    """Say whether such functions can be used: on a CPU, and where no gradient is asked for."""
+    return device.type == "cpu" and not torch.is_grad_enabled() and find_spec("numba") is not None
+
+
+def compiled_if_possible(device: torch.device) -> AbstractContextManager[None]:
+    """Within the block leave the threads to such functions where they can be used."""
+    return compiled_only() if is_compiled(device) else nullcontext()
+
+
+def over_bags(function: Callable[..., None], bags: BagIndex, *tensors: Tensor) -> None:
+    """Call function(*arrays, start_B1, first bag, bag to stop at) so that every bag has its turn.
+
+    The arrays are the tensors' own memory where it is contiguous, so results are written into fresh ones of these.
+    """
+    arrays = [tensor.detach().contiguous().numpy() for tensor in tensors]
+    start_B1 = bag_starts(bags.bag_N, bags.num_bags).numpy()
+    in_threads(function, [(*arrays, start_B1, first, stop) for first, stop in shares(bags.num_bags)])

@@ -1,14 +1,15 @@
-"""Training with steps that the GPU takes by itself: captured once, replayed for every batch.
+"""Training with captured CUDA graphs: steps are recorded once and replayed for every batch.
 
-Shapes: U steps of an epoch, T its tokens, L numbers in a step's row.
+Shapes: U steps of an epoch, T its tokens, L numbers of 8 bytes in a step's row.
 
-A step of this model is some fifty short kernels, which the processor cannot start as fast as the GPU finishes them. So
-all data is on the device, an epoch's batches are laid out there beforehand, and one graph of several steps is replayed:
-each step cuts out its own batch by a count that it raises itself. Losses are looked at once an epoch.
+A step of this model is about fifty short kernels, which the CPU cannot launch as fast as the GPU finishes them. So all
+data is on the device, an epoch's batches are laid out there beforehand (one row per step, `pack`), and one graph of
+several steps is replayed: each step reads its own row by a counter that it increments itself. Losses are checked once
+per epoch.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from threading import Lock
@@ -17,22 +18,62 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sayso.model.embedding import PositionEmbedding
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
 from sayso.model.kernels.base import Codes
-from sayso.model.position import PositionEmbedding
 from sayso.seeding import sub_seed
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, Shard
 from sayso.train.gpu.dropped_rows import Draws
 from sayso.train.gpu.flat_adam import FlatAdam
-from sayso.train.gpu.packed import Packed, pack
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
-from sayso.train.gpu.padded_loss import PaddedLoss
-from sayso.train.gpu.prepared import distance_rows, peak_encoder
-from sayso.train.gpu.token_space import shared_space
-from sayso.train.loop import Epoch, OnStep, StepProgress
-from sayso.train.losses import LossTally
+from sayso.train.gpu.padded_loss import PaddedLoss, distance_rows, peak_encoder
+from sayso.train.gpu.tokens import shared_space
+from sayso.train.loop import Epoch, LossTally, OnStep, StepProgress
+
+_ALIGNED = 16
+"""Bytes; what begins elsewhere is read more slowly."""
+
+
+class Field(NamedTuple):
+    """Where a tensor stands in a row, and what it is."""
+
+    first: int
+    stop: int
+    dtype: torch.dtype
+    shape: torch.Size
+
+
+class Packed(NamedTuple):
+    """The rows, and the fields of each."""
+
+    row_L: Tensor
+    fields: dict[str, Field]
+
+    def cut(self, number_1: Tensor) -> dict[str, Tensor]:
+        """Return the fields of the step of this number, which is on the device and stays there."""
+        row_L = self.row_L.index_select(0, number_1)[0]
+        return {name: _read(row_L, field) for name, field in self.fields.items()}
+
+
+def pack(tensors: Mapping[str, Tensor]) -> Packed:
+    """Return the tensors, each of which has a step in its first dimension, side by side."""
+    fields: dict[str, Field] = {}
+    pieces, first = [], 0
+    for name, tensor in tensors.items():
+        flat = tensor.reshape(tensor.shape[0], -1).contiguous().view(torch.uint8)
+        missing = -flat.shape[1] % _ALIGNED
+        pieces += [flat, flat.new_zeros(flat.shape[0], missing)]
+        stop = first + (flat.shape[1] + missing) // 8
+        fields[name] = Field(first, stop, tensor.dtype, tensor.shape[1:])
+        first = stop
+    return Packed(torch.cat(pieces, 1).view(torch.int64), fields)
+
+
+def _read(row_L: Tensor, field: Field) -> Tensor:
+    return row_L[field.first : field.stop].view(field.dtype)[: field.shape.numel()].view(field.shape)
+
 
 STEPS_A_GRAPH = 8
 _GRAPHS_BETWEEN_LOOKS = 64

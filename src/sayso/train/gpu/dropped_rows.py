@@ -13,8 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sayso.model.dropout import LEVELS
 from sayso.model.kernels.compiler import jit, tl, triton
+from sayso.model.layers import LEVELS
 
 _FACTORS_FROM = tl.constexpr(2**30) if tl else 0
 _LEVEL_MASK = tl.constexpr(LEVELS - 1) if tl else 0

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from sayso.model.kernels.prefetch import prefetch
+from sayso.model.kernels.numba_kernel import prefetch
 
 
 @njit

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from sayso.train.epoch import Shard
-from sayso.train.losses import LossTally, TrainingError, refuse_growth
+from sayso.train.loop import LossTally, TrainingError, refuse_growth
 
 
 def tally_of(*rows: tuple[float, float, float, int], epoch: int = 3) -> LossTally:

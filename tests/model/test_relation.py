@@ -1,6 +1,6 @@
 import torch
 
-from sayso.model.entity import EntityProjection
+from sayso.model.relation import EntityProjection
 from toy_batch import make_bags
 
 

@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 
 from sayso.features.batch import SentenceBatch
+from sayso.model.convolution import KeptProducts
 from sayso.model.encoders.cnn import CnnConfig, CnnEncoder
 from sayso.model.extractor import Extractor, ModelConfig
-from sayso.model.products import KeptProducts
 from toy_batch import make_extractor, make_sentences
 
 CONFIG = ModelConfig(encoder=CnnConfig(num_filters=5, output_width=8))

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from sayso.model.dropout import TokenDropout
+from sayso.model.layers import TokenDropout
 
 
 def make_dropout(rate: float, seed: int = 0) -> TokenDropout:
