@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from resealed import rewrite
 from sayso.documents.build import build
 from sayso.documents.folder import Mode, read_manifest, types_of
 from sayso.documents.markup import without_markup
@@ -209,6 +210,25 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
     assert world.lines() == world.lines("straight")
     assert manifest["documents"]["num_already_there"] == 1
     assert not list((world.folder / "out").glob("*/.*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("manifest.json", {"inputs": None}, "not the manifest of a corpus, or damaged (inputs: missing)"),
+        ("manifest.json", {"settings": 5}, "not the manifest of a corpus, or damaged (settings: "),
+        ("shards/000000.json", {"counts": None}, "not the record of a shard, or damaged (counts: missing)"),
+        ("shards/000000.json", {"number": "0"}, "not the record of a shard, or damaged (number: "),
+    ],
+)
+def test_what_an_earlier_build_noted_is_refused_where_a_field_is_missing_or_of_another_type(
+    world: World, name: str, changes: dict[str, Any], reason: str
+) -> None:
+    world.build(TEXTS)
+    rewrite(world.folder / "out" / name, **changes)
+    with pytest.raises(BadInputError) as refused:
+        world.build(TEXTS, mode="append")
+    assert f"{name}: {reason}" in str(refused.value)
 
 
 def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:

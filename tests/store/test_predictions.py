@@ -67,6 +67,15 @@ def test_a_missing_or_newer_folder_is_said(folder: Path, tmp_path: Path) -> None
         Predictions(folder)
 
 
+@pytest.mark.parametrize(("mechanisms", "reason"), [(None, "mechanisms: missing"), (5, "mechanisms: ")])
+def test_a_manifest_without_a_field_or_with_one_of_another_type_is_refused(
+    folder: Path, mechanisms: int | None, reason: str
+) -> None:
+    rewrite(folder / "manifest.json", mechanisms=mechanisms)
+    with pytest.raises(BadInputError, match=rf"manifest\.json: not the manifest of predictions \({reason}"):
+        Predictions(folder)
+
+
 def test_a_column_name_that_is_damaged_is_refused_where_there_are_no_checksums(folder: Path) -> None:
     rewrite(folder / "manifest.json", files=None)
     path = folder / "facts.arrow"

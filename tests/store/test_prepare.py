@@ -328,6 +328,19 @@ def test_what_is_not_a_store_is_refused(tmp_path: Path, text: str) -> None:
         Store(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [({"parts": None}, "parts: missing"), ({"parts": 5}, "parts: "), ({"fingerprint": None}, "fingerprint: missing")],
+)
+def test_a_manifest_without_a_field_or_with_one_of_another_type_is_refused(
+    files: Inputs, tmp_path: Path, changes: dict[str, object], reason: str
+) -> None:
+    folder = make(files, tmp_path / "store").folder
+    rewrite(folder / "manifest.json", **changes)
+    with pytest.raises(BadInputError, match=rf"manifest\.json: not the manifest of a store \({reason}.*sayso prepare"):
+        Store(folder)
+
+
 def test_a_damaged_column_is_named(files: Inputs, tmp_path: Path) -> None:
     store = make(files, tmp_path / "store")
     path = store.folder / "words.arrow"

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sayso.errors import UserError
+from sayso.errors import BadInputError, UserError
 from sayso.train.config import load_config
 from sayso.train.folder import RunFolder, code_fingerprint, description_of, read_metrics
 from train.toy_run import toy_config
@@ -49,6 +49,15 @@ def test_a_resumed_run_keeps_the_figures_so_far(tmp_path: Path) -> None:
     begun(tmp_path).note({"epoch": 1})
     begun(tmp_path, epoch=1).end()
     assert read_metrics(tmp_path) == [{"epoch": 1}]
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"epoch": "2"}', '{"epoch": 0}', '{"epoch": 2, "loss": NaN}', "9" * 5_000, "[" * 5_000]
+)
+def test_figures_that_are_damaged_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "metrics.jsonl").write_text(f'{{"epoch": 1, "loss": 5.0}}\n{line}\n')
+    with pytest.raises(BadInputError, match=r"metrics\.jsonl:2: not the figures of an epoch"):
+        read_metrics(tmp_path)
 
 
 def test_a_folder_with_a_run_is_refused_unless_it_is_resumed(tmp_path: Path) -> None:

@@ -1,5 +1,10 @@
+from pathlib import Path
+from shutil import copytree
+
 import pytest
 
+from resealed import rewrite
+from sayso.errors import BadInputError
 from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.run import ExploredRun
 from sayso.serve.predictions.table import FactIndex
@@ -25,6 +30,18 @@ def test_what_the_model_saw_has_types_for_mentions(run: ExploredRun, capital: in
     (told,) = [each for each in run.explanation(capital).evidence if "is the capital of" in each.sentence.text]
     assert told.seen == ("/tail", "is", "the", "capital", "of", "/head", ".")
     assert len(told.word_scores) == len(told.seen)
+
+
+@pytest.mark.parametrize("mentions", [None, "wrods", 5])
+def test_a_model_whose_settings_do_not_say_how_mentions_appear_is_named(
+    run: ExploredRun, capital: int, mentions: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(run, "folder", copytree(run.folder, tmp_path / "run"))
+    run.__dict__.pop("_model", None)
+    (config,) = (tmp_path / "run").glob("**/config.json")
+    rewrite(config, mentions=mentions)
+    with pytest.raises(BadInputError, match=r"config\.json: mentions: .*train it again"):
+        run.explanation(capital)
 
 
 def test_words_have_scores_in_the_first_sentences_only(run: ExploredRun) -> None:
