@@ -12,7 +12,7 @@ import torch
 
 from sayso.features.collate import Part
 from sayso.features.lexicon import Lexicon
-from sayso.features.mentions import present
+from sayso.features.mentions import model_input
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.checkpoint import ModelParts, save_model
@@ -79,8 +79,8 @@ def _one_token(first_N: np.ndarray) -> Rows:
 
 def make_part(table: BagTable, num_relations: int = NUM_RELATIONS) -> Part:
     """Return the bags as a model reads them."""
-    presented = present(table, "words", NUM_WORDS, np.zeros(NUM_ENTITIES, np.int32))
-    return Part(table=table, presented=presented, num_relations=num_relations)
+    inputs = model_input(table, "words", NUM_WORDS, np.zeros(NUM_ENTITIES, np.int32))
+    return Part(table=table, inputs=inputs, num_relations=num_relations)
 
 
 def make_extractor(kind: str, use_entities: bool = False, num_relations: int = NUM_RELATIONS) -> Extractor:

@@ -192,7 +192,7 @@ def work_of_a_step(part: Part, num_words: float, num_steps: int) -> dict[str, fl
     output written once. What is fetched: the words' table and two of distances for each token, rows for the winners.
     """
     num_sentences, columns, filters, width, relations = NUM_SENTENCES / num_steps, 1400, 400, 100, NUM_RELATIONS
-    num_tokens = float(part.presented.tokens.start[-1]) / num_steps
+    num_tokens = float(part.inputs.tokens.start[-1]) / num_steps
     num_parameters = columns * (WORD_WIDTH + 10) + filters * width + 2 * relations * width
     products = 2 * num_words * WORD_WIDTH * columns + 2 * num_sentences * columns * WORD_WIDTH
     layers = 3 * 2 * num_sentences * width * (filters + 2 * relations)

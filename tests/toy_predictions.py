@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sayso.features.mentions import Appearance, present
+from sayso.features.mentions import Appearance, model_input
 from sayso.readers import jsonl, nre
 from sayso.records import Source
 from sayso.store.columns import Column, write_columns
@@ -151,7 +151,9 @@ def _words(
     rng: np.random.Generator,
 ) -> dict[str, Column]:
     """Return a drawn score for every token of the first sentences; types are written as the unknown word."""
-    tokens = present(table, mentions, num_words, np.zeros(int(table.head_B.max() + table.tail_B.max()) + 1, int)).tokens
+    tokens = model_input(
+        table, mentions, num_words, np.zeros(int(table.head_B.max() + table.tail_B.max()) + 1, int)
+    ).tokens
     kept = np.flatnonzero(np.asarray(evidence["rank"]) <= NUM_WITH_WORDS)
     sentence_W = np.asarray(evidence["sentence"])[kept]
     rows = tokens.take(sentence_W)

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from sayso.cli import app
 from sayso.errors import BadInputError, UserError
-from sayso.io.folder import claimed
+from sayso.io.folder import locked
 from sayso.store.predictions import Predictions
 from toy_evaluation import evaluation_lines, make_marked_store, mark_line
 from toy_run import make_run, make_store, toy_config
@@ -83,7 +83,7 @@ def test_a_place_for_the_report_that_cannot_be_made_is_said_before_the_work(run:
 
 def test_a_run_that_is_being_written_is_not_evaluated(run: Path, store: Path, tmp_path: Path) -> None:
     for folder in (run, tmp_path / "report"):
-        with claimed(folder, "sayso x"), pytest.raises(UserError, match=f"{folder.name}: `sayso x` is at work"):
+        with locked(folder, "sayso x"), pytest.raises(UserError, match=f"{folder.name}: `sayso x` is at work"):
             evaluate(run, "--data", store, "--out", tmp_path / "report")
     assert not (tmp_path / "report").exists()
 

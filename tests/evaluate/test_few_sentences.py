@@ -49,7 +49,7 @@ def test_a_part_of_single_sentences_has_no_figures(asked: tuple[Extractor, Part]
     assert len(alone)
     single = Part(
         table=part.table.take_bags(alone),
-        presented=part.presented.take(part.table.first_B1[:-1][alone]),
+        inputs=part.inputs.take(part.table.first_B1[:-1][alone]),
         num_relations=part.num_relations,
     )
     assert few_sentence_figures(extractor, single, seed=1) == {}

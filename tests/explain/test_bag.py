@@ -14,17 +14,17 @@ def test_explaining_one_bag_reads_and_encodes_that_bag_alone_and_once(
     runs: list[Path], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     num_read, num_encoded = [], []
-    present, encode = trained_run.present, Extractor.encode
+    read, encode = trained_run.model_input, Extractor.encode
 
     def count_read(table, *rest):
         num_read.append(table.num_sentences)
-        return present(table, *rest)
+        return read(table, *rest)
 
     def count_encoded(extractor, sentences):
         num_encoded.append(sentences.num_sentences)
         return encode(extractor, sentences)
 
-    monkeypatch.setattr(trained_run, "present", count_read)
+    monkeypatch.setattr(trained_run, "model_input", count_read)
     monkeypatch.setattr(Extractor, "encode", count_encoded)
     (run,) = open_runs(runs[:1], store, "test")
     index = int(run.table.size_B.argmax())

@@ -164,7 +164,7 @@ def test_going_on_from_another_kind_of_extraction_or_a_live_one_is_refused_and_l
     with pytest.raises(UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave since"):
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "later", since=tmp_path / "out")
     with (
-        work_folder(tmp_path / "out").claimed(),
+        work_folder(tmp_path / "out").locked(),
         pytest.raises(UserError, match=r"out: `sayso extract` is at work in this folder"),
     ):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")

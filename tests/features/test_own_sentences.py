@@ -34,7 +34,7 @@ def by_pair(lexicon: Lexicon, tokens_held: int, extractor) -> tuple[dict[tuple[s
     for taken in portions:
         logit_BR, first_B1 = predict_logits(extractor, taken.part), taken.part.table.first_B1
         for bag in range(len(logit_BR)):
-            rows = [taken.part.presented.tokens.row(n).tolist() for n in range(first_B1[bag], first_B1[bag + 1])]
+            rows = [taken.part.inputs.tokens.row(n).tolist() for n in range(first_B1[bag], first_B1[bag + 1])]
             pair = entities.ids[taken.head_B[bag]], entities.ids[taken.tail_B[bag]]
             assert pair not in found
             found[pair] = int(taken.line_B[bag]), rows, logit_BR[bag]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import UserError
-from sayso.io.folder import Workfolder, claimed
+from sayso.io.folder import OutputFolder, locked
 
 
-def folder(path: Path, made_by: str = "sayso x") -> Workfolder:
-    return Workfolder(path=path, made_by=made_by, go_on="--resume")
+def folder(path: Path, made_by: str = "sayso x") -> OutputFolder:
+    return OutputFolder(path=path, made_by=made_by, resume_option="--resume")
 
 
 def test_a_manifest_belongs_to_the_command_that_wrote_it(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_what_is_there_is_said(tmp_path: Path, is_finished: bool, state: str) ->
 
 
 def test_a_folder_is_free_again_where_its_input_was_refused_or_nothing_was_done(tmp_path: Path) -> None:
-    place = Workfolder(path=tmp_path, made_by="sayso x", go_on="--resume", done="done/*")
+    place = OutputFolder(path=tmp_path, made_by="sayso x", resume_option="--resume", done="done/*")
     cleared: list[Path] = []
     place.write({"is_finished": False})
     place.refuse_occupied()
@@ -59,9 +59,9 @@ def test_a_folder_is_free_again_where_its_input_was_refused_or_nothing_was_done(
 def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> None:
     place = folder(tmp_path / "new" / "deep")
     refusal = rf"`sayso x` is at work in this folder \(process {os.getpid()}\); wait for it, or name another folder"
-    with place.claimed(), pytest.raises(UserError, match=refusal), claimed(tmp_path / "new" / "deep", "sayso y"):
+    with place.locked(), pytest.raises(UserError, match=refusal), locked(tmp_path / "new" / "deep", "sayso y"):
         pass
-    with place.claimed():
+    with place.locked():
         place.write({})
     place.refuse_foreign()
 
@@ -69,9 +69,9 @@ def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> 
 def test_a_claim_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "new"):
-        with claimed(tmp_path / name, "sayso x"):
+        with locked(tmp_path / name, "sayso x"):
             pass
-    with claimed(tmp_path / "filled", "sayso x"):
+    with locked(tmp_path / "filled", "sayso x"):
         (tmp_path / "filled" / "data").touch()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "filled"]
     assert [path.name for path in (tmp_path / "filled").iterdir()] == ["data"]
@@ -79,20 +79,20 @@ def test_a_claim_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     program = (
-        "import os, pathlib, signal, sys; from sayso.io.folder import claimed\n"
-        "with claimed(pathlib.Path(sys.argv[1]), 'sayso x'): os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, pathlib, signal, sys; from sayso.io.folder import locked\n"
+        "with locked(pathlib.Path(sys.argv[1]), 'sayso x'): os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
-    with claimed(tmp_path, "sayso x"):
+    with locked(tmp_path, "sayso x"):
         pass
 
 
 def test_a_lock_that_its_owner_removed_meanwhile_is_not_believed(tmp_path: Path, monkeypatch) -> None:
     with ExitStack() as owner, claimed_later(monkeypatch, owner.close), ExitStack() as next_one:
-        owner.enter_context(claimed(tmp_path / "out", "sayso x"))
-        next_one.enter_context(claimed(tmp_path / "out", "sayso y"))
-        with pytest.raises(UserError, match="`sayso y` is at work"), claimed(tmp_path / "out", "sayso z"):
+        owner.enter_context(locked(tmp_path / "out", "sayso x"))
+        next_one.enter_context(locked(tmp_path / "out", "sayso y"))
+        with pytest.raises(UserError, match="`sayso y` is at work"), locked(tmp_path / "out", "sayso z"):
             pass
 
 
@@ -116,7 +116,7 @@ def test_a_file_or_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="a file of this name exists"):
         folder(tmp_path / "file").refuse_occupied()
-    with pytest.raises(UserError, match="name another folder"), folder(tmp_path / "file" / "below").claimed():
+    with pytest.raises(UserError, match="name another folder"), folder(tmp_path / "file" / "below").locked():
         pass
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from readers.strategies import ids, labels, marks, sentence_texts
 from sayso.errors import BadInputError, UserError
-from sayso.io.folder import claimed
+from sayso.io.folder import locked
 from sayso.readers.base import BadLine
 from sayso.readers.eraser import read_eraser, write_eraser
 from sayso.records import Mark
@@ -158,6 +158,6 @@ def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str
 
 
 def test_two_exports_never_mix_in_one_folder(tmp_path: Path) -> None:
-    with claimed(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is at work in this folder"):
+    with locked(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is at work in this folder"):
         write_eraser(tmp_path, [Mark("h", "t", "r", "h met t", "rationale", "ann")])
     assert list(tmp_path.iterdir()) == []

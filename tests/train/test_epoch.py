@@ -124,8 +124,8 @@ def test_targets_are_those_of_direct_sentences_and_of_bags_without_relation(stor
 def test_direct_sentences_take_turns(store: Path) -> None:
     data = run_data(store, toy_config("direct"))
     seen = [text for s in steps_of_epoch(data, 1) for text in texts(s.batch)[-data.config.loss.direct_sentences :]]
-    presented = data.direct.presented
-    times = {tuple(presented.tokens.row(i).tolist()): 0 for i in range(len(presented.tokens))}
+    inputs = data.direct.inputs
+    times = {tuple(inputs.tokens.row(i).tolist()): 0 for i in range(len(inputs.tokens))}
     for text in seen:
         times[text] += 1
     assert len(seen) == num_steps(data) * data.config.loss.direct_sentences

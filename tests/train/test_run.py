@@ -268,7 +268,7 @@ def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_
     extractor.encoder.register_forward_hook(lambda _module, args, _out: sizes.append(len(args[1].token_T)))
     logit_BR = predict_logits(extractor, part)
     assert logit_BR.shape[0] == part.table.num_bags
-    assert sum(sizes) == len(part.presented.tokens.value) > 2 * 30_000
+    assert sum(sizes) == len(part.inputs.tokens.value) > 2 * 30_000
     assert max(sizes) <= 30_000
 
 

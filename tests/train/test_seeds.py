@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import UserError
-from sayso.io.folder import claimed
+from sayso.io.folder import locked
 from sayso.train.run import Watchers, train
 from sayso.train.seeds import SeedRun, summarise, train_seeds
 from sayso.train.state import Standing
@@ -53,7 +53,7 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(store: Pat
 
 
 def test_only_one_process_trains_the_seeds_of_a_folder(store: Path, tmp_path: Path) -> None:
-    with claimed(tmp_path, "sayso train"), pytest.raises(UserError, match="`sayso train` is at work in this folder"):
+    with locked(tmp_path, "sayso train"), pytest.raises(UserError, match="`sayso train` is at work in this folder"):
         train_seeds(toy_config(), store, tmp_path, 2, "cpu")
     assert list(tmp_path.iterdir()) == []
 

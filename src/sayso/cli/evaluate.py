@@ -79,11 +79,11 @@ def evaluate(
 @contextmanager
 def _claimed(folders: set[Path]) -> Iterator[None]:
     """Keep other processes from writing to the report's folder and to the runs, which get their predictions."""
-    from sayso.io.folder import claimed
+    from sayso.io.folder import locked
 
     with ExitStack() as stack:
         for folder in sorted(folders):
-            stack.enter_context(claimed(folder, "sayso evaluate"))
+            stack.enter_context(locked(folder, "sayso evaluate"))
         yield
 
 

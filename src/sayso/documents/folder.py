@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from sayso.documents.shard import CONTEXTS, RECORDS, REST, TRAIN
 from sayso.errors import BadInputError, UserError, option
-from sayso.io.folder import MANIFEST, OVERWRITE, REFUSED, Workfolder
+from sayso.io.folder import MANIFEST, OVERWRITE, REFUSED, OutputFolder
 from sayso.io.json_file import JsonError, record_of
 
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
@@ -24,14 +24,14 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
 
     `identity` is what a corpus that is appended to must have been built with.
     """
-    folder = _workfolder(path)
+    folder = _output_folder(path)
     if mode == "append":
         _refuse_other(path, folder.read(), identity)
     elif mode == "overwrite":
         folder.refuse_foreign()
     else:
         folder.refuse_occupied()
-    with folder.claimed():
+    with folder.locked():
         if mode == "new":
             folder.refuse_occupied()  # another process may have ended here meanwhile
         if mode != "append":
@@ -45,7 +45,7 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a built corpus; empty where there is none."""
-    return _workfolder(path).read()
+    return _output_folder(path).read()
 
 
 def types_of(corpus: Path, types: Path | None) -> Path | None:
@@ -57,11 +57,11 @@ def types_of(corpus: Path, types: Path | None) -> Path | None:
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest, whole or not at all."""
-    _workfolder(path).write(manifest)
+    _output_folder(path).write(manifest)
 
 
-def _workfolder(path: Path) -> Workfolder:
-    return Workfolder(path=path, made_by="sayso build", go_on=_APPEND, done=f"{RECORDS}/*.json")
+def _output_folder(path: Path) -> OutputFolder:
+    return OutputFolder(path=path, made_by="sayso build", resume_option=_APPEND, done=f"{RECORDS}/*.json")
 
 
 class _Manifest(NamedTuple):

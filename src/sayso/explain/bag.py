@@ -165,7 +165,7 @@ def _evidence(
             scores={name: float(score_E[row]) for name, score_E in explained.scores.items()},
             rank=int(explained.rank_E[row]),
             is_in_smallest=bool(explained.in_smallest_E[row]),
-            seen=tuple(read_word(model.lexicon, token) for token in bag.part.presented.tokens.row(place).tolist()),
+            seen=tuple(read_word(model.lexicon, token) for token in bag.part.inputs.tokens.row(place).tolist()),
             word_scores=word_scores.get(sentence_row, ()),
             mark=bag.marks.get((relation, place), ""),
         )

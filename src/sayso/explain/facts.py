@@ -17,7 +17,7 @@ from sayso.explain.sufficient import Encoded, Sufficient, after, first_of, sigmo
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex
 from sayso.features.collate import Part
-from sayso.features.mentions import Presented
+from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
 from sayso.records import OnProgress, no_progress
@@ -124,7 +124,7 @@ def explain_facts(
     mechanisms: Mapping[str, Explainer],
     threshold: float,
     num_top: int = 1,
-    planted: tuple[np.ndarray, Presented] | None = None,
+    planted: tuple[np.ndarray, ModelInput] | None = None,
 ) -> ExplainedFacts:
     """Return the facts of encoded bags explained; sentences are counted from the first of these bags."""
     size_B = np.bincount(encoded.bags.bag_N.cpu().numpy(), minlength=encoded.bags.num_bags)

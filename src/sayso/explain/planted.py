@@ -14,7 +14,7 @@ from sayso.explain.sub_bag import SUBSET_SENTENCES_AT_A_TIME, slices_by_cost
 from sayso.explain.sufficient import Encoded
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex
-from sayso.features.mentions import Presented
+from sayso.features.mentions import ModelInput
 from sayso.model.predict import encode_in_pieces
 from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges
@@ -31,28 +31,28 @@ class Planted:
         # The pool says which facts it has found something for by their bag; here every fact has a number of its own.
         chosen = pool.draw(np.arange(len(bag_F)), relation_F, kind_B[bag_F], rng)
         self.fact_M = chosen.bag_M
-        self.presented = run.read_table(insert(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
+        self.inputs = run.read_table(insert(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
 
-    def of_facts(self, first: int, stop: int) -> tuple[np.ndarray, Presented]:
+    def of_facts(self, first: int, stop: int) -> tuple[np.ndarray, ModelInput]:
         """Return the facts of this range that have a distractor, counted from its start, and their distractors."""
         index = np.flatnonzero((self.fact_M >= first) & (self.fact_M < stop))
-        return self.fact_M[index] - first, self.presented.take(index)
+        return self.fact_M[index] - first, self.inputs.take(index)
 
 
 @torch.no_grad()
 def planted_ranks(
-    encoded: Encoded, sentences: Rows, planted: tuple[np.ndarray, Presented], mechanisms: Mapping[str, Explainer]
+    encoded: Encoded, sentences: Rows, planted: tuple[np.ndarray, ModelInput], mechanisms: Mapping[str, Explainer]
 ) -> dict[str, np.ndarray]:
     """Return each fact's rank of its distractor among the bag's sentences by each mechanism; NaN where it has none.
 
     1 is the most important of the bag's sentences and the distractor together. Ties count with their mean place.
     """
-    fact_M, presented = planted
+    fact_M, inputs = planted
     rank_F = {name: np.full(len(sentences), np.nan, np.float32) for name in mechanisms}
     if not len(fact_M):
         return rank_F
     device = encoded.vector_ND.device
-    vector_ND = torch.cat([encoded.vector_ND, encode_in_pieces(encoded.extractor, presented, device)])
+    vector_ND = torch.cat([encoded.vector_ND, encode_in_pieces(encoded.extractor, inputs, device)])
     rows = _with_last(sentences.take(fact_M), len(encoded.vector_ND) + np.arange(len(fact_M)))
     for some in slices_by_cost(rows.length, SUBSET_SENTENCES_AT_A_TIME):
         taken, facts = rows.take(np.arange(some.start, some.stop)), fact_M[some]

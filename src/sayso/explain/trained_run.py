@@ -11,7 +11,7 @@ import numpy as np
 from sayso.errors import BadInputError, UserError, option
 from sayso.features.collate import Part
 from sayso.features.lexicon import Lexicon
-from sayso.features.mentions import Presented, present
+from sayso.features.mentions import ModelInput, model_input
 from sayso.model.checkpoint import WEIGHTS, ModelParts, find_model, load_model
 from sayso.records import sentence_key
 from sayso.store.store import Store
@@ -44,12 +44,12 @@ class TrainedRun:
 
     def as_part(self, table: BagTable) -> Part:
         """Return bags of the store as the model reads them."""
-        return Part(table=table, presented=self.read_table(table), num_relations=len(self.model.relations))
+        return Part(table=table, inputs=self.read_table(table), num_relations=len(self.model.relations))
 
-    def read_table(self, table: BagTable) -> Presented:
+    def read_table(self, table: BagTable) -> ModelInput:
         """Return the table's sentences as the model reads them."""
         lexicon = self.model.lexicon
-        return present(table, lexicon.mentions, len(lexicon.words), lexicon.type_E)
+        return model_input(table, lexicon.mentions, len(lexicon.words), lexicon.type_E)
 
     @cached_property
     def label_BR(self) -> np.ndarray:

@@ -112,7 +112,7 @@ def top_word_scores(
     extractor: Extractor, part: Part, explained: ExplainedFacts, vector_ND: Tensor | None = None
 ) -> WordScores:
     """Return word scores of each fact's top sentences; `vector_ND` are the part's encoded sentences, if known."""
-    length_E = part.presented.tokens.length[explained.sentences.value]
+    length_E = part.inputs.tokens.length[explained.sentences.value]
     fact_E = np.repeat(np.arange(len(explained.sentences)), explained.sentences.length)
     tokens_F = np.bincount(fact_E, length_E, minlength=len(explained.sentences)).astype(np.int64)
     scores = [np.zeros(0, np.float32)]
@@ -128,6 +128,6 @@ def top_word_scores(
     return WordScores(
         fact_W=fact_E[kept],
         sentence_W=sentence_W,
-        tokens=part.presented.tokens.take(sentence_W),
+        tokens=part.inputs.tokens.take(sentence_W),
         scores=Rows.of_lengths(np.concatenate(scores), length_E).take(kept),
     )

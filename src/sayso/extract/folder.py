@@ -10,7 +10,7 @@ from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
 from sayso.extract.shard import SHARDS, TYPES, KeptTypes, read_types, types_file
 from sayso.io.atomic import atomic_file
-from sayso.io.folder import MANIFEST, OVERWRITE, Workfolder
+from sayso.io.folder import MANIFEST, OVERWRITE, OutputFolder
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, record_of, to_json
 from sayso.readers.entity_type import EntityTypes
@@ -23,14 +23,14 @@ _FOLDERS = (TYPES, GATHERED, SHARDS)
 """In the order in which they are copied: facts are worth something only where their sentences are."""
 
 
-def work_folder(path: Path) -> Workfolder:
+def work_folder(path: Path) -> OutputFolder:
     """Return the folder of an extraction."""
-    return Workfolder(
-        path=path, made_by="sayso extract", go_on=option('mode="resume"', "--resume"), done=f"{GATHERED}/*.json"
+    return OutputFolder(
+        path=path, made_by="sayso extract", resume_option=option('mode="resume"', "--resume"), done=f"{GATHERED}/*.json"
     )
 
 
-def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: int, num_bytes: int) -> dict[str, Any]:
+def begin(place: OutputFolder, mode: Mode, identity: dict[str, Any], num_shards: int, num_bytes: int) -> dict[str, Any]:
     """Make the folder ready, and return the manifest to go on with: what is asked, and how pairs are divided.
 
     `num_shards` is what was asked for; 0 leaves it as it is, or decides by the size of the corpus.
@@ -54,7 +54,7 @@ def begin(place: Workfolder, mode: Mode, identity: dict[str, Any], num_shards: i
     return manifest
 
 
-def refuse_other_since(earlier: Workfolder, identity: dict[str, Any]) -> None:
+def refuse_other_since(earlier: OutputFolder, identity: dict[str, Any]) -> None:
     """Raise `UserError` where there is no earlier extraction to go on from, or one that was done in another way."""
     manifest = _read(earlier)
     if not manifest:
@@ -62,9 +62,9 @@ def refuse_other_since(earlier: Workfolder, identity: dict[str, Any]) -> None:
     _refuse_other(earlier.path, manifest, identity, f"use the same, or leave {option('since')} out")
 
 
-def copy_extraction(earlier: Workfolder, place: Workfolder) -> None:
+def copy_extraction(earlier: OutputFolder, place: OutputFolder) -> None:
     """Make the folder one that goes on where an earlier extraction ended, which itself stays as it is."""
-    with earlier.claimed():
+    with earlier.locked():
         place.write({**earlier.read(), "is_finished": False})
         for name in _FOLDERS:
             (place.path / name).mkdir()
@@ -107,7 +107,7 @@ class _Manifest(NamedTuple):
     is_finished: bool
 
 
-def _read(place: Workfolder) -> dict[str, Any]:
+def _read(place: OutputFolder) -> dict[str, Any]:
     """Return the manifest, once it is known to say what must be known; empty where there is none."""
     manifest = place.read()
     try:

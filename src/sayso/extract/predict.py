@@ -137,5 +137,5 @@ def _of_bag(sentence: Sentence, number: int) -> Sentence:
 def _take_bags(part: Part, bags: np.ndarray) -> tuple[Part, np.ndarray]:
     """Return a part of these bags alone, and the row that each of its sentences had."""
     row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
-    table, presented = part.table.take_bags(bags), part.presented.take(row_N)
-    return Part(table=table, presented=presented, num_relations=part.num_relations), row_N
+    table, inputs = part.table.take_bags(bags), part.inputs.take(row_N)
+    return Part(table=table, inputs=inputs, num_relations=part.num_relations), row_N

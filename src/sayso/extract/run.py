@@ -79,7 +79,7 @@ def extract(
         refuse_other_since(earlier, identity)
         place.refuse_occupied()
     place.refuse_foreign()
-    with place.claimed():
+    with place.locked():
         if earlier:
             clear(place.path)
             copy_extraction(earlier, place)

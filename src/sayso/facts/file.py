@@ -8,7 +8,7 @@ from sayso.errors import BadInputError
 from sayso.facts.fact import ExtractedFact
 from sayso.input_file import holding
 from sayso.io.checksum import FILES
-from sayso.io.folder import MANIFEST, Workfolder
+from sayso.io.folder import MANIFEST, OutputFolder
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import checked_files
 from sayso.readers.base import BadLine, BadLineError
@@ -44,7 +44,7 @@ def refuse_damaged(path: Path) -> None:
 
 def manifest_beside(path: Path) -> dict[str, Any]:
     """Return the manifest of the extraction that wrote a file of facts, empty if there is none beside it."""
-    manifest = Workfolder(path=path.parent, made_by="sayso extract", go_on="--resume").read()
+    manifest = OutputFolder(path=path.parent, made_by="sayso extract", resume_option="--resume").read()
     return manifest if path.name in manifest.get(FILES, ()) else {}
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
-from sayso.features.mentions import Presented, concatenate
+from sayso.features.mentions import ModelInput, concatenate
 from sayso.store.rows import Rows, ranges
 from sayso.store.table import BagTable
 
@@ -20,7 +20,7 @@ class Part:
     """A part of a store as a model reads it."""
 
     table: BagTable
-    presented: Presented
+    inputs: ModelInput
     num_relations: int
 
     def label_rows(self, bags: np.ndarray) -> Tensor:
@@ -36,7 +36,7 @@ class Part:
 class Distractors:
     """M distractor sentences: the place in the batch of the bag that each is added to, and from which relation."""
 
-    presented: Presented
+    inputs: ModelInput
     place_M: np.ndarray
     relation_M: np.ndarray
 
@@ -45,7 +45,7 @@ class Distractors:
 class DirectSentences:
     """Q sentences with a target of their own."""
 
-    presented: Presented
+    inputs: ModelInput
     target_Q: np.ndarray
 
 
@@ -59,11 +59,11 @@ def collate(
     """Return these bags as a batch, each with its row of `sentences` (all its sentences where none are given)."""
     table = part.table
     chosen = sentences or Rows.of_lengths(ranges(table.first_B1[:-1][bags], table.size_B[bags]), table.size_B[bags])
-    extra = [item.presented for item in (distractors, direct) if item is not None]
-    presented = concatenate([part.presented.take(chosen.value), *extra])
+    extra = [item.inputs for item in (distractors, direct) if item is not None]
+    inputs = concatenate([part.inputs.take(chosen.value), *extra])
     nothing = np.zeros(0, np.int64)
     return BagBatch(
-        sentences=sentence_batch(presented),
+        sentences=sentence_batch(inputs),
         bags=BagIndex(
             bag_N=_tensor(np.repeat(np.arange(len(bags)), chosen.length)),
             # Row 0 of the entity vectors is the entity without one.
@@ -77,14 +77,14 @@ def collate(
     )
 
 
-def sentence_batch(presented: Presented) -> SentenceBatch:
+def sentence_batch(inputs: ModelInput) -> SentenceBatch:
     """Return the sentences as tensors."""
     return SentenceBatch(
-        token_T=_tensor(presented.tokens.value),
-        head_distance_T=_tensor(presented.head_distance_T),
-        tail_distance_T=_tensor(presented.tail_distance_T),
-        piece_T=_tensor(presented.piece_T),
-        start_S1=_tensor(presented.tokens.start),
+        token_T=_tensor(inputs.tokens.value),
+        head_distance_T=_tensor(inputs.head_distance_T),
+        tail_distance_T=_tensor(inputs.tail_distance_T),
+        piece_T=_tensor(inputs.piece_T),
+        start_S1=_tensor(inputs.tokens.start),
     )
 
 

@@ -23,7 +23,7 @@ _SENTENCES_AT_A_TIME = 4_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Presented:
+class ModelInput:
     """N sentences as a model reads them; the columns are those of `SentenceBatch`."""
 
     tokens: Rows
@@ -31,11 +31,11 @@ class Presented:
     tail_distance_T: np.ndarray
     piece_T: np.ndarray
 
-    def take(self, index: np.ndarray) -> "Presented":
+    def take(self, index: np.ndarray) -> "ModelInput":
         """Return these sentences."""
         first, length = self.tokens.extent(index)
         place = ranges(first, length)
-        return Presented(
+        return ModelInput(
             tokens=Rows.of_lengths(self.tokens.value[place], length),
             head_distance_T=self.head_distance_T[place],
             tail_distance_T=self.tail_distance_T[place],
@@ -43,22 +43,22 @@ class Presented:
         )
 
 
-def present(table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray) -> Presented:
+def model_input(table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray) -> ModelInput:
     """Return the sentences as the model reads them: rows below `num_words` are words, the others types.
 
     Words from number `num_words` on have no vector and are the unknown word, row 0.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [
-        _present(table, np.arange(first, min(first + step, table.num_sentences)), appearance, num_words, type_E)
+        _model_input(table, np.arange(first, min(first + step, table.num_sentences)), appearance, num_words, type_E)
         for first in range(0, max(table.num_sentences, 1), step)
     ]
     return pieces[0] if len(pieces) == 1 else concatenate(pieces)
 
 
-def concatenate(pieces: "list[Presented]") -> Presented:
+def concatenate(pieces: "list[ModelInput]") -> ModelInput:
     """Return the sentences of all pieces, one after the other."""
-    return Presented(
+    return ModelInput(
         tokens=Rows.of_lengths(
             np.concatenate([piece.tokens.value for piece in pieces]),
             np.concatenate([piece.tokens.length for piece in pieces]),
@@ -69,9 +69,9 @@ def concatenate(pieces: "list[Presented]") -> Presented:
     )
 
 
-def _present(
+def _model_input(
     table: BagTable, index: np.ndarray, appearance: Appearance, num_words: int, type_E: np.ndarray
-) -> Presented:
+) -> ModelInput:
     marked = Marked(table.tokens.take(index), table.head_spans.take(index), table.tail_spans.take(index))
     marked = cut_to_window(marked, table.window_N2[index])
     known = np.where(marked.tokens.value < num_words, marked.tokens.value, 0)
@@ -81,7 +81,7 @@ def _present(
         head = _stand_in(marked, marked.head_spans, num_words + type_E[table.head_B[bag_N]], appearance)
         tail = _stand_in(marked, marked.tail_spans, num_words + type_E[table.tail_B[bag_N]], appearance)
         marked = replace_mentions(marked, head, tail)
-    return Presented(
+    return ModelInput(
         tokens=Rows(marked.tokens.value.astype(np.int32), marked.tokens.start),
         head_distance_T=_nearest(marked.tokens, marked.head_spans),
         tail_distance_T=_nearest(marked.tokens, marked.tail_spans),

@@ -7,7 +7,7 @@ import numpy as np
 
 from sayso.features.collate import Part
 from sayso.features.lexicon import Lexicon, Recognised, TypesById
-from sayso.features.mentions import present
+from sayso.features.mentions import model_input
 from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Sentence
 from sayso.store.collect import Collected, Collector
@@ -113,12 +113,12 @@ class Intake:
     ) -> Taken:
         lexicon, recognised = self.lexicon, entities.recognised
         table = bag_table(collected, pairing)
-        presented = present(table, lexicon.mentions, len(lexicon.words), recognised.type_L)
+        inputs = model_input(table, lexicon.mentions, len(lexicon.words), recognised.type_L)
         number_L = recognised.number_L
         # From here on the model's own numbers; the unknown entity's -1 becomes row 0 of the entity vectors.
         known = replace(table, head_B=number_L[table.head_B], tail_B=number_L[table.tail_B])
         return Taken(
-            part=Part(table=known, presented=presented, num_relations=num_relations),
+            part=Part(table=known, inputs=inputs, num_relations=num_relations),
             head_B=table.head_B,
             tail_B=table.tail_B,
             line_B=line_N[pairing.first_B],

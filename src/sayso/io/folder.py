@@ -1,7 +1,7 @@
-"""A folder that a command fills step by step: whose it is, how far it has come, and one writer at a time.
+"""An output folder that a command fills step by step: one writer at a time, a manifest, and resuming.
 
-Its manifest says which command made it, so that nothing else is ever overwritten, and with what, so that work goes on
-only where it fits what is there.
+The manifest names the command that made the folder, so that nothing else is ever overwritten, and what it was made
+with, so that work is resumed only where it fits what is there.
 """
 
 import contextlib
@@ -24,19 +24,20 @@ OVERWRITE = option('mode="overwrite"', "--overwrite")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workfolder:
-    """The folder of a command; `go_on` is the option that goes on with what is there.
+class OutputFolder:
+    """The output folder of a command.
 
-    `done` is the pattern of the files that say what is done; while there are none, nothing would be lost.
+    `resume_option` is the option that resumes. `done` is the pattern of the files that record finished steps; as long
+    as there are none, nothing would be lost.
     """
 
     path: Path
     made_by: str
-    go_on: str
+    resume_option: str
     done: str = "*"
 
     def read(self) -> dict[str, Any]:
-        """Return the manifest; empty where the command has made none. One that is damaged is a `BadInputError`."""
+        """Return the manifest, empty if the command has made none; raise `BadInputError` on a damaged one."""
         path = self.path / MANIFEST
         try:
             manifest = from_json(path.read_bytes())
@@ -51,7 +52,7 @@ class Workfolder:
         return manifest if manifest.get("made_by") == self.made_by else {}
 
     def _is_named(self) -> bool:
-        """Say whether a manifest names the command, however damaged it is otherwise."""
+        """Return whether the manifest names the command, even if it is damaged."""
         path = self.path / MANIFEST
         return path.is_file() and f'"made_by": "{self.made_by}"'.encode() in path.read_bytes()
 
@@ -61,22 +62,22 @@ class Workfolder:
             file.write(to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
 
     def refuse_occupied(self) -> None:
-        """Raise `UserError` where the folder holds work, as a new one must not.
+        """Raise `UserError` if the folder holds results, as a new one must not.
 
-        What a call that refused its input, or was ended before it had done anything, has left is no work.
+        What is left of a call that refused its input, or ended before its first step was done, does not count.
         """
         manifest = self.read()
-        is_work = manifest.get("is_finished") or (not manifest.get(REFUSED) and any(self.path.glob(self.done)))
-        if manifest and is_work:
+        has_steps = manifest.get("is_finished") or (not manifest.get(REFUSED) and any(self.path.glob(self.done)))
+        if manifest and has_steps:
             state = "is finished" if manifest.get("is_finished") else "was interrupted"
             raise UserError(
-                f"{self.path}: what `{self.made_by}` made here {state}: go on with {self.go_on}, start over with"
-                f" {OVERWRITE}, or name another folder"
+                f"{self.path}: what `{self.made_by}` made here {state}: go on with {self.resume_option}, start over"
+                f" with {OVERWRITE}, or name another folder"
             )
         self.refuse_foreign()
 
     def refuse_foreign(self) -> None:
-        """Raise `UserError` where the folder holds what the command has not made."""
+        """Raise `UserError` if the folder holds what the command has not made."""
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
         if not self.path.is_dir() or self._is_named():
@@ -86,9 +87,9 @@ class Workfolder:
 
     @contextlib.contextmanager
     def refusable(self, clear: Callable[[Path], None], kept: str | None = None) -> Iterator[None]:
-        """Let a new call start over after a block that refuses its input, unless files of the pattern `kept` are there.
+        """Let a new call start over after a block that refuses its input, unless files of the pattern `kept` exist.
 
-        Where nothing is done, nothing is left; else a note in the manifest, so that one may still go on.
+        If no step is done the folder is cleared; otherwise the manifest notes the refusal, and resuming is possible.
         """
         try:
             yield
@@ -99,23 +100,23 @@ class Workfolder:
                 self.write(manifest | {REFUSED: True})
             raise
 
-    def claimed(self) -> AbstractContextManager[None]:
-        """Make the folder where it is missing, and keep other writers out of it while the block runs."""
-        return claimed(self.path, self.made_by)
+    def locked(self) -> AbstractContextManager[None]:
+        """Make the folder if it is missing, and keep other writers out while the block runs."""
+        return locked(self.path, self.made_by)
 
 
 @contextlib.contextmanager
-def claimed(folder: Path, command: str) -> Iterator[None]:
-    """Make the folder where it is missing, and keep other processes from claiming it while the block runs.
+def locked(folder: Path, command: str) -> Iterator[None]:
+    """Make the folder if it is missing, and lock it for this process while the block runs.
 
     The lock ends with the process, however that ends. A new folder that is still empty afterwards is removed.
 
     Raises:
-        UserError: another process has claimed the folder (the line names its command and number), or it cannot be made.
+        UserError: another process holds the lock (the line names its command and number), or the folder cannot be made.
     """
     lock, is_new = folder / _LOCK, not folder.exists()
     with _refusals(folder):
-        descriptor = _locked(folder, lock)
+        descriptor = _open_lock(folder, lock)
     try:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"`{command}` is at work in this folder (process {os.getpid()})".encode())
@@ -124,13 +125,13 @@ def claimed(folder: Path, command: str) -> Iterator[None]:
         # Before the lock is released: whoever gets it next must see that the file is gone.
         lock.unlink(missing_ok=True)
         if is_new:
-            with contextlib.suppress(OSError):  # it holds something, as it should
+            with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
         os.close(descriptor)
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder, and those above it, where it is missing; one that cannot be made is a `UserError`."""
+    """Make the folder, and those above it, if missing; raise `UserError` if that fails."""
     with _refusals(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -143,8 +144,8 @@ def _refusals(folder: Path) -> Iterator[None]:
         raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; name another folder") from error
 
 
-def _locked(folder: Path, lock: Path) -> int:
-    """Return the descriptor of the folder's lock file, which only this process has locked."""
+def _open_lock(folder: Path, lock: Path) -> int:
+    """Return the descriptor of the folder's lock file, locked by this process alone."""
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
@@ -157,14 +158,7 @@ def _locked(folder: Path, lock: Path) -> int:
             raise UserError(f"{folder}: {owner}; wait for it, or name another folder") from None
         except OSError:  # a file system without locks
             return descriptor
-        if _is_file(descriptor, lock):
-            return descriptor
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), lock.stat()):
+                return descriptor
         os.close(descriptor)  # its last owner has removed it meanwhile
-
-
-def _is_file(descriptor: int, path: Path) -> bool:
-    """Say whether the open file is the one of this name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False

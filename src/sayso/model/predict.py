@@ -12,7 +12,7 @@ from torch import Tensor
 from sayso.errors import BadInputError
 from sayso.features.batch import BagBatch, SentenceBatch
 from sayso.features.collate import Part, collate, sentence_batch
-from sayso.features.mentions import Presented
+from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only
 from sayso.store.limit import is_finite
@@ -61,7 +61,7 @@ def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatc
 def slices_of_bags(part: Part) -> Iterator[np.ndarray]:
     """Yield the numbers of the bags in order, as many at a time as memory should hold, at least one."""
     table = part.table
-    tokens_B1 = part.presented.tokens.start[table.first_B1]
+    tokens_B1 = part.inputs.tokens.start[table.first_B1]
     first = 0
     while first < table.num_bags:
         by_tokens = int(np.searchsorted(tokens_B1, tokens_B1[first] + TOKENS_AT_A_TIME, side="right")) - 1
@@ -71,9 +71,9 @@ def slices_of_bags(part: Part) -> Iterator[np.ndarray]:
         first = stop
 
 
-def encode_in_pieces(extractor: Extractor, presented: Presented, device: torch.device) -> Tensor:
+def encode_in_pieces(extractor: Extractor, inputs: ModelInput, device: torch.device) -> Tensor:
     """Return vector_ND of the sentences, encoded a bounded number of tokens at a time."""
-    return _encode_in_pieces(extractor, sentence_batch(presented).to(device))
+    return _encode_in_pieces(extractor, sentence_batch(inputs).to(device))
 
 
 def _encode_in_pieces(extractor: Extractor, sentences: SentenceBatch) -> Tensor:

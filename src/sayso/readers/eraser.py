@@ -12,7 +12,7 @@ from typing import Any
 
 from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_file
-from sayso.io.folder import claimed
+from sayso.io.folder import locked
 from sayso.readers.base import BadLine, BadLineError, Line, parse_each, refuse_control
 from sayso.readers.files import parse_lines, read_lines, read_text
 from sayso.readers.json_line import integer_pair, json_object, string, strings
@@ -179,7 +179,7 @@ def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.js
     annotations, num_left_out = _by_annotation(marks)
     bags: dict[tuple[str, str], dict[frozenset[str], tuple[str, list[str]]]] = {}
     with (
-        claimed(folder, "sayso annotations export"),
+        locked(folder, "sayso annotations export"),
         atomic_file(folder / "docs.jsonl") as docs,
         atomic_file(folder / name) as lines,
     ):

@@ -8,7 +8,7 @@ from typing import Any
 
 from sayso.errors import BadInputError, UserError, option
 from sayso.io.atomic import atomic_file
-from sayso.io.folder import claimed
+from sayso.io.folder import locked
 from sayso.io.json_file import JsonError, from_json, to_json
 from sayso.reproduce.outcome import Outcome, read_outcome
 from sayso.reproduce.plan import Job
@@ -75,7 +75,7 @@ class Folder:
     def taken(self) -> Iterator[None]:
         """Make the folders and keep other reproductions out while the block runs."""
         self._refuse_foreign()
-        with claimed(self.path, "sayso reproduce"):
+        with locked(self.path, "sayso reproduce"):
             for name in ("runs", "outcomes"):
                 (self.path / name).mkdir(exist_ok=True)
             yield

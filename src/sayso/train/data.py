@@ -10,7 +10,7 @@ from torch import Tensor
 from sayso.distractors import DistractorPool
 from sayso.errors import BadInputError, option
 from sayso.features.collate import Part
-from sayso.features.mentions import present
+from sayso.features.mentions import model_input
 from sayso.memory import refuse_beyond_memory
 from sayso.model.extractor import ModelTables
 from sayso.seeding import sub_seed
@@ -95,8 +95,8 @@ class RunData:
     def part(self, name: str) -> Part:
         """Return a part of the store as the model reads it."""
         table = self.store.part(name)
-        presented = present(table, self.config.data.mentions, len(self.word_VW), self.type_E)
-        return Part(table=table, presented=presented, num_relations=self.num_relations)
+        inputs = model_input(table, self.config.data.mentions, len(self.word_VW), self.type_E)
+        return Part(table=table, inputs=inputs, num_relations=self.num_relations)
 
     @cached_property
     def train(self) -> Part:

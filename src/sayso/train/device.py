@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sayso.errors import UserError, option
-from sayso.io.folder import claimed
+from sayso.io.folder import locked
 from sayso.memory import available_bytes
 from sayso.train.epoch import Shard
 
@@ -70,12 +70,12 @@ def process_group(device: torch.device) -> Iterator[Shard]:
 
 @contextmanager
 def claimed_by_first(folder: Path, shard: Shard, device: torch.device) -> Iterator[None]:
-    """Keep other runs out of the folder while the block runs; all processes hear when it is claimed already."""
+    """Keep other runs out of the folder while the block runs; all processes learn if it is locked already."""
     refusal: UserError | None = None
     with ExitStack() as stack:
         if shard.rank == 0:
             try:
-                stack.enter_context(claimed(folder, "sayso train"))
+                stack.enter_context(locked(folder, "sayso train"))
             except UserError as error:
                 refusal = error
         if from_first([float(refusal is not None)], shard, device)[0]:

@@ -11,7 +11,7 @@ import numpy as np
 from sayso.distractors import facts_of, insert
 from sayso.features.batch import BagBatch
 from sayso.features.collate import DirectSentences, Distractors, collate
-from sayso.features.mentions import Presented, present
+from sayso.features.mentions import ModelInput, model_input
 from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges, starts
 from sayso.store.table import BagTable
@@ -30,7 +30,7 @@ class DrawnDistractors(NamedTuple):
 
     of_bag: Rows
     relation_M: np.ndarray
-    presented: Presented
+    inputs: ModelInput
 
 
 class Step(NamedTuple):
@@ -92,18 +92,18 @@ class EpochPlan:
         bag_M, relation_M = facts_of(table)
         chosen = pool.draw(bag_M, relation_M, pool.kind_B[bag_M], self._stream("distract"))
         inserted = insert(table, table, chosen)
-        presented = present(inserted, data.config.data.mentions, len(data.word_VW), data.type_E)
+        inputs = model_input(inserted, data.config.data.mentions, len(data.word_VW), data.type_E)
         # Facts come bag by bag, so the distractors of a bag stand together.
         of_bag = Rows(np.arange(len(chosen.bag_M)), starts(np.bincount(chosen.bag_M, minlength=table.num_bags)))
-        return DrawnDistractors(of_bag, chosen.relation_M, presented)
+        return DrawnDistractors(of_bag, chosen.relation_M, inputs)
 
     def _distractors_of(self, bags: np.ndarray) -> Distractors | None:
         if self.distractors is None:
             return None
-        of_bag, relation_M, presented = self.distractors
+        of_bag, relation_M, inputs = self.distractors
         rows = of_bag.take(bags)
         return Distractors(
-            presented=presented.take(rows.value),
+            inputs=inputs.take(rows.value),
             place_M=np.repeat(np.arange(len(bags)), rows.length),
             relation_M=relation_M[rows.value],
         )
@@ -124,7 +124,7 @@ class EpochPlan:
         if part is None:
             return None
         rows = self._direct_rows(number)[shard.rank :: shard.num]
-        return DirectSentences(presented=part.presented.take(rows), target_Q=part.table.expresses_N[rows])
+        return DirectSentences(inputs=part.inputs.take(rows), target_Q=part.table.expresses_N[rows])
 
 
 def _cap(table: BagTable, most: int, stream: np.random.Generator) -> Rows:

@@ -19,7 +19,7 @@ def test_capacity_grows_only_where_something_does_not_fit() -> None:
 
 def test_later_epochs_fit_the_capacity_of_the_first_or_ask_for_more(store) -> None:
     data = run_data(store, toy_config("direct"))
-    space = TokenSpace.of([data.train.presented, data.direct.presented], CPU)
+    space = TokenSpace.of([data.train.inputs, data.direct.inputs], CPU)
     capacity = Capacity()
     for epoch in (1, 2, 3):
         padded = pad_epoch(EpochPlan(data, epoch), space, capacity, len(data.word_VW))
@@ -35,7 +35,7 @@ def test_later_epochs_fit_the_capacity_of_the_first_or_ask_for_more(store) -> No
 
 def test_every_bag_has_a_sentence_and_only_real_ones_have_weight(store) -> None:
     data = run_data(store, toy_config())
-    space = TokenSpace.of([data.train.presented], CPU)
+    space = TokenSpace.of([data.train.inputs], CPU)
     padded = pad_epoch(EpochPlan(data, 1), space, Capacity(), len(data.word_VW))
     start_UB = padded.fields["start_B1"]
     assert (start_UB.diff(dim=1) > 0).all()

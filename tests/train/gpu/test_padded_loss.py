@@ -51,7 +51,7 @@ NOTHING_DROPPED = Draws(torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=
 
 
 def padded(data: RunData, epoch: int) -> PaddedEpoch:
-    parts = [data.train.presented] + ([data.direct.presented] if data.direct else [])
+    parts = [data.train.inputs] + ([data.direct.inputs] if data.direct else [])
     space = TokenSpace.of(parts, torch.device("cpu"))
     return pad_epoch(EpochPlan(data, epoch), space, Capacity(), len(data.word_VW))
 

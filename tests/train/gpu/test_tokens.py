@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.features.mentions import Presented
+from sayso.features.mentions import ModelInput
 from sayso.store.rows import Rows
 from sayso.train.gpu import tokens as module
 from sayso.train.gpu.tokens import EMPTY, TokenSpace, distinct_words, shared_space
@@ -11,11 +11,11 @@ from sayso.train.gpu.tokens import EMPTY, TokenSpace, distinct_words, shared_spa
 CPU = torch.device("cpu")
 
 
-def presented(lengths: list[int], first: int = 0) -> Presented:
+def inputs(lengths: list[int], first: int = 0) -> ModelInput:
     """Return sentences of these lengths whose tokens are all different."""
     token_T = first + np.arange(sum(lengths), dtype=np.int32)
     small_T = (token_T % 100).astype(np.int8)
-    return Presented(
+    return ModelInput(
         tokens=Rows.of_lengths(token_T, np.array(lengths, np.int64)),
         head_distance_T=small_T,
         tail_distance_T=-small_T,
@@ -25,7 +25,7 @@ def presented(lengths: list[int], first: int = 0) -> Presented:
 
 @given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_sentences_are_taken_in_any_order_and_again(lengths: list[int], seed: int) -> None:
-    space = TokenSpace.of([presented(lengths)], CPU).plus(presented([2, 3], first=1000))
+    space = TokenSpace.of([inputs(lengths)], CPU).plus(inputs([2, 3], first=1000))
     chosen = np.random.default_rng(seed).integers(0, space.num_sentences, 6)
     taken = space.take(torch.from_numpy(chosen))
     expected: list[int] = []
@@ -44,11 +44,11 @@ def test_sentences_are_taken_in_any_order_and_again(lengths: list[int], seed: in
 
 
 def test_the_empty_sentence_has_no_tokens() -> None:
-    assert TokenSpace.of([presented([3])], CPU).take(torch.tensor([EMPTY, EMPTY])).columns[0].numel() == 0
+    assert TokenSpace.of([inputs([3])], CPU).take(torch.tensor([EMPTY, EMPTY])).columns[0].numel() == 0
 
 
 def test_those_who_read_the_same_sentences_share_them() -> None:
-    one, other = presented([2, 2]), presented([2, 2])
+    one, other = inputs([2, 2]), inputs([2, 2])
     held = shared_space([one], CPU)
     assert shared_space([one], CPU) is held
     assert shared_space([other], CPU) is not held

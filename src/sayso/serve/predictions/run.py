@@ -13,7 +13,7 @@ import numpy as np
 
 from sayso.errors import BadInputError, as_command
 from sayso.facts.explanation import Evidence, Explanation
-from sayso.features.mentions import Appearance, present
+from sayso.features.mentions import Appearance, model_input
 from sayso.io.atomic import restore
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.io.folder_kind import refuse_other_kind
@@ -166,7 +166,7 @@ class ExploredRun:
         # The bag's two entities are the only ones here: types 0 and 1, behind the model's words.
         alone = replace(alone, head_B=np.array([0]), tail_B=np.array([1]))
         appearance, words = self._model
-        rows = present(alone, appearance, len(words), np.array([0, 1])).tokens
+        rows = model_input(alone, appearance, len(words), np.array([0, 1])).tokens
         shown = [*words, fact["head_type"], fact["tail_type"]]
         return [tuple(shown[token] for token in rows.row(place).tolist()) for place in range(len(rows))]
 

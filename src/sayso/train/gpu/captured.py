@@ -135,7 +135,7 @@ class CapturedEpochs:
         dtype = torch.bfloat16 if settings.precision == "bf16" else torch.float32
         self.loss = PaddedLoss(extractor, data.config.loss, dtype)
         parts = [data.train] + ([data.direct] if data.direct is not None else [])
-        self.extractor, self.space = extractor, shared_space([part.presented for part in parts], device)
+        self.extractor, self.space = extractor, shared_space([part.inputs for part in parts], device)
         self.number_1 = torch.zeros(1, dtype=torch.int64, device=device)
         self.key_1 = torch.zeros_like(self.number_1)
         self.capacity, self.names = Capacity(), list[str]()

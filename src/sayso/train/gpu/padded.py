@@ -125,7 +125,7 @@ def pad_epoch(plan: EpochPlan, space: TokenSpace, capacity: Capacity, num_words:
     if distractors is not None:
         fields |= _augmented_fields(bags, distractors, capacity)
         assert plan.distractors is not None
-        space = space.plus(plan.distractors.presented)
+        space = space.plus(plan.distractors.inputs)
     sentence_US = _sentences(plan, bags, distractors, capacity, space)
     if plan.data.config.loss.sentence:
         fields |= _target_fields(plan, bags, sentence_US)
@@ -163,7 +163,7 @@ def _sentences(
     sentence_US[bags.step_N, bags.rank_N] = bags.sentence_N + 1
     if distractors is not None:
         assert plan.distractors is not None
-        first = space.num_sentences - len(plan.distractors.presented.tokens)
+        first = space.num_sentences - len(plan.distractors.inputs.tokens)
         place_M = capacity.sentences + distractors.rank_M
         sentence_US[distractors.step_M, place_M] = first + distractors.number_M
     if num_direct:

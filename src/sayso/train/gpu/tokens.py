@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.features.mentions import Presented, concatenate
+from sayso.features.mentions import ModelInput, concatenate
 
 EMPTY = 0
 """The number of a sentence without tokens, which stands where a step has none."""
@@ -31,9 +31,9 @@ class TokenSpace:
     length_S: Tensor
 
     @classmethod
-    def of(cls, presented: Sequence[Presented], device: torch.device) -> "TokenSpace":
+    def of(cls, inputs: Sequence[ModelInput], device: torch.device) -> "TokenSpace":
         """Return the empty sentence and then these."""
-        together = concatenate(list(presented)) if len(presented) > 1 else presented[0]
+        together = concatenate(list(inputs)) if len(inputs) > 1 else inputs[0]
         length_S = np.concatenate([[0], together.tokens.length])
         columns = (together.tokens.value, together.head_distance_T, together.tail_distance_T, together.piece_T)
         return cls(
@@ -47,9 +47,9 @@ class TokenSpace:
         """S, the empty one included."""
         return self.first_S.shape[0]
 
-    def plus(self, presented: Presented) -> "TokenSpace":
+    def plus(self, inputs: ModelInput) -> "TokenSpace":
         """Return the space with more sentences after its own."""
-        more = TokenSpace.of([presented], self.first_S.device)
+        more = TokenSpace.of([inputs], self.first_S.device)
         columns = tuple(torch.cat(both) for both in zip(self.columns, more.columns, strict=True))
         first_S = torch.cat([self.first_S, more.first_S[1:] + self.columns[0].shape[0]])
         return TokenSpace(columns, first_S, torch.cat([self.length_S, more.length_S[1:]]))
@@ -69,13 +69,13 @@ _LOCK = Lock()
 _SHARED: WeakValueDictionary[tuple[object, ...], TokenSpace] = WeakValueDictionary()
 
 
-def shared_space(presented: Sequence[Presented], device: torch.device) -> TokenSpace:
+def shared_space(inputs: Sequence[ModelInput], device: torch.device) -> TokenSpace:
     """Return the space of these sentences, the same one to all who ask while they hold the sentences and it."""
-    key = (*map(id, presented), device)
+    key = (*map(id, inputs), device)
     with _LOCK:
         space = _SHARED.get(key)
         if space is None:
-            space = _SHARED[key] = TokenSpace.of(presented, device)
+            space = _SHARED[key] = TokenSpace.of(inputs, device)
             if device.type == "cuda":
                 # Others may read it from streams of their own.
                 torch.cuda.synchronize(device)
