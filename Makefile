@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := demo
 
-.PHONY: setup demo test check lint fast-checks test-gpu fuzz browser bench docs clean
+.PHONY: setup demo test check lint fast-checks test-gpu fuzz browser bench docs site clean
 
 setup: $(STAMP)
 
@@ -63,5 +63,9 @@ docs: $(STAMP)
 	$(BIN)/python docs/make_tutorial.py
 	$(BIN)/python docs/walkthrough.py --write
 
+# The documentation as a site with search and API reference: open build/site/index.html.
+site: $(STAMP)
+	$(BIN)/zensical build --strict --clean
+
 clean:
-	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -55,6 +55,7 @@ def test_the_library_page_names_every_method_of_a_model(name: str) -> None:
 
 def test_no_page_sends_a_user_to_an_internal_module() -> None:
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
-        named = re.findall(r"\bsayso\.[a-z_]+(?:\.\w+)+|from sayso\.[\w.]+", page.read_text())
+        text = re.sub(r"^::: .*", "", page.read_text(), flags=re.MULTILINE)  # shown by the last part of the name
+        named = re.findall(r"\bsayso\.[a-z_]+(?:\.\w+)+|from sayso\.[\w.]+", text)
         internal = [name for name in named if "sayso.integrations." not in name]
         assert not internal, f"{page} names {internal}"

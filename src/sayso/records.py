@@ -51,7 +51,8 @@ class Sentence(NamedTuple):
 
     Attributes:
         tokens: The words and punctuation marks.
-        head, tail: The mentions of the two entities: id, name, and spans of tokens.
+        head: The mention of the head entity: id, name, and spans of tokens.
+        tail: The mention of the tail entity.
         relations: The relations that the pair is labelled with.
         source: Where the sentence stands in its document, if that is known.
         expresses: How sure a person is that the sentence states a relation (1 yes, 0 no); None if nobody was asked.
@@ -72,8 +73,10 @@ class Sentence(NamedTuple):
 
         Args:
             text: One sentence.
-            head, tail: The names of the two entities, as the text writes them; case may differ.
-            head_id, tail_id: Their ids in the knowledge base; by default the names.
+            head: The name of the head entity, as the text writes it; case may differ.
+            tail: The name of the tail entity.
+            head_id: The head's id in the knowledge base; by default its name.
+            tail_id: The tail's id.
 
         Raises:
             ValueError: The text lacks a name, both names are the same words, or a name has a control character.
@@ -103,8 +106,10 @@ class Sentence(NamedTuple):
 
         Args:
             tokens: The words and punctuation marks.
-            head, tail: The first token of each mention, and the one after its last.
-            head_id, tail_id: Ids in the knowledge base; by default the words of the mentions.
+            head: The first token of the head mention, and the one after its last.
+            tail: The same for the tail mention.
+            head_id: The head's id in the knowledge base; by default the words of the mention.
+            tail_id: The tail's id.
 
         Example:
             >>> Sentence.from_tokens(["Ada", "was", "born", "in", "New", "York"], (0, 1), (4, 6)).tail.name
@@ -158,8 +163,10 @@ class Bag(NamedTuple):
 
         Args:
             sentences: Plain texts, or `Sentence` records.
-            head, tail: The names of the two entities, for plain texts.
-            head_id, tail_id: Their ids in the knowledge base; by default the names.
+            head: The name of the head entity, for plain texts.
+            tail: The name of the tail entity.
+            head_id: The head's id in the knowledge base; by default its name.
+            tail_id: The tail's id.
             relations: Labels of the bag, besides those of the records.
 
         Raises:

@@ -44,7 +44,8 @@ class Explanation(Fact):
     Returned by `Model.explain`; a notebook shows it as a page.
 
     Attributes:
-        head_type, tail_type: The types of the two entities, as the model read them.
+        head_type: The type of the head entity, as the model read it.
+        tail_type: The type of the tail entity.
         threshold: The probability from which a fact counts as predicted.
         is_label: Whether the knowledge base has the fact, None if that is unknown.
         evidence: The sentences, each with the score of every mechanism.
