@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := demo
+# Many containers tell Python to keep no bytecode; then each of the hundreds of processes here compiles sayso again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo test check lint fast-checks test-gpu fuzz browser bench docs site clean
 
