@@ -31,6 +31,13 @@ def test_a_sentence_is_written_as_its_document_has_it_and_keeps_its_text() -> No
     assert sentence._replace(source=None).written == sentence.text
 
 
+@pytest.mark.parametrize("ids", [{}, {"head_id": "Q1\tP36\nQ2"}, {"tail_id": "m.\x1b[2J"}])
+def test_a_control_character_in_a_name_or_an_id_is_refused(ids: dict[str, str]) -> None:
+    head = "Windhoek" if ids else "Wind\x07hoek"
+    with pytest.raises(ValueError, match="ids and names must be without control characters"):
+        Sentence.from_text(f"{head} lies in Namibia .", head, "Namibia", **ids)
+
+
 def test_a_name_inside_the_longer_name_of_the_other_does_not_count() -> None:
     sentence = Sentence.from_text("New York City is in New York.", head="New York City", tail="New York")
     assert (sentence.head.spans, sentence.tail.spans) == (((0, 3),), ((5, 7),))

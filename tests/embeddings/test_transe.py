@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from sayso import memory
 from sayso.embeddings.graph import number_facts
 from sayso.embeddings.transe import TransESettings, _cross_entropy, train_transe
-from sayso.errors import BadConfigError, BadInputError
+from sayso.errors import BadConfigError, BadInputError, UserError
 from sayso.records import Triple
 
 
@@ -29,6 +30,12 @@ def test_the_same_seed_gives_the_same_vectors_and_another_does_not():
     first, second, other = (train_transe(town(), TransESettings(seed=seed, **short), quiet) for seed in (1, 1, 2))
     assert first.entity_ED.tobytes() == second.entity_ED.tobytes()
     assert first.entity_ED.tobytes() != other.entity_ED.tobytes()
+
+
+def test_vectors_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
+    with pytest.raises(UserError, match=r"vectors of width 8 for 45 entities need about .* of memory"):
+        train_transe(town(), TransESettings(width=8, device="cpu"), quiet)
 
 
 def test_entities_have_length_one_on_average():

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from sayso import memory
+from sayso.errors import UserError
 from sayso.invent import InventSettings
 from sayso.invent.names import Coiner, Namer
 from sayso.invent.pairs import marked_entity, unordered
@@ -19,6 +21,12 @@ def test_bag_sizes_add_up(num_sentences: int, seed: int) -> None:
     sizes = bag_sizes(num_sentences, random.Random(seed))
     assert sum(sizes) == num_sentences
     assert all(1 <= size <= max(5, num_sentences // 50) for size in sizes)
+
+
+def test_a_corpus_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
+    with pytest.raises(UserError, match=r"[\d,]+ sentences and [\d,]+ documents need about .*: invent fewer"):
+        make_plan(InventSettings())
 
 
 def test_bag_sizes_fall_off_as_in_fb_nyt() -> None:

@@ -33,6 +33,7 @@ def test_types_come_in_order_and_empty_lists_stay(tmp_path: Path, text: str, pac
         ('{"m.1": [3]}', "types: the types of 'm.1' are not a list of names"),
         ('{"m.1": [],\n"m.1": []}', "types:2: 'm.1' is given twice"),
         ('{"m.1": []\n"m.2"}', "types:2: not JSON"),
+        ('{"m.1": ["/per\\u0007son"]}', "types: .*control character"),
         ("m.1\t/person\n\t/city\n", "types:2: the entity id is empty"),
         (" \n", "types: holds no types"),
         ("{}", "types: holds no types"),

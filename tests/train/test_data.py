@@ -4,7 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sayso.errors import BadInputError
+from sayso import memory
+from sayso.errors import BadInputError, UserError
 from sayso.train.data import remarks_on
 from toy import make_sentence
 from train.toy_run import run_data, store_of, toy_config
@@ -58,6 +59,12 @@ def test_a_store_without_vectors_gets_random_ones_that_depend_on_the_seed_alone(
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     assert not first[0].any()
+
+
+def test_random_vectors_that_do_not_fit_into_memory_are_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
+    with pytest.raises(UserError, match=r"random vectors of width 8 for [\d,]+ words need about .*data\.random_width"):
+        _ = run_data(bare, toy_config()).word_VW
 
 
 def test_direct_sentences_of_which_nobody_has_spoken_are_left_aside(store: Path) -> None:

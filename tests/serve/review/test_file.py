@@ -67,6 +67,7 @@ def test_a_file_without_facts_is_said_to_hold_none(tmp_path: Path, text: str) ->
         changed(evidence=[KNOWN.to_dict()["evidence"][0] | {"rank": 1.5}]),
         changed(head_name=None),
         changed(tail="Q1\tP36\nQ2"),
+        changed(evidence=[KNOWN.to_dict()["evidence"][0] | {"document": {"id": "a\nb", "start": 0, "stop": 9}}]),
         changed(support="one_sentence"),
         changed(head=7),
     ],
