@@ -6,9 +6,8 @@ from pathlib import Path
 from result_tables import RESULTS, TABLES, read_rows, shortcut_charts
 
 from sayso.reproduce.block import Figure, Table, to_markdown
-from sayso.reproduce.claim_table import claim_tables
 from sayso.reproduce.document import FIGURES, document_of
-from sayso.reproduce.tables import extraction_table
+from sayso.reproduce.tables import claim_tables, extraction_table
 
 PAGE = Path(__file__).with_name("results.md")
 DETAILS = Path(__file__).with_name("results")

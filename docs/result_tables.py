@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from sayso.evaluate.drawing import COLOURS, Series
-from sayso.reproduce.figure import figure_svg
-from sayso.reproduce.paper import MECHANISMS
-from sayso.reproduce.variant import VARIANTS
+from sayso.evaluate.chart import COLOURS, Series, figure_svg
+from sayso.reproduce.paper import MECHANISMS, VARIANTS
 
 RESULTS = Path(__file__).parent.parent / "results"
 FLOOR = RESULTS / "given" / "floor.json"

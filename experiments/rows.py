@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sayso.reproduce.outcome import Outcome, read_outcome
-from sayso.reproduce.sample import TAU, Measure, Sample
+from sayso.reproduce.contrast import TAU, Measure, Sample
+from sayso.reproduce.folder import RunResult, read_result
 
 Row = dict[str, Any]
 
 
-def row_of(outcome: Outcome, data: str, changes: Sequence[str] = ()) -> Row:
+def row_of(outcome: RunResult, data: str, changes: Sequence[str] = ()) -> Row:
     """Return what results/ keeps of a run."""
     found = {
         "data": data,
@@ -37,7 +37,7 @@ def row_of(outcome: Outcome, data: str, changes: Sequence[str] = ()) -> Row:
     return found | ({"weights": outcome.weights} if outcome.weights else {})
 
 
-def taus_of(outcome: Outcome) -> dict[str, dict[str, dict[str, Row]]]:
+def taus_of(outcome: RunResult) -> dict[str, dict[str, dict[str, Row]]]:
     """Return pooled tau and the number of tuples by marks, mechanism and band; None where there is no tuple."""
     sample = Sample([outcome])
     found: dict[str, dict[str, dict[str, Row]]] = {}
@@ -45,7 +45,7 @@ def taus_of(outcome: Outcome) -> dict[str, dict[str, dict[str, Row]]]:
         for mechanism in orders.net:
             for band in ("H", "L", "all"):
                 measure = Measure(TAU, marks, mechanism, band)
-                is_in = sample.holds(outcome.variant, outcome.seed, measure)
+                is_in = sample.in_band(outcome.variant, outcome.seed, measure)
                 tuples = sum(num for num, inside in zip(orders.tuples_F, is_in, strict=True) if inside)
                 point = sample.value(outcome.variant, outcome.seed, measure).point if tuples else None
                 found.setdefault(marks, {}).setdefault(mechanism, {})[band] = {"pooled": point, "num_tuples": tuples}
@@ -69,7 +69,7 @@ def main() -> None:
     for folder in arguments.folders:
         summary = json.loads((folder / "reproduction.json").read_text())
         for path in sorted((folder / "outcomes").glob("*.json")):
-            outcome = read_outcome(path)
+            outcome = read_result(path)
             if not outcome.label:
                 print(json.dumps(row_of(outcome, summary["name"], summary["changes"]), ensure_ascii=False))
 

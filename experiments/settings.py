@@ -15,17 +15,17 @@ from pathlib import Path
 
 from rows import row_of, write_rows
 
-from sayso.reproduce.folder import Folder
-from sayso.reproduce.plan import Job
-from sayso.reproduce.pool import run_jobs
-from sayso.reproduce.variant import variant_config, variants_named
+from sayso.reproduce.folder import ReproductionFolder
+from sayso.reproduce.paper import variant_config, variants_named
+from sayso.reproduce.plan import PlannedRun
+from sayso.reproduce.pool import make_runs
 from sayso.reproduce.worker import Event, Task
 from sayso.store.store import Store
 
 AS_SHIPPED = ""
 
 
-def jobs_of(variants: Sequence[str], tries: Sequence[str], num_seeds: int) -> dict[str, tuple[Job, list[str]]]:
+def jobs_of(variants: Sequence[str], tries: Sequence[str], num_seeds: int) -> dict[str, tuple[PlannedRun, list[str]]]:
     """Return the runs by key, each with its changes."""
     found = {}
     for text in (AS_SHIPPED, *tries):
@@ -33,7 +33,7 @@ def jobs_of(variants: Sequence[str], tries: Sequence[str], num_seeds: int) -> di
         for seed in range(13, 13 + num_seeds):
             for variant in variants:
                 config = variant_config(variant, [*text.split(), f"seed={seed}"])
-                job = Job(variant=variant, config=config, label=label)
+                job = PlannedRun(variant=variant, config=config, label=label)
                 found[job.key] = job, text.split()
     return found
 
@@ -60,12 +60,12 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     jobs = jobs_of(variants_named(arguments.variants.split(",")), arguments.tries, arguments.seeds)
-    folder, store = Folder(arguments.work), Store(arguments.data)
+    folder, store = ReproductionFolder(arguments.work), Store(arguments.data)
     task = Task(store=arguments.data, out=arguments.work, device=arguments.device, num_resamples=2, keeps_models=False)
     every = [job for job, _ in jobs.values()]
-    with folder.taken():
+    with folder.locked():
         done = folder.done(every, store.fingerprint)
-        run_jobs(task, [job for job in every if job.key not in done], arguments.jobs, show)
+        make_runs(task, [job for job in every if job.key not in done], arguments.runs, show)
         outcomes = folder.done(every, store.fingerprint)
     rows = [row_of(outcomes[key], arguments.name, changes) for key, (_, changes) in jobs.items()]
     write_rows(arguments.out, {"title": arguments.title, "table": "validation", "text": arguments.text}, rows)

@@ -23,10 +23,10 @@ from rows import Row, row_of, write_rows
 
 from sayso.cli.overview import shown_overview
 from sayso.embeddings.word2vec import read_word_vectors, write_word_vectors
-from sayso.reproduce.folder import Folder
-from sayso.reproduce.plan import Wish, make_plan
+from sayso.reproduce.folder import ReproductionFolder
+from sayso.reproduce.paper import variants_named
+from sayso.reproduce.plan import PlanSettings, make_plan
 from sayso.reproduce.run import Request, reproduce
-from sayso.reproduce.variant import variants_named
 from sayso.store.store import Store
 
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> None:
 def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: str) -> list[Row]:
     """Make the runs that are not there yet on one store; return a line for each."""
     changes = () if arguments.epochs is None else (f"train.max_epochs={arguments.epochs}",)
-    wish = Wish(
+    wish = PlanSettings(
         variants=variants_named(arguments.variants.split(",")),
         num_seeds=arguments.seeds,
         changes=changes,
@@ -151,9 +151,9 @@ def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: st
         store=store,
         out=out,
         name=name,
-        wish=wish,
+        plan=wish,
         device=arguments.device,
-        num_workers=arguments.jobs,
+        num_workers=arguments.runs,
         num_resamples=200,
         keeps_models=False,
     )
@@ -161,7 +161,7 @@ def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: st
     with shown_overview() as overview:
         reproduce(request, overview.begin, overview.hear)
     opened = Store(store)
-    outcomes = Folder(out).done(make_plan(opened, wish).jobs, opened.fingerprint)
+    outcomes = ReproductionFolder(out).done(make_plan(opened, wish).runs, opened.fingerprint)
     return [row_of(each, name, changes) for each in outcomes.values()]
 
 

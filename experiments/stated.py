@@ -17,7 +17,7 @@ from rows import Row, row_of, write_rows
 from sayso.explain.marks import Marks, marks_of_store
 from sayso.metrics.kendall import BANDS
 from sayso.metrics.marked import IRRELEVANT, RATIONALE
-from sayso.reproduce.outcome import FactOrders, Outcome, read_outcome
+from sayso.reproduce.folder import FactOrders, RunResult, read_result
 from sayso.store.store import Store
 
 GROUPS = {"one": (1, 1), "two": (2, 2), "three or more": (3, 1_000_000)}
@@ -75,10 +75,10 @@ def main() -> None:
     print(f"wrote {arguments.out}; next: make docs")
 
 
-def outcomes_of(folder: Path, variants: list[str]) -> Iterator[Outcome]:
+def outcomes_of(folder: Path, variants: list[str]) -> Iterator[RunResult]:
     """Yield the finished runs of these variants, grid aside."""
     for path in sorted((folder / "outcomes").glob("*.json")):
-        outcome = read_outcome(path)
+        outcome = read_result(path)
         if outcome.is_finished and not outcome.label and outcome.variant in variants:
             yield outcome
 

@@ -25,15 +25,14 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from extract.toy_corpus import EVERYTHING, sentences, write
-from reproduce.toy_outcomes import make_outcome
+from reproduce.toy_results import make_result
 from sayso.documents.build import build
 from sayso.documents.folder import corpus_folder
 from sayso.documents.settings import BuildSettings
 from sayso.documents.shard import read_records
 from sayso.documents.tables import BuildInputs, identity_of
 from sayso.errors import UserError
-from sayso.evaluate.columns import prediction_columns
-from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
+from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
 from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
 from sayso.extract.gather import gathered_lines, stretches_of
@@ -43,8 +42,7 @@ from sayso.extract.shard import read_types
 from sayso.facts.file import read_extracted
 from sayso.model.checkpoint import load_model
 from sayso.model.extractor import Extractor
-from sayso.reproduce.folder import Folder
-from sayso.reproduce.outcome import read_outcome, write_outcome
+from sayso.reproduce.folder import ReproductionFolder, read_result, write_result
 from sayso.store.predictions import IN_RUN, Predictions, write_predictions
 from sayso.store.rows import Rows
 from sayso.store.store import Store
@@ -106,8 +104,8 @@ class World:
         self._extract("new")
         self._build()
         (folder / "reproduction" / "outcomes").mkdir(parents=True)
-        write_outcome(folder / "reproduction" / "outcomes" / "x.json", make_outcome("CNNs+ATT", 1))
-        Folder(folder / "reproduction").note_call(3, 2, 1.0)
+        write_result(folder / "reproduction" / "outcomes" / "x.json", make_result("CNNs+ATT", 1))
+        ReproductionFolder(folder / "reproduction").note_call(3, 2, 1.0)
 
     def files(self) -> list[tuple[str, Path]]:
         """Return (kind, file) of every file that is read back."""
@@ -215,7 +213,7 @@ def read_predictions(path: Path) -> object:
 
 def read_reproduction(path: Path) -> object:
     """Return a run's outcome and what was noted of the calls."""
-    return read_outcome(path / "outcomes" / "x.json"), Folder(path).calls()
+    return read_result(path / "outcomes" / "x.json"), ReproductionFolder(path).calls()
 
 
 def in_child(read: Callable[[], object]) -> tuple[str, str]:

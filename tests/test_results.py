@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
+from reproduce.toy_results import diverged, make_result, make_results
 from reproduce.toy_store import make_store
-from sayso.reproduce.plan import Wish, make_plan
+from sayso.reproduce.plan import PlanSettings, make_plan
 from sayso.reproduce.summary import summarise
 from sayso.store.store import Store
 from script import ROOT, load
@@ -36,8 +36,8 @@ def test_the_main_page_is_short_and_links_every_page_beside_it(maker: ModuleType
 
 
 def test_a_reproduction_becomes_tables_figures_claims_and_notes(maker: ModuleType, tmp_path: Path) -> None:
-    store, wish = Store(make_store(tmp_path)), Wish(has_grid=False)
-    summary = summarise("the toy corpus", store, make_plan(store, wish), wish, make_outcomes())
+    store, wish = Store(make_store(tmp_path)), PlanSettings(has_grid=False)
+    summary = summarise("the toy corpus", store, make_plan(store, wish), wish, make_results())
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "toy.json").write_text(json.dumps(summary))
     (tmp_path / "results" / "toy.md").write_text("### Why\n\nBecause it is a toy.\n")
@@ -55,12 +55,12 @@ def test_a_reproduction_becomes_tables_figures_claims_and_notes(maker: ModuleTyp
 def test_the_shortcut_becomes_a_table_and_a_figure_for_each_measure(maker: ModuleType, tmp_path: Path) -> None:
     rows = load("experiments/rows.py")
     lines = [
-        rows.row_of(make_outcome(variant, seed, precision=0.5 + strength / 10), "toy") | {"strength": strength}
+        rows.row_of(make_result(variant, seed, precision=0.5 + strength / 10), "toy") | {"strength": strength}
         for strength in (0.0, 1.0)
         for variant in ("CNNs+ATT", "CNNs+ATT+F")
         for seed in (1, 2)
     ]
-    lines.append(rows.row_of(diverged(make_outcome("CNNs+ATT", 3)), "toy") | {"strength": 0.0})
+    lines.append(rows.row_of(diverged(make_result("CNNs+ATT", 3)), "toy") | {"strength": 0.0})
     rows.write_rows(tmp_path / "1.jsonl", {"title": "The shortcut", "table": "shortcut", "text": []}, lines)
     drawn = maker.details(tmp_path)
     page = drawn.pop("experiments.md")
@@ -101,9 +101,8 @@ def test_decisions_of_a_mean_on_claims_about_all_are_marked(maker: ModuleType) -
     rows = [line for line in maker.details()["fbnyt.md"].splitlines() if line.count(" | ") == 4]
     told = [row for row in rows if "everywhere (" in row or "are alike" in row or "for every mechanism (" in row]
     assert len(told) > 10
-    assert all(
-        "(from the mean of signed differences, to be judged again)" in row or "| not held (by " in row for row in told
-    )
+    marked = "(from the mean of signed differences, to be tested on each)"
+    assert all(marked in row or "| contradicted (by " in row for row in told)
     others = [row for row in rows if "LD raises AUC (" in row]
     assert others
     assert not any("signed differences" in row for row in others)

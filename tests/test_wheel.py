@@ -41,7 +41,9 @@ def test_the_word_lists_of_the_invented_corpus_are_in_the_wheel(files: set[str])
     assert {"sayso/invent/relations.toml", "sayso/invent/words.toml"} <= files
 
 
-@pytest.mark.parametrize("folder", ["serve/templates", "serve/static", "evaluate/page"])
+@pytest.mark.parametrize(
+    "folder", ["serve/templates", "serve/static", "facts/templates", "evaluate/templates", "reproduce/templates"]
+)
 def test_pages_are_in_the_wheel(files: set[str], folder: str) -> None:
     there = {path.relative_to(PACKAGE.parent).as_posix() for path in (PACKAGE / folder).rglob("*") if path.is_file()}
     assert there

@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.visit import serving, signed_in
-from sayso.evaluate.columns import prediction_columns
-from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
+from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
 from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
 from sayso.serve.settings import ServeSettings

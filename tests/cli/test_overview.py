@@ -4,20 +4,20 @@ import pytest
 from rich.console import Console
 
 from sayso.cli.overview import Overview
-from sayso.reproduce.plan import Job, Plan
-from sayso.reproduce.run import Standing
-from sayso.reproduce.variant import NINE, variant_config
+from sayso.reproduce.paper import NINE, variant_config
+from sayso.reproduce.plan import PlannedRun, RunPlan
+from sayso.reproduce.run import PlanStatus
 from sayso.reproduce.worker import Event
 
-JOBS = [Job(variant=name, config=variant_config(name, ["train.max_epochs=20"])) for name in NINE[:5]]
+JOBS = [PlannedRun(variant=name, config=variant_config(name, ["train.max_epochs=20"])) for name in NINE[:5]]
 
 
 @pytest.fixture
 def overview() -> Overview:
     """Five runs of at most 20 epochs, one done already, two side by side."""
     shown = Overview(is_live=False)
-    plan = Plan(jobs=JOBS, left_out={"DirectSup+E": "the store has no entity vectors"})
-    shown.begin(Standing(plan=plan, done=JOBS[:1], todo=JOBS[1:], num_workers=2))
+    plan = RunPlan(runs=JOBS, left_out={"DirectSup+E": "the store has no entity vectors"})
+    shown.begin(PlanStatus(plan=plan, done=JOBS[:1], todo=JOBS[1:], num_workers=2))
     return shown
 
 
@@ -53,8 +53,8 @@ def test_what_is_left_out_done_and_diverged_is_a_line_each(
 
 
 def test_where_nothing_is_left_to_do_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    plan = Plan(jobs=JOBS, left_out={})
-    Overview(is_live=False).begin(Standing(plan=plan, done=JOBS, todo=[], num_workers=1))
+    plan = RunPlan(runs=JOBS, left_out={})
+    Overview(is_live=False).begin(PlanStatus(plan=plan, done=JOBS, todo=[], num_workers=1))
     assert capsys.readouterr().err == "5 runs, all done already\n"
 
 

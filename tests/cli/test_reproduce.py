@@ -16,7 +16,7 @@ from command import sayso_process as sayso
 from reproduce.toy_store import SMALL, make_store
 from sayso.cli import app
 from sayso.errors import UserError
-from sayso.reproduce.variant import VARIANTS
+from sayso.reproduce.paper import VARIANTS
 
 TWO = "CNNs+ATT,DirectSup+F+LD+E"
 
@@ -117,7 +117,7 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert len({(row["variant"], row["mechanism"], row["band"]) for row in summary["explanation"]}) == 18 * 4 * 2
     assert len(summary["grid"]) == 10
     assert set(summary["curves"]) == set(VARIANTS)
-    assert {row["verdict"] for row in summary["claims"]} == {"undecided"}
+    assert {row["outcome"] for row in summary["claims"]} == {"inconclusive"}
     assert "Table 2: finding facts, toy corpus" in result.stdout
     assert "0 to do" in result.stderr
     assert f"open {tmp_path / 'out' / 'reproduction.html'} in a browser" in result.stderr

@@ -7,8 +7,7 @@ import pytest
 
 from resealed import rewrite
 from sayso.errors import BadInputError, UserError
-from sayso.evaluate.columns import prediction_columns
-from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.evaluation import Evaluation, prediction_columns
 from sayso.evaluate.figures import run_figures
 from sayso.evaluate.report import make_report, write_report
 from sayso.explain.marks import Marks, marks_of_store

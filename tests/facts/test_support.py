@@ -93,7 +93,7 @@ def test_labels_speak_of_the_prediction() -> None:
     assert not any(word in " ".join(SUPPORT_LABELS.values()) for word in ("says", "stated", "true"))
 
 
-@pytest.mark.parametrize("style", ["evaluate/page/report.css", "serve/static/explore/explore.css"])
+@pytest.mark.parametrize("style", ["facts/templates/report.css", "serve/static/explore/explore.css"])
 def test_support_has_none_of_the_colours_of_right_and_wrong(style: str) -> None:
     rules = [line for line in (files("sayso") / style).read_text().splitlines() if ".support" in line]
     assert rules

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from reproduce.toy_store import SMALL, make_store
-from sayso.evaluate.relations import relation_figures
+from sayso.evaluate.figures import relation_figures
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.metrics.resampled_curve import curve_estimates, sort_scores
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.reproduce.assess import Assessor, mark_sets
-from sayso.reproduce.variant import variant_config
+from sayso.reproduce.paper import variant_config
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from sayso.store.store import Store
@@ -64,7 +64,7 @@ def test_the_figures_are_those_of_the_metrics(store: Path) -> None:
     label_BR = part.label_rows(np.arange(part.table.num_bags)).numpy()
     logit_BR = predict_logits(extractor, part)
     wanted = relation_figures(logit_BR, label_BR)
-    assert found.test == json.loads(json.dumps(vars(wanted)))
+    assert found.test == json.loads(json.dumps(wanted))
     assert found.test["average_precision"] == average_precision(precision_recall_curve(logit_BR, label_BR))
     interval = curve_estimates(sort_scores(logit_BR, label_BR))["average_precision"].interval
     middle = np.quantile(found.resampled["average_precision"], [0.025, 0.975])

@@ -73,7 +73,11 @@ def evaluate(
         print_json(report.figures)
     else:
         _print(report.figures)
-    say_next(f"{written[0]} and {written[1]}", note=f"open {written[1]} in a browser")
+    page = next((path for path in written if path.suffix == ".html"), None)
+    say_next(
+        " and ".join(map(str, [written[0], *([page] if page else [])])),
+        note=f"open {page} in a browser" if page else "",
+    )
 
 
 @contextmanager
@@ -101,8 +105,7 @@ def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Marks":
 
 
 def _evaluate(subjects: "list[TrainedRun]", marks: "Marks", settings: "EvaluationSettings") -> "Report":
-    from sayso.evaluate.columns import prediction_columns
-    from sayso.evaluate.evaluation import evaluate_run
+    from sayso.evaluate.evaluation import evaluate_run, prediction_columns
     from sayso.evaluate.report import make_report
     from sayso.store.predictions import IN_RUN, write_predictions
 

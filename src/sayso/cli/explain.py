@@ -141,9 +141,9 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
 
 
 def _write(path: Path, found: "list[Explanation]") -> None:
-    from sayso.facts.fact_page import fact_html, page_html
+    from sayso.facts.html import explanation_page
     from sayso.io.atomic import atomic_file
 
-    title = f"{found[0].head_name} – {found[0].tail_name}"
+    page = explanation_page([each.to_dict() for each in found])
     with atomic_file(path) as file:
-        file.write(page_html(title, "\n".join(fact_html(each.to_dict()) for each in found)))
+        file.write(page)

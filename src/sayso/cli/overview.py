@@ -14,7 +14,7 @@ from rich.text import Text
 from sayso.cli.console import plain, remark
 
 if TYPE_CHECKING:
-    from sayso.reproduce.run import Standing
+    from sayso.reproduce.run import PlanStatus
     from sayso.reproduce.worker import Event
 
 _SECONDS_BETWEEN_LINES = 30.0
@@ -32,12 +32,12 @@ class Overview:
         self._num_done_before = self._num_runs = self._num_workers = 0
         self._last_line = time.monotonic()
 
-    def begin(self, standing: "Standing") -> None:
+    def begin(self, status: "PlanStatus") -> None:
         """Take in what there is to do."""
-        self._max_epochs = {job.key: job.config.train.max_epochs for job in standing.todo}
-        self._num_done_before, self._num_workers = len(standing.done), standing.num_workers
-        self._num_runs = len(standing.plan.jobs)
-        for variant, reason in standing.plan.left_out.items():
+        self._max_epochs = {run.key: run.config.train.max_epochs for run in status.todo}
+        self._num_done_before, self._num_workers = len(status.done), status.num_workers
+        self._num_runs = len(status.plan.runs)
+        for variant, reason in status.plan.left_out.items():
             remark(f"left out: {variant}: {reason}")
         if not self._max_epochs:
             remark(f"{self._num_runs} runs, all done already")

@@ -65,11 +65,11 @@ def reproduce(
 
     Example: `sayso reproduce --data stores/nyt --out reproduction --seeds 3 --name "FB-NYT"`
     """
-    from sayso.reproduce.plan import Wish
+    from sayso.reproduce.paper import variants_named
+    from sayso.reproduce.plan import PlanSettings
     from sayso.reproduce.run import Request
-    from sayso.reproduce.variant import variants_named
 
-    wish = Wish(
+    plan = PlanSettings(
         variants=variants_named(word.strip() for word in variants.split(",") if word.strip()),
         num_seeds=seeds or (1 if quick else 3),
         changes=tuple(changes or ()),
@@ -80,7 +80,7 @@ def reproduce(
         store=data,
         out=out,
         name=name or data.resolve().name,
-        wish=wish,
+        plan=plan,
         device=device.value,
         num_workers=jobs,
         num_resamples=resamples,
@@ -105,35 +105,34 @@ def _run(request: "Request") -> "Reproduced":
 
 
 def _say_plan(request: "Request", as_json: bool) -> None:
-    from sayso.reproduce.run import look
-    from sayso.reproduce.survey import survey_store
+    from sayso.reproduce.plan import survey_store
+    from sayso.reproduce.run import plan_status
     from sayso.store.store import Store
 
-    standing, lines = look(request), survey_store(Store(request.store))
-    done = {job.key for job in standing.done}
-    rows = [(job.key, job.variant, job.config.seed, job.label) for job in standing.plan.jobs]
+    status, lines = plan_status(request), survey_store(Store(request.store))
+    done = {run.key for run in status.done}
+    rows = [(run.key, run.variant, run.config.seed, run.label) for run in status.plan.runs]
     if as_json:
         runs = [
             {"run": key, "variant": variant, "seed": seed, "label": label, "is_done": key in done}
             for key, variant, seed, label in rows
         ]
-        print_json({"store": lines, "left_out": standing.plan.left_out, "runs": runs})
+        print_json({"store": lines, "left_out": status.plan.left_out, "runs": runs})
         return
     for line in lines:
         say(line)
-    for variant, reason in standing.plan.left_out.items():
+    for variant, reason in status.plan.left_out.items():
         say(f"left out: {variant}: {reason}")
     table = [[key, variant, str(seed), "done" if key in done else "to do"] for key, variant, seed, _ in rows]
-    print_table(f"{len(rows)} runs, {standing.num_workers} side by side", ["run", "variant", "seed", ""], table, 4)
+    print_table(f"{len(rows)} runs, {status.num_workers} side by side", ["run", "variant", "seed", ""], table, 4)
     remark("nothing was run; to run it, leave out --dry-run")
 
 
 def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
-    from sayso.reproduce.claim_table import claim_tables
-    from sayso.reproduce.document import remarks
-    from sayso.reproduce.tables import extraction_table
+    from sayso.reproduce.document import notes
+    from sayso.reproduce.tables import claim_tables, extraction_table
 
-    for line in remarks(result.summary):
+    for line in notes(result.summary):
         remark(line)
     there = result.summary["num_resamples"]
     if there not in (0, resamples):
@@ -143,8 +142,8 @@ def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
     else:
         _print(extraction_table(result.summary))
         _print(claim_tables(result.summary)[0])
-    page, document, *_ = result.files
-    say_next(f"{page}, {document} and figures", note=f"open {page} in a browser")
+    page, *_ = result.files
+    say_next(f"{page.parent}: tables, figures and claims", note=f"open {page} in a browser")
 
 
 def _print(table: "Table") -> None:

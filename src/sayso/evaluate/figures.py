@@ -1,4 +1,7 @@
-"""The figures of an evaluated run, ready for JSON: extraction, calibration, and explanations by each mechanism."""
+"""The figures of an evaluated run as JSON values: extraction, calibration, and explanations by each mechanism.
+
+Shapes: B bags, N sentences of all bags together, R relations.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
@@ -6,21 +9,34 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import torch
 
 from sayso.evaluate.evaluation import Evaluation
-from sayso.evaluate.few_sentences import few_sentence_figures
-from sayso.evaluate.relations import relation_figures
+from sayso.features.batch import BagIndex
+from sayso.features.collate import Part
 from sayso.metrics.calibration import expected_calibration_error, reliability_curve, tempered_probability
 from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
 from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units
 from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
-from sayso.metrics.precision_recall import average_precision, max_f1, precision_recall_curve
+from sayso.metrics.precision_recall import (
+    area_up_to_recall,
+    average_precision,
+    max_f1,
+    precision_at,
+    precision_recall_curve,
+)
 from sayso.metrics.rationale import rationale_figures
 from sayso.metrics.resampled_curve import MEASURES, SortedScores, compare_curves, curve_estimates, sort_scores
+from sayso.model.extractor import Extractor
+from sayso.model.predict import slices_of_logits
 from sayso.records import SUPPORT_LABELS
+from sayso.seeding import sub_seed
 
+MOST_SENTENCES: dict[str, int | None] = {"one": 1, "two": 2, "all": None}
+"""How many sentences of each bag are kept, drawn at random."""
 FEW_SEED = 13
-"""The same sentences are drawn for all runs, so that they compare."""
+"""All runs are evaluated on the same drawn sentences."""
+_FIRST = (100, 200, 300)
 
 
 def run_figures(run: Evaluation) -> dict[str, Any]:
@@ -32,7 +48,7 @@ def run_figures(run: Evaluation) -> dict[str, Any]:
         "model_fingerprint": subject.fingerprint,
         "seed": subject.model.training.get("seed"),
         "relations": extraction_figures(run),
-        "few_sentences": plain(few_sentence_figures(subject.model.extractor, subject.part, FEW_SEED)),
+        "few_sentences": few_sentence_figures(subject.model.extractor, subject.part, FEW_SEED),
         "per_relation": per_relation(run),
         "calibration": calibration_figures(run),
         "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},
@@ -48,10 +64,77 @@ def sorted_scores(run: Evaluation) -> SortedScores:
 
 def extraction_figures(run: Evaluation) -> dict[str, Any]:
     """Return the figures over all (bag, relation) scores, with intervals over bags."""
-    whole = plain(relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread))
+    whole = relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread)
     measures = {**MEASURES, "max_f1": max_f1}
     estimates = curve_estimates(sorted_scores(run), measures, run.settings.num_resamples)
     return {**whole, **{name: plain(estimate) for name, estimate in estimates.items()}}
+
+
+def relation_figures(logit_BR: np.ndarray, label_BR: np.ndarray, num_facts_unread: int = 0) -> dict[str, Any]:
+    """Return the figures over all (bag, relation) scores, without NA and with tied scores as one step of the curve.
+
+    `area_up_to_recall_0_4` is the paper's AUC: precision summed over recall up to 0.4, not divided by 0.4. Facts none
+    of whose sentences could be read stay in the denominator of recall.
+    """
+    num_facts = int(label_BR.sum()) + num_facts_unread
+    curve = precision_recall_curve(logit_BR.ravel(), label_BR.ravel(), num_facts)
+    figures = {
+        "area_up_to_recall_0_4": area_up_to_recall(curve, 0.4),
+        "average_precision": average_precision(curve),
+        **{f"precision_at_{num}": precision_at(curve, num) for num in _FIRST},
+        "max_f1": max_f1(curve),
+    }
+    return {**plain(figures), "num_facts": num_facts, "num_bags": len(label_BR)}
+
+
+def few_sentence_figures(extractor: Extractor, part: Part, seed: int) -> dict[str, dict[str, Any]]:
+    """Return precision at 100, 200 and 300 and their mean with one sentence per bag, two, and all.
+
+    This is the protocol of Lin et al. 2016, over bags of two or more sentences; empty if there are none.
+    """
+    label_BR = part.label_rows(np.flatnonzero(part.table.size_B >= 2)).numpy()
+    if not label_BR.any():
+        return {}
+    found = {}
+    for name, logit_BR in logits_of_few(extractor, part, seed).items():
+        curve = precision_recall_curve(logit_BR.ravel(), label_BR.ravel(), int(label_BR.sum()))
+        at = {f"precision_at_{num}": precision_at(curve, num) for num in _FIRST}
+        found[name] = plain({**at, "mean": float(np.mean(list(at.values()))), "num_bags": len(label_BR)})
+    return found
+
+
+@torch.no_grad()
+def logits_of_few(extractor: Extractor, part: Part, seed: int) -> dict[str, np.ndarray]:
+    """Return logit_BR of the bags of two or more sentences, by how many of each are kept; each is encoded once."""
+    rank_N = _ranks(part, np.random.default_rng(sub_seed(seed, "few sentences")))
+    found: dict[str, list[np.ndarray]] = {name: [] for name in MOST_SENTENCES}
+    first = 0
+    for batch, vector_ND, _ in slices_of_logits(extractor, part):
+        bag_N = batch.bags.bag_N.cpu().numpy()
+        is_large_B = np.bincount(bag_N, minlength=batch.bags.num_bags) >= 2
+        here_N = rank_N[first : first + len(bag_N)]
+        first += len(bag_N)
+        if not is_large_B.any():
+            continue
+        number_B, large = np.cumsum(is_large_B) - 1, torch.from_numpy(np.flatnonzero(is_large_B))
+        for name, most in MOST_SENTENCES.items():
+            kept = np.flatnonzero(is_large_B[bag_N] & (here_N < (most or len(bag_N))))
+            index = BagIndex(
+                bag_N=torch.from_numpy(number_B[bag_N[kept]]).to(vector_ND.device),
+                head_B=batch.bags.head_B[large],
+                tail_B=batch.bags.tail_B[large],
+            )
+            found[name].append(extractor.classify(vector_ND[torch.from_numpy(kept)], index).cpu().numpy())
+    return {name: np.concatenate(pieces) for name, pieces in found.items() if pieces}
+
+
+def _ranks(part: Part, rng: np.random.Generator) -> np.ndarray:
+    """Return each sentence's rank in a random order of its bag."""
+    bag_N = part.table.bag_N
+    order = np.lexsort((rng.random(len(bag_N)), bag_N))
+    rank_N = np.empty(len(bag_N), np.int64)
+    rank_N[order] = np.arange(len(bag_N)) - part.table.first_B1[:-1][bag_N]
+    return rank_N
 
 
 def per_relation(run: Evaluation) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
-"""The report on one or several runs: figures for machines, points for others to plot, and a page to read."""
+"""The report on one or several runs: figures as JSON, points to plot, and a page with charts, tables and facts."""
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -10,27 +11,37 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
+from sayso.evaluate.chart import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
+from sayso.explain.bag import bag_of_run, explanation_of
 from sayso.explain.marks import Marks
 from sayso.explain.sufficient import sigmoid
+from sayso.facts.html import NEEDS_JINJA, can_render, render
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import make_folder
+from sayso.metrics.marked import NEITHER
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.records import SUPPORT_LABELS
 
 REPORT, PAGE = "report.json", "report.html"
+NUM_FACTS = 150
+"""Facts of each run that the page shows."""
+_NUM_POINTS = 300
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Runs on the same part of the same store, their figures, and every two of them compared."""
+    """Runs on the same part of the same store, their figures, and comparisons of every two of them."""
 
     runs: Sequence[Evaluation]
     figures: dict[str, Any]
 
 
 def make_report(runs: Sequence[Evaluation], marks: Marks) -> Report:
-    """Return the report on the runs, which are all on the same part."""
+    """Return the report on runs that were evaluated on the same part."""
     subject, settings = runs[0].subject, runs[0].settings
     figures = {
         "sayso": __version__,
@@ -49,33 +60,104 @@ def make_report(runs: Sequence[Evaluation], marks: Marks) -> Report:
     return Report(runs=runs, figures=figures)
 
 
-def curve_of(run: Evaluation) -> PrecisionRecallCurve:
-    """Return the run's precision-recall curve."""
-    label_BR = run.subject.label_BR
-    return precision_recall_curve(run.logit_BR, label_BR, int(label_BR.sum()) + run.subject.num_facts_unread)
-
-
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write `report.json`, `report.html` and a file of points for each run; return what was written."""
-    from sayso.evaluate.report_page import report_html
+    """Write `report.json`, `report.html` and a file of curve points per run, and return the paths in this order.
 
+    Without jinja2 the page is left out, with a warning.
+    """
     make_folder(folder)
-    written = [folder / REPORT, folder / PAGE]
-    with atomic_file(written[0]) as file:
-        file.write(json.dumps(report.figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    with atomic_file(written[1]) as file:
-        file.write(report_html(report))
+    texts = {REPORT: json.dumps(report.figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n"}
+    if can_render():
+        texts[PAGE] = report_html(report)
+    else:
+        _log.warning("%s is not written: %s", folder / PAGE, NEEDS_JINJA)
     for run in report.runs:
-        written.append(folder / f"precision_recall.{run.subject.name}.tsv")
-        with atomic_file(written[-1]) as file:
-            file.write(points_tsv(curve_of(run)))
-    return written
+        texts[f"precision_recall.{run.subject.name}.tsv"] = points_tsv(_curve(run))
+    for name, text in texts.items():
+        with atomic_file(folder / name) as file:
+            file.write(text)
+    return [folder / name for name in texts]
 
 
 def points_tsv(curve: PrecisionRecallCurve) -> str:
-    """Return the steps of a curve that find something, from the highest score down, with the probability of each."""
+    """Return the steps of a curve that find something, from the highest score down, with their probability."""
     finds = np.diff(curve.num_correct, prepend=0) > 0
     columns = curve.recall[finds], curve.precision[finds], sigmoid(curve.threshold[finds])
     rows = zip(*(column.tolist() for column in columns), strict=True)
     lines = [f"{recall:.6f}\t{precision:.6f}\t{threshold:.6g}" for recall, precision, threshold in rows]
     return "\n".join(["recall\tprecision\tprobability", *lines]) + "\n"
+
+
+def report_html(report: Report) -> str:
+    """Return the page."""
+    from markupsafe import Markup
+
+    names = [run.subject.name for run in report.runs]
+    mechanisms = dict.fromkeys(name for run in report.runs for name in run.mechanisms)
+    return render(
+        "report.html",
+        title=f"sayso: {', '.join(names)}",
+        names=names,
+        figures=report.figures,
+        charts=[(title, Markup(svg)) for title, svg in _charts(report, names)],
+        legend=Markup(legend(names)),
+        runs={name: name for name in names},
+        mechanisms={name: name.replace("_", " ") for name in mechanisms},
+        ranked_by=report.runs[0].ranked_by,
+        supports={"": "all", "marked": "with marks", **SUPPORT_LABELS},
+        facts=[fact for run in report.runs for fact in _facts(run)],
+    )
+
+
+def _curve(run: Evaluation) -> PrecisionRecallCurve:
+    label_BR = run.subject.label_BR
+    return precision_recall_curve(run.logit_BR, label_BR, int(label_BR.sum()) + run.subject.num_facts_unread)
+
+
+def _charts(report: Report, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    runs = report.figures["runs"]
+    curves = [_thinned(name, _curve(run)) for name, run in zip(names, report.runs, strict=True)]
+    yield "Precision over recall", line_chart(curves, "recall", "precision", "precision over recall of each run")
+    for band, where in (("H", "probability 0.76 to 1"), ("L", "probability 0 to 0.25")):
+        yield f"Kendall τ on {band}, {where}", _tau_bars(runs, names, band)
+    reliability = [
+        Series(run["run"], curve["mean_probability"], curve["share_positive"])
+        for run in runs
+        for curve in (run["calibration"]["as_predicted"]["curve"],)
+    ]
+    about = "share of facts that the knowledge base has, by probability"
+    yield "Reliability", line_chart(reliability, "probability", "share in the knowledge base", about, True)
+
+
+def _tau_bars(runs: Sequence[dict[str, Any]], names: Sequence[str], band: str) -> str:
+    bars = []
+    for run in runs:
+        for mechanism, figures in run["explanations"].items():
+            tau = figures["tau"][band]
+            ends = tau["interval"] or {"low": None, "high": None}
+            bars.append(Bar(mechanism.replace("_", " "), run["run"], tau["pooled"], ends["low"], ends["high"]))
+    return bar_chart(bars, names, "τ", f"Kendall tau on {band} by mechanism and run")
+
+
+def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
+    """Return the curve with as many points as a chart can show."""
+    if not curve.num_positives or not len(curve.threshold):
+        return Series(name, [], [])
+    kept = np.unique(np.searchsorted(curve.recall, np.linspace(0, curve.recall[-1], _NUM_POINTS)))
+    kept = kept[kept < len(curve.recall)]
+    return Series(name, curve.recall[kept].tolist(), curve.precision[kept].tolist())
+
+
+def _facts(run: Evaluation) -> Iterator[dict[str, Any]]:
+    """Yield the facts that the page shows, the most probable first; facts with marks are chosen first."""
+    explained = run.explained
+    fact_E = np.repeat(np.arange(len(explained.bag_F)), explained.sentences.length)
+    is_marked_F = np.bincount(fact_E, run.mark_E != NEITHER, minlength=len(explained.bag_F)) > 0
+    several_F = explained.sentences.length > 1
+    order = np.lexsort((-explained.probability_F, ~several_F, ~is_marked_F))[:NUM_FACTS]
+    order = order[np.argsort(-explained.probability_F[order], kind="stable")]
+    for fact in order.tolist():
+        bag, threshold = int(explained.bag_F[fact]), run.settings.threshold
+        asked, first_row = bag_of_run(run.subject, bag, run.marks), int(run.subject.table.first_B1[bag])
+        found = explanation_of(run.subject.model, asked, explained, run.words, fact, threshold, first_row)
+        yield {**found.to_dict(), "run": run.subject.name, "is_marked": bool(is_marked_F[fact])}

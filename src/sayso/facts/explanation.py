@@ -8,7 +8,7 @@ from operator import add
 from typing import Any, NamedTuple, TextIO
 
 from sayso.facts.fact import Fact
-from sayso.facts.fact_page import fact_html, page_html
+from sayso.facts.html import explanation_page
 from sayso.facts.support import support_sentence
 from sayso.records import Sentence, Support, as_written
 
@@ -117,8 +117,8 @@ class Explanation(Fact):
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def to_html(self) -> str:
-        """Return the explanation as an HTML page that needs no other files."""
-        return page_html(f"{self.head_name} – {self.tail_name}", fact_html(self.to_dict()))
+        """Return the explanation as an HTML page in a single file."""
+        return explanation_page([self.to_dict()])
 
     def _repr_html_(self) -> str:
         return self.to_html()

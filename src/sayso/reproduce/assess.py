@@ -1,6 +1,6 @@
-"""A trained run to its outcome: figures on the test part, resamples of them, and the order of every marked tuple.
+"""A trained run to its figures: on the test part, on resamples of it, and the order of every marked tuple.
 
-Shapes: B bags, R relations, F marked facts, K resamples, L labels of all bags, M marks.
+Shapes: B bags, N sentences of a part, R relations, F facts with a mark, E their sentences, K resamples.
 """
 
 from collections.abc import Mapping
@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
-from sayso.evaluate.direct import weights_by_source
-from sayso.evaluate.figures import plain
-from sayso.evaluate.marked import marked_facts
-from sayso.evaluate.relations import relation_figures
+from sayso.evaluate.figures import plain, relation_figures
 from sayso.explain import mechanisms_named
-from sayso.explain.marks import Marks, marks_of_store
+from sayso.explain.base import Explainer, explain_all
+from sayso.explain.marks import Marks
 from sayso.features.collate import Part
 from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts
@@ -22,20 +21,20 @@ from sayso.metrics.marked import MarkedFacts
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
 from sayso.metrics.resampled_curve import MEASURES, SortedScores, sort_scores
 from sayso.model.extractor import Extractor
-from sayso.model.predict import predict_logits
-from sayso.reproduce.outcome import RECALLS, FactOrders
+from sayso.model.predict import predict_logits, slices_of_logits
+from sayso.model.ragged import bag_max
+from sayso.reproduce.folder import RECALLS, FactOrders
 from sayso.reproduce.paper import MECHANISMS
+from sayso.reproduce.plan import mark_sets
+from sayso.store.rows import Rows, ranges
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 
-_MOST_SETS = 4
-_EVERYBODY, _NOBODY = "all annotators", "annotator not named"
-
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
-    """What an outcome says of a model."""
+class RunFigures:
+    """The figures of a model, as fields of a `RunResult`."""
 
     test: dict[str, Any]
     resampled: dict[str, list[float | None]]
@@ -45,56 +44,82 @@ class Figures:
 
 
 class Assessor:
-    """Assesses models on one store; parts are read once for each way in which mentions appear."""
+    """Evaluates models on one store; parts are read once for each way in which mentions appear."""
 
     def __init__(self, store: Store, num_resamples: int) -> None:
         self.store, self.num_resamples = store, num_resamples
         self.mark_sets = mark_sets(store)
         self._read: dict[tuple[str, bool], tuple[RunData, Part]] = {}
 
-    def assess(self, extractor: Extractor, config: RunConfig) -> Figures:
+    def assess(self, extractor: Extractor, config: RunConfig) -> RunFigures:
         """Return the figures of a trained model."""
         data, test = self._data(config)
         label_BR = test.label_rows(np.arange(test.table.num_bags)).numpy()
         logit_BR = predict_logits(extractor, test)
         unread = int(self.store.manifest["read"].get("test", {}).get("num_facts_unread", 0))
         curve = precision_recall_curve(logit_BR, label_BR, int(label_BR.sum()) + unread)
-        return Figures(
-            test=plain(relation_figures(logit_BR, label_BR, unread)),
+        mechanisms = mechanisms_named(list(MECHANISMS))
+        return RunFigures(
+            test=relation_figures(logit_BR, label_BR, unread),
             resampled=_resampled(sort_scores(logit_BR, label_BR, unread), self.num_resamples),
             curve=_thinned(curve),
-            orders={name: self._orders(extractor, test, marks) for name, marks in self.mark_sets.items()},
+            orders={
+                name: fact_orders(marked_facts(extractor, test, marks, mechanisms))
+                for name, marks in self.mark_sets.items()
+            },
             weights={} if data.direct is None else weights_by_source(extractor, data.validation, data.direct),
         )
 
     def _data(self, config: RunConfig) -> tuple[RunData, Part]:
-        """Return the store and its test part as such a run reads them; the seed has no say in that."""
+        """Return the store and its test part as such a run reads them, whatever its seed."""
         key = config.data.mentions, config.needs_direct
         if key not in self._read:
             data = RunData(self.store, config)
             self._read[key] = data, data.part("test")
         return self._read[key]
 
-    def _orders(self, extractor: Extractor, part: Part, marks: Marks) -> FactOrders:
-        return fact_orders(marked_facts(extractor, part, marks, mechanisms_named(list(MECHANISMS))))
+
+def marked_facts(
+    extractor: Extractor, part: Part, marks: Marks, mechanisms: Mapping[str, Explainer]
+) -> dict[str, MarkedFacts]:
+    """Return, for each mechanism, the scores of all sentences of every fact with a mark."""
+    table = part.table
+    fact_F2 = np.unique(np.stack([table.bag_N[marks.keys[:, 0]], marks.keys[:, 1]], axis=1), axis=0)
+    bag_F, relation_F = fact_F2[:, 0], fact_F2[:, 1]
+    size_F = table.size_B[bag_F]
+    sentences = Rows.of_lengths(ranges(table.first_B1[bag_F], size_F), size_F)
+    relation_E = np.repeat(relation_F, size_F)
+    logit_BR, score_NR = _score(extractor, part, mechanisms, np.unique(bag_F))
+    unscored = MarkedFacts(
+        score_N=np.zeros(len(relation_E)),
+        mark_N=marks.look_up(sentences.value, relation_E),
+        start_F1=sentences.start,
+        bag_F=bag_F,
+        probability_F=1.0 / (1.0 + np.exp(-logit_BR[bag_F, relation_F].astype(np.float64))),
+    )
+    return {
+        name: replace(unscored, score_N=scores[sentences.value, relation_E].astype(np.float64))
+        for name, scores in score_NR.items()
+    }
 
 
-def mark_sets(store: Store) -> dict[str, Marks]:
-    """Return the marks on the test part by annotator; of many annotators, what most of them say."""
-    names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if "marks" in store.manifest else []
-    if len(names) > _MOST_SETS:
-        return {_EVERYBODY: _on_labels(store, marks_of_store(store, "test"))}
-    return {name or _NOBODY: _on_labels(store, marks_of_store(store, "test", name)) for name in names}
-
-
-def _on_labels(store: Store, marks: Marks) -> Marks:
-    """Return the marks for relations that the knowledge base holds for the pair: only these are facts."""
-    table, num_relations = store.part("test"), len(store.relations)
-    bag_L = np.repeat(np.arange(table.num_bags), table.relations.length)
-    row_M, relation_M = marks.keys.T
-    is_fact_M = np.isin(table.bag_N[row_M] * num_relations + relation_M, bag_L * num_relations + table.relations.value)
-    kept = zip(marks.by_sentence.items(), is_fact_M.tolist(), strict=True)
-    return replace(marks, by_sentence={key: mark for (key, mark), is_fact in kept if is_fact})
+def _score(
+    extractor: Extractor, part: Part, mechanisms: Mapping[str, Explainer], bags: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return logits of all bags, and scores of the sentences in slices with one of these bags, 0 elsewhere."""
+    table = part.table
+    logits = np.zeros((table.num_bags, part.num_relations), np.float32)
+    scores = {name: np.zeros((table.num_sentences, part.num_relations), np.float32) for name in mechanisms}
+    first = 0
+    for batch, vector_ND, logit_BR in slices_of_logits(extractor, part):
+        stop = first + batch.bags.num_bags
+        logits[first:stop] = logit_BR.cpu().numpy()
+        if ((bags >= first) & (bags < stop)).any():
+            rows = slice(int(table.first_B1[first]), int(table.first_B1[stop]))
+            for name, score_NR in explain_all(mechanisms, extractor, vector_ND, batch.bags).items():
+                scores[name][rows] = score_NR.detach().cpu().numpy()
+        first = stop
+    return logits, scores
 
 
 def fact_orders(facts: Mapping[str, MarkedFacts]) -> FactOrders:
@@ -110,6 +135,35 @@ def fact_orders(facts: Mapping[str, MarkedFacts]) -> FactOrders:
     )
 
 
+@torch.no_grad()
+def weights_by_source(extractor: Extractor, corpus: Part, direct: Part) -> dict[str, float]:
+    """Return DirectSup's mean weight of sentences of positive and NA bags, and of direct positives and negatives.
+
+    If positives come from one source and negatives from another, its classifier can learn the source instead of the
+    task. `silent_share` is the share of dimensions in which all sentences of a bag are zero.
+    """
+    weight_N, silent = _weigh(extractor, corpus)
+    is_positive_N = np.repeat(corpus.table.is_positive_B, corpus.table.size_B)
+    weight_Q, _ = _weigh(extractor, direct)
+    expresses_Q = direct.table.expresses_N
+    return {
+        "positive_bags": float(weight_N[is_positive_N].mean()),
+        "na_bags": float(weight_N[~is_positive_N].mean()),
+        "silent_share": silent,
+        "direct_positives": float(weight_Q[expresses_Q >= 0.5].mean()),
+        "direct_negatives": float(weight_Q[expresses_Q < 0.5].mean()),
+    }
+
+
+def _weigh(extractor: Extractor, part: Part) -> tuple[np.ndarray, float]:
+    weights, silent = [], []
+    for batch, vector_ND, _ in slices_of_logits(extractor, part):
+        weights.append(extractor.aggregator.weigh(vector_ND, batch.bags).mean(1).cpu().numpy())
+        peak_BD = bag_max(vector_ND, batch.bags.bag_N, batch.bags.num_bags)
+        silent.append((peak_BD == 0).float().mean(1).cpu().numpy())
+    return np.concatenate(weights), float(np.concatenate(silent).mean())
+
+
 def _resampled(scores: SortedScores, num_resamples: int) -> dict[str, list[float | None]]:
     def measure_all(weight_B: np.ndarray) -> list[float]:
         curve = scores.curve(weight_B)
@@ -120,6 +174,6 @@ def _resampled(scores: SortedScores, num_resamples: int) -> dict[str, list[float
 
 
 def _thinned(curve: PrecisionRecallCurve) -> list[float]:
-    """Return the precision where each of the recalls is first reached; the curve ends where none reaches it."""
+    """Return the precision where each of RECALLS is first reached, up to the curve's last recall."""
     place = np.searchsorted(curve.recall, RECALLS)
     return [float(precision) for precision in curve.precision[place[place < len(curve.recall)]]]

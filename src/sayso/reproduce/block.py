@@ -1,8 +1,7 @@
-"""Documents as blocks, written as Markdown for files and as HTML for a page."""
+"""Documents as blocks, written as Markdown."""
 
 from collections.abc import Sequence
 from html import escape
-from itertools import groupby
 from typing import Literal, NamedTuple
 
 
@@ -73,46 +72,3 @@ def _markdown(block: Block, top: int) -> str:
 def _markdown_cell(cell: Cell) -> str:
     text = f"{cell.text} ({cell.small})" if cell.small else cell.text
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def to_html(blocks: Sequence[Block]) -> str:
-    """Return the blocks as the body of a page; figures that follow each other stand side by side."""
-    parts: list[str] = []
-    for is_figure, group in groupby(blocks, lambda block: isinstance(block, Figure)):
-        shown = "\n".join(map(_html, group))
-        parts.append(f'<div class="charts">{shown}</div>' if is_figure else shown)
-    return "\n".join(parts)
-
-
-def _html(block: Block) -> str:
-    if isinstance(block, Heading):
-        return f"<h{block.level}>{escape(block.text)}</h{block.level}>"
-    if isinstance(block, Paragraph):
-        return f'<p class="about">{escape(block.text)}</p>'
-    note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
-    if isinstance(block, Figure):
-        return f"<figure><h3>{escape(block.title)}</h3>{block.svg}{note}</figure>"
-    table = _html_table(block)
-    if block.is_folded:
-        return f'<details class="more"><summary>{escape(block.title)}</summary>{table}{note}</details>'
-    return f"<h3>{escape(block.title)}</h3>{table}{note}"
-
-
-def _html_table(table: Table) -> str:
-    kinds = ["text-column" if place < table.num_text else "" for place in range(len(table.columns))]
-    heads = (
-        f'<th scope="col" class="{kind}">{escape(name)}</th>' for name, kind in zip(table.columns, kinds, strict=True)
-    )
-    rows = (
-        f"<tr>{''.join(_html_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True))}</tr>"
-        for row in table.rows
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _html_cell(cell: Cell, kind: str) -> str:
-    small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
-    return f'<td class="{f"{kind} {cell.tone}".strip()}">{escape(cell.text)}{small}</td>'

@@ -1,37 +1,60 @@
-"""The paper's claims, each as contrasts between variants in one or several readings, and the verdict on each."""
+"""The paper's claims, each measured in one or several ways by contrasts between variants, and the outcome of each.
+
+A contrast is written so that above 0 is what the paper says. The mean of a claim's contrasts has a 95 % interval; the
+intervals of the single contrasts hold together with 95 % (Bonferroni).
+
+- *raises*: supported if the mean's interval lies above 0 and no single interval below 0; contradicted if the mean's
+  interval or a single one lies below 0.
+- *alike*: supported if the mean's interval lies within the margin and no single one outside; contradicted if the
+  mean's interval or a single one lies outside.
+- *some*: supported if a single interval lies above 0; contradicted if no single value is above 0.
+
+Everything else is inconclusive, and so is every claim with fewer than two seeds.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from sayso.reproduce.contrast import LEVEL, Contrast, Estimated, Term, estimate
-from sayso.reproduce.paper import AREAS, MECHANISMS, tau_of
-from sayso.reproduce.sample import AREA, PRECISION, TAU, Measure, Sample
-from sayso.reproduce.variant import ENTITIES, NINE
-from sayso.reproduce.verdict import UNDECIDED, Sense, is_as_claimed, verdict
+from sayso.reproduce.contrast import (
+    AREA,
+    LEVEL,
+    PRECISION,
+    TAU,
+    Contrast,
+    ContrastEstimate,
+    Measure,
+    Sample,
+    Term,
+    estimate,
+)
+from sayso.reproduce.paper import AREAS, ENTITIES, MECHANISMS, NINE, tau_of
 
-Pair = tuple[str, str]
+SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
+Sense = Literal["raises", "alike", "some"]
+VariantPair = tuple[str, str]
 
-F_STEPS: tuple[Pair, ...] = (("CNNs+ATT", "CNNs+ATT+F"), ("DirectSup", "DirectSup+F"), ("CNNs+ATT+LD", "CNNs+ATT+F+LD"))
-FE_STEPS: tuple[Pair, ...] = (("CNNs+ATT", "CNNs+ATT+FE"), ("DirectSup", "DirectSup+FE"))
-FE_OVER_F: tuple[Pair, ...] = (("CNNs+ATT+F", "CNNs+ATT+FE"), ("DirectSup+F", "DirectSup+FE"))
-LD_STEPS: tuple[Pair, ...] = (
+F_STEPS: tuple[VariantPair, ...] = (
+    ("CNNs+ATT", "CNNs+ATT+F"),
+    ("DirectSup", "DirectSup+F"),
+    ("CNNs+ATT+LD", "CNNs+ATT+F+LD"),
+)
+FE_STEPS: tuple[VariantPair, ...] = (("CNNs+ATT", "CNNs+ATT+FE"), ("DirectSup", "DirectSup+FE"))
+FE_OVER_F: tuple[VariantPair, ...] = (("CNNs+ATT+F", "CNNs+ATT+FE"), ("DirectSup+F", "DirectSup+FE"))
+LD_STEPS: tuple[VariantPair, ...] = (
     ("CNNs+ATT", "CNNs+ATT+LD"),
     ("CNNs+ATT+F", "CNNs+ATT+F+LD"),
     ("DirectSup+F", "DirectSup+F+LD"),
 )
-"""Variants of the paper's nine that differ in one thing alone: without it, with it."""
+"""Pairs of variants that differ in one feature: without it, with it."""
 
 AREA_NAMES = {AREA: "AUC@0.4", PRECISION: "average precision"}
 MARGINS = {AREA: 0.01, PRECISION: 0.025}
-"""Gains that differ by no more are alike: 2.5 % of the most that each figure can be."""
+"""Gains that differ by no more are alike: 2.5 % of the highest possible value of each figure."""
 
 
 class Reading(NamedTuple):
-    """One way to measure a claim: what it is measured by, and its contrasts; above 0 is what the claim says.
-
-    `in_paper` are the contrasts to take of the paper's own figures, where they are not the same.
-    """
+    """One way to measure a claim; `in_paper` are the contrasts of the paper's own figures if they differ."""
 
     name: str
     contrasts: list[Contrast]
@@ -40,43 +63,43 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
-    """A claim by one reading: the mean of its contrasts, each of them, and what the paper's own table says.
+class ClaimResult:
+    """A claim by one reading: the mean of its contrasts, and each of them.
 
-    `paper` counts the contrasts of the paper's own figures that are as claimed, and those that it has figures for.
+    `paper` counts the contrasts that are as claimed in the paper's own table, and those that it has figures for.
     """
 
     claim: str
     reading: str
-    verdict: str
+    outcome: str
     sense: Sense
-    mean: Estimated | None
-    singles: list[Estimated]
+    mean: ContrastEstimate | None
+    singles: list[ContrastEstimate]
     num_as_claimed: int
     num_missing: int
     paper: tuple[int, int]
 
 
-def judge_claims(sample: Sample, mark_sets: Sequence[str]) -> list[Judged]:
-    """Return every claim by every reading, in the paper's order; one without a figure is undecided."""
+def check_claims(sample: Sample, mark_sets: Sequence[str]) -> list[ClaimResult]:
+    """Return every claim by every reading, in the paper's order; a claim without figures is inconclusive."""
     return [
-        _judge(sample, claim, sense, reading)
+        _check(sample, claim, sense, reading)
         for claim, sense, readings in _claims(sample, mark_sets)
         for reading in readings
     ]
 
 
-def _judge(sample: Sample, claim: str, sense: Sense, reading: Reading) -> Judged:
+def _check(sample: Sample, claim: str, sense: Sense, reading: Reading) -> ClaimResult:
     level = 1 - (1 - LEVEL) / max(1, len(reading.contrasts))
     tried = [(each, estimate(sample, [each], each.name, level)) for each in reading.contrasts]
     known = [(contrast, found) for contrast, found in tried if found is not None]
     singles = [found for _, found in known]
     mean = estimate(sample, [contrast for contrast, _ in known], claim) if known else None
     as_claimed = [is_as_claimed(sense, found.value, reading.margin) for found in singles]
-    return Judged(
+    return ClaimResult(
         claim=claim,
         reading=reading.name,
-        verdict=UNDECIDED if mean is None else verdict(sense, mean, singles, reading.margin),
+        outcome=INCONCLUSIVE if mean is None else outcome_of(sense, mean, singles, reading.margin),
         sense=sense,
         mean=mean,
         singles=singles,
@@ -84,6 +107,26 @@ def _judge(sample: Sample, claim: str, sense: Sense, reading: Reading) -> Judged
         num_missing=len(tried) - len(known),
         paper=_in_paper(sense, reading),
     )
+
+
+def outcome_of(sense: Sense, mean: ContrastEstimate, singles: Sequence[ContrastEstimate], margin: float = 0.0) -> str:
+    """Return whether a claim is supported, contradicted or inconclusive."""
+    if min(each.num_seeds for each in (mean, *singles)) < 2:
+        return INCONCLUSIVE
+    if sense == "raises":
+        is_supported, is_contradicted = mean.low > 0, any(each.high < 0 for each in (mean, *singles))
+    elif sense == "alike":
+        is_supported = -margin <= mean.low and mean.high <= margin
+        is_contradicted = any(each.low > margin or each.high < -margin for each in (mean, *singles))
+    else:
+        is_supported = any(each.low > 0 for each in singles)
+        is_contradicted = not any(each.value > 0 for each in singles)
+    return CONTRADICTED if is_contradicted else SUPPORTED if is_supported else INCONCLUSIVE
+
+
+def is_as_claimed(sense: Sense, value: float, margin: float = 0.0) -> bool:
+    """Say whether a value, regardless of its interval, is what the claim says."""
+    return abs(value) <= margin if sense == "alike" else value > 0
 
 
 def _claims(sample: Sample, mark_sets: Sequence[str]) -> Iterator[tuple[str, Sense, list[Reading]]]:
@@ -108,9 +151,9 @@ def _by_area(contrasts: Callable[[str], list[Contrast]]) -> list[Reading]:
 
 
 def _by_marks(
-    mark_sets: Sequence[str], pairs: Sequence[Pair], mechanisms: Sequence[str], sign: float = 1.0
+    mark_sets: Sequence[str], pairs: Sequence[VariantPair], mechanisms: Sequence[str], sign: float = 1.0
 ) -> list[Reading]:
-    """Return, for each set of marks and without and with +E, each model on its own H, and both on the H they share."""
+    """Return readings per set of marks, without and with +E: each model on its own H, and both on the H they share."""
     readings = []
     for marks, ending in _places(mark_sets):
         own, shared = [], []
@@ -134,12 +177,12 @@ def _place_name(marks: str, ending: str) -> str:
 
 
 def _minus(high: str, low: str, of_high: Measure, of_low: Measure, sign: float = 1.0, about: str = "") -> Contrast:
-    """Return one variant's figure minus another's; a negative sign turns it round, for a claim that says lower."""
+    """Return one variant's figure minus another's; a negative sign reverses it, for a claim that says lower."""
     names = (high, low) if sign > 0 else (low, high)
     return Contrast(f"{names[0]} − {names[1]}{about}", (Term(sign, high, of_high), Term(-sign, low, of_low)))
 
 
-def _steps(pairs: Sequence[Pair], measure: Measure) -> list[Contrast]:
+def _steps(pairs: Sequence[VariantPair], measure: Measure) -> list[Contrast]:
     return [_minus(high + ending, low + ending, measure, measure) for ending in ("", ENTITIES) for low, high in pairs]
 
 
@@ -147,13 +190,13 @@ def _entities(kind: str) -> list[Contrast]:
     return [_minus(name + ENTITIES, name, Measure(kind), Measure(kind)) for name in NINE]
 
 
-def _gains(pairs: Sequence[Pair], kind: str) -> list[Contrast]:
+def _gains(pairs: Sequence[VariantPair], kind: str) -> list[Contrast]:
     """Return the gain with entity vectors minus the gain without them."""
     contrasts = []
     for low, high in pairs:
         without, with_entities = _steps([(low, high)], Measure(kind))
-        turned = tuple(term._replace(weight=-term.weight) for term in without.terms)
-        contrasts.append(Contrast(f"({with_entities.name}) − ({without.name})", with_entities.terms + turned))
+        reversed_terms = tuple(term._replace(weight=-term.weight) for term in without.terms)
+        contrasts.append(Contrast(f"({with_entities.name}) − ({without.name})", with_entities.terms + reversed_terms))
     return contrasts
 
 
@@ -189,17 +232,17 @@ def _others(marks: str, names: Sequence[str], accuracies: dict[str, tuple[float,
 
 
 def _accuracy(sample: Sample, variant: str) -> tuple[float, float]:
-    """Return what variants are ordered by: AUC@0.4 as it is printed, then average precision, which never saturates."""
+    """Return the sort key of a variant: AUC@0.4 as printed, then average precision, which never saturates."""
     runs = sample.of_variant(variant)
     area, precision = (sum(float(run.test[kind]) for run in runs) / len(runs) for kind in (AREA, PRECISION))
     return round(100 * area, 1), precision
 
 
 def _in_paper(sense: Sense, reading: Reading) -> tuple[int, int]:
-    """Return how many of the contrasts are as claimed by the paper's own figures, and how many it has figures for."""
+    """Return how many contrasts are as claimed in the paper's table, and how many it has figures for."""
     contrasts = reading.contrasts if reading.in_paper is None else reading.in_paper
     values = [value for each in contrasts if (value := _paper_value(each)) is not None]
-    # Its figures have two or three digits: sums of them are compared beyond those.
+    # The paper prints two or three digits, so sums are rounded well below that.
     return sum(is_as_claimed(sense, round(value, 6), reading.margin) for value in values), len(values)
 
 

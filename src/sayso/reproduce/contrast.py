@@ -1,27 +1,44 @@
-"""Differences between runs with an interval that knows of other seeds and of other test pairs.
+"""Differences between runs, with an interval over seeds and test pairs.
 
 A contrast is a weighted sum of figures, such as AUC of one variant minus AUC of another, taken seed by seed: both were
-trained with the same seed and judged on the same pairs. Its variance has two parts that add up: that of the mean over
-seeds (their sample variance over their number), and that over bags (the bootstrap of the mean). The interval is
-Student's with Welch and Satterthwaite's degrees of freedom, the bootstrap's part counting as known.
-Shapes: S seeds, C contrasts, K resamples.
+trained with the same seed and evaluated on the same pairs. Its variance has two parts that add up: the sample variance
+over seeds divided by their number, and the bootstrap variance over bags. The interval is Student's with the degrees of
+freedom of Welch and Satterthwaite, where the bootstrap variance counts as known.
+Shapes: F facts of a set of marks, U their distinct bags, S seeds, K resamples.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from sayso.reproduce.sample import Measure, Sample
+from sayso.metrics.interval import resampled_weights
+from sayso.metrics.kendall import BANDS
+from sayso.reproduce.folder import RunResult
 
+AREA, PRECISION, TAU = "area_up_to_recall_0_4", "average_precision", "tau"
 LEVEL = 0.95
 
 
+class Measure(NamedTuple):
+    """An area, or pooled τ by a set of marks, a mechanism and a band of the model's probabilities.
+
+    With a `partner` only facts count that this variant, trained with the same seed, has in the band as well.
+    """
+
+    kind: str
+    marks: str = ""
+    mechanism: str = ""
+    band: str = ""
+    partner: str = ""
+
+
 class Term(NamedTuple):
-    """A figure of a variant, and how often it counts."""
+    """A variant's figure and its weight in a contrast."""
 
     weight: float
     variant: str
@@ -34,15 +51,17 @@ class Contrast(NamedTuple):
     name: str
     terms: tuple[Term, ...]
 
-    @property
-    def variants(self) -> set[str]:
-        """The variants it needs."""
-        return {term.variant for term in self.terms}
+
+class Value(NamedTuple):
+    """A figure, and the same figure on each resample; NaN where there is nothing to count."""
+
+    point: float
+    resampled_K: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimated:
-    """A value with the ends of its interval; the ends are infinite where there is nothing to estimate them from."""
+class ContrastEstimate:
+    """A value with its interval, whose ends are infinite where nothing is known about its width."""
 
     name: str
     value: float
@@ -51,9 +70,72 @@ class Estimated:
     num_seeds: int
 
 
-def estimate(sample: Sample, contrasts: Sequence[Contrast], name: str, level: float = LEVEL) -> Estimated | None:
-    """Return the mean of the contrasts over themselves and the seeds; None where one of them has no figure."""
-    seeds = sample.seeds(set().union(*(each.variants for each in contrasts)))
+class Sample:
+    """The figures of all finished runs of the tables, on the test part and on every resample of its bags."""
+
+    def __init__(self, results: Iterable[RunResult]) -> None:
+        self.results = {(each.variant, each.seed): each for each in results if each.is_finished and not each.label}
+        self._values: dict[tuple[str, int, Measure], Value] = {}
+        self._weights: dict[str, np.ndarray] = {}
+
+    @cached_property
+    def num_resamples(self) -> int:
+        """K."""
+        return min((len(each.resampled[AREA]) for each in self.results.values()), default=0)
+
+    def seeds(self, variants: Iterable[str]) -> list[int]:
+        """Return the seeds with which all of the variants have a finished run."""
+        wanted = set(variants)
+        seeds = sorted({seed for _, seed in self.results})
+        return [seed for seed in seeds if all((name, seed) in self.results for name in wanted)]
+
+    def of_variant(self, variant: str) -> list[RunResult]:
+        """Return the runs of a variant by seed."""
+        return [self.results[variant, seed] for seed in self.seeds([variant])]
+
+    def value(self, variant: str, seed: int, measure: Measure) -> Value:
+        """Return a figure of a finished run."""
+        key = variant, seed, measure
+        if key not in self._values:
+            self._values[key] = self._tau(*key) if measure.kind == TAU else self._area(*key)
+        return self._values[key]
+
+    def _area(self, variant: str, seed: int, measure: Measure) -> Value:
+        result = self.results[variant, seed]
+        resampled = np.array(result.resampled[measure.kind][: self.num_resamples], np.float64)
+        return Value(float(result.test[measure.kind]), resampled)
+
+    def _tau(self, variant: str, seed: int, measure: Measure) -> Value:
+        orders = self.results[variant, seed].orders[measure.marks]
+        is_in_F = self.in_band(variant, seed, measure)
+        bags, unit_F = np.unique(np.array(orders.bag_F, np.int64), return_inverse=True)
+        net_F = np.where(is_in_F, orders.net[measure.mechanism], 0)
+        tuples_F = np.where(is_in_F, orders.tuples_F, 0)
+        weight_KU = self._weights_of(measure.marks, len(bags))
+        net_U, tuples_U = (np.bincount(unit_F, each, minlength=len(bags)) for each in (net_F, tuples_F))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            resampled_K = (weight_KU @ net_U) / (weight_KU @ tuples_U)
+            return Value(float(np.float64(net_F.sum()) / tuples_F.sum()), resampled_K)
+
+    def in_band(self, variant: str, seed: int, measure: Measure) -> np.ndarray:
+        """Return which facts of a set of marks count for a τ."""
+        names = [variant, measure.partner] if measure.partner else [variant]
+        columns = [np.array(self.results[name, seed].orders[measure.marks].probability_F) for name in names]
+        is_in_F: np.ndarray = np.all([BANDS[measure.band].holds(column) for column in columns], axis=0)
+        return is_in_F
+
+    def _weights_of(self, marks: str, num_units: int) -> np.ndarray:
+        """Return how often each resample draws each bag that has a marked tuple; the same for all runs."""
+        if marks not in self._weights:
+            drawn = resampled_weights(num_units, self.num_resamples, seed=0) if num_units else iter(())
+            rows = [weight.astype(np.float32) for weight in drawn]
+            self._weights[marks] = np.array(rows, np.float32).reshape(len(rows), num_units)
+        return self._weights[marks]
+
+
+def estimate(sample: Sample, contrasts: Sequence[Contrast], name: str, level: float = LEVEL) -> ContrastEstimate | None:
+    """Return the mean over the contrasts and the seeds, None where one of them has no figure."""
+    seeds = sample.seeds({term.variant for each in contrasts for term in each.terms})
     if not seeds or not contrasts:
         return None
     values = [[_value(sample, each, seed) for each in contrasts] for seed in seeds]
@@ -63,7 +145,7 @@ def estimate(sample: Sample, contrasts: Sequence[Contrast], name: str, level: fl
     resampled_K = np.mean([[resampled for _, resampled in row] for row in values], axis=(0, 1))
     half = _half_width(point_S, resampled_K[np.isfinite(resampled_K)], level)
     value = float(point_S.mean())
-    return Estimated(name=name, value=value, low=value - half, high=value + half, num_seeds=len(seeds))
+    return ContrastEstimate(name=name, value=value, low=value - half, high=value + half, num_seeds=len(seeds))
 
 
 def _value(sample: Sample, contrast: Contrast, seed: int) -> tuple[float, np.ndarray]:
@@ -73,7 +155,6 @@ def _value(sample: Sample, contrast: Contrast, seed: int) -> tuple[float, np.nda
 
 
 def _half_width(point_S: np.ndarray, resampled_K: np.ndarray, level: float) -> float:
-    """Return half the width of the interval."""
     if len(resampled_K) < 2:
         return math.inf
     over_bags = float(resampled_K.var(ddof=1))

@@ -1,22 +1,94 @@
-"""A summary as a document: tables, figures and claims, always naming the data, with the paper's figures beside ours."""
+"""A summary as files: JSON, a Markdown document and a page with tables, figures and claims, and the figures."""
 
-from collections.abc import Mapping
+import importlib.util
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-from sayso.reproduce.block import Block, Figure, Heading, Paragraph
-from sayso.reproduce.claim_table import RULE, claim_tables
-from sayso.reproduce.figure import curve_series, figure_svg
-from sayso.reproduce.paper import SOURCE
+from sayso.evaluate.chart import COLOURS, Series, figure_svg
+from sayso.facts.html import NEEDS_JINJA, can_render, render
+from sayso.io.atomic import atomic_file
+from sayso.reproduce.block import Block, Figure, Heading, Paragraph, to_markdown
+from sayso.reproduce.folder import RECALLS
+from sayso.reproduce.paper import ENTITIES, NINE, SOURCE, base_of, features_of
 from sayso.reproduce.tables import (
+    RULE,
     Summary,
+    claim_tables,
     data_table,
     explanation_tables,
     extraction_table,
     grid_table,
 )
-from sayso.reproduce.variant import ENTITIES, NINE
 
 FIGURES = {"figure-1": "", "figure-2": ENTITIES}
 """The paper's Figure 1 is without entity vectors, Figure 2 with them."""
+SUMMARY, DOCUMENT, PAGE = "reproduction.json", "reproduction.md", "reproduction.html"
+
+_INKS = {(): COLOURS[7], ("F",): COLOURS[0], ("FE",): COLOURS[1], ("LD",): COLOURS[2], ("F", "LD"): COLOURS[3]}
+"""One colour for what a variant adds, whichever model it is added to and with or without +E."""
+_DASHES = {"CNNs+ATT": "", "DirectSup": "5 3"}
+
+_log = logging.getLogger(__name__)
+
+
+def write_reproduction(summary: Summary, folder: Path) -> list[Path]:
+    """Write all files into an existing folder and return their paths, the page first.
+
+    The page needs jinja2 and is left out with a warning without it; PNG files need matplotlib.
+    """
+    files = {name: f"{name}.svg" for name in FIGURES}
+    alone, inline = (document_of(summary, files, is_alone) for is_alone in (True, False))
+    texts = {
+        DOCUMENT: to_markdown(alone),
+        SUMMARY: json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        **{block.file: block.svg + "\n" for block in alone if isinstance(block, Figure)},
+    }
+    if can_render():
+        title = f"sayso reproduce: {summary['name']}"
+        texts = {PAGE: render("reproduction.html", title=title, blocks=_grouped(inline)), **texts}
+    else:
+        _log.warning("%s is not written: %s", folder / PAGE, NEEDS_JINJA)
+    for name, text in texts.items():
+        with atomic_file(folder / name) as file:
+            file.write(text)
+    return [folder / name for name in texts] + _write_pngs(summary, folder)
+
+
+def _grouped(blocks: Sequence[Block]) -> list[tuple[str, Any]]:
+    """Return the blocks with the names of their kinds; figures that follow each other become one block."""
+    found: list[tuple[str, Any]] = []
+    for kind, group in groupby(blocks, lambda block: type(block).__name__):
+        together = list(group)
+        found += [("Figures", together)] if kind == "Figure" else [(kind, block) for block in together]
+    return found
+
+
+def _write_pngs(summary: Summary, folder: Path) -> list[Path]:
+    if importlib.util.find_spec("matplotlib") is None:
+        return []
+    drawn = {name: curves for name in FIGURES if (curves := _curves(summary, name))}
+    for name, curves in drawn.items():
+        _write_png(folder / f"{name}.png", _series(curves), _title(summary, name))
+    return [folder / f"{name}.png" for name in drawn]
+
+
+def _write_png(path: Path, series: Sequence[Series], title: str) -> None:
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(7.5, 4.2), layout="constrained")
+    axes = canvas.add_subplot()
+    for line in series:
+        axes.plot(line.x, line.y, color=line.ink, linestyle="--" if line.dashes else "-", label=line.name)
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision")
+    axes.set_title(title, fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+    with atomic_file(path, "wb") as file:
+        canvas.savefig(file, format="png", dpi=160)
 
 
 def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = False) -> list[Block]:
@@ -24,7 +96,7 @@ def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = Fal
     blocks: list[Block] = [
         Heading(1, f"The paper's tables, figures and claims on {summary['name']}"),
         Paragraph(_about(summary)),
-        *(Paragraph(line) for line in remarks(summary)),
+        *(Paragraph(line) for line in notes(summary)),
         Heading(2, "The claims"),
         *claim_tables(summary),
         Paragraph(RULE),
@@ -37,53 +109,51 @@ def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = Fal
     return [*blocks, grid_table(summary)] if summary["grid"] else blocks
 
 
-def figure_title(summary: Summary, name: str) -> str:
-    """Return what a figure shows, and of which data."""
+def _title(summary: Summary, name: str) -> str:
     number, with_entities = name.removeprefix("figure-"), "with" if FIGURES[name] else "without"
     return f"Figure {number}: precision over recall {with_entities} entity vectors, {summary['name']}"
 
 
-def figure_curves(summary: Summary, name: str) -> dict[str, list[float]]:
-    """Return the curves of a figure, in the order of the paper's table."""
+def _curves(summary: Summary, name: str) -> dict[str, list[float]]:
     wanted = [variant + FIGURES[name] for variant in NINE]
     return {variant: summary["curves"][variant] for variant in wanted if variant in summary["curves"]}
 
 
-def remarks(summary: Summary) -> list[str]:
-    """Return a line for everything that a reader must know before the figures."""
-    lines = _about_wish(summary) + _about_store(summary)
+def notes(summary: Summary) -> list[str]:
+    """Return what a reader must know before the figures, a line each."""
+    lines = _about_settings(summary) + _about_store(summary)
     lines += [f"Left out: {variant}, because {reason}." for variant, reason in summary["left_out"].items()]
     for run in summary["diverged"]:
         name = " ".join(part for part in (run["variant"], run["label"]) if part)
         lines.append(f"Diverged and in no mean: {name}, seed {run['seed']}: {run['why']}.")
     if len(versions := summary["code_fingerprints"]) > 1:
-        lines.append(f"The runs were made by {len(versions)} texts of the program: {', '.join(versions)}.")
+        lines.append(f"The runs were made by {len(versions)} versions of the program: {', '.join(versions)}.")
     if summary["not_done"]:
         lines.append(f"Not done yet: {len(summary['not_done'])} runs ({', '.join(summary['not_done'][:5])} …).")
     return lines
 
 
-def _about_wish(summary: Summary) -> list[str]:
-    """Return what was asked for that is not what the paper did."""
+def _about_settings(summary: Summary) -> list[str]:
+    """Return where the settings differ from the paper's."""
     lines = []
     if summary["is_quick"]:
-        lines.append(f"A quick look: {summary['max_epochs']} epochs at most, too few to judge the paper by.")
+        lines.append(f"A quick look: {summary['max_epochs']} epochs at most, too few to test the paper's claims.")
     if len(summary["seeds"]) < 2:
-        lines.append("One seed: nothing is known of what another would give, so every claim is undecided.")
+        lines.append("One seed: the variance between seeds is unknown, so every claim is inconclusive.")
     if summary["changes"]:
         lines.append(f"Settings that are not the paper's: {', '.join(summary['changes'])}.")
     return lines
 
 
 def _about_store(summary: Summary) -> list[str]:
-    """Return what of the data bears on every figure."""
+    """Return what in the data affects every figure."""
     lines, data = [], summary["data"]
     if pairs := data["test_pairs_in_train"]:
-        lines.append(f"{pairs:,} test pairs stand in training: all figures are TOO GOOD (prepare with --leak drop).")
+        lines.append(f"{pairs:,} test pairs are in training: all figures are TOO GOOD (prepare with --leak drop).")
     if data.get("word_vector_width") == 0:
-        lines.append("The store has no word vectors: random ones stand in for them (prepare with --vectors).")
+        lines.append("The store has no word vectors: random ones are used instead (prepare with --vectors).")
     if not summary["extraction"]:
-        lines.append("No run has come to its end with figures: there is nothing to compare.")
+        lines.append("No run has finished with figures: there is nothing to compare.")
     elif not summary["marks"]:
         lines.append("The store has no marks on test sentences: no τ, and no claim about it (prepare with --marks).")
     return lines
@@ -109,18 +179,31 @@ def _about(summary: Summary) -> str:
 
 
 def _calls(summary: Summary) -> str:
-    """Return how long the runs really took, where the summary says so."""
-    told = [
+    """Return how long the runs took by the clock, if the summary says so."""
+    calls = [
         f"{call['num_runs']} runs took {call['seconds'] / 60:,.1f} minutes, {call['num_workers']} side by side"
         for call in summary.get("calls", [])
     ]
-    return f" By the clock: {'; '.join(told)}." if told else ""
+    return f" By the clock: {'; '.join(calls)}." if calls else ""
 
 
 def _figure(summary: Summary, name: str, file: str, is_alone: bool) -> Figure | None:
-    curves = figure_curves(summary, name)
+    curves = _curves(summary, name)
     if not curves:
         return None
-    title = figure_title(summary, name)
-    svg = figure_svg(curve_series(curves), "recall", "precision", title, is_alone)
+    title = _title(summary, name)
+    svg = figure_svg(_series(curves), "recall", "precision", title, is_alone)
     return Figure(title, svg, file, "Mean precision over seeds; solid: CNNs+ATT, dashed: DirectSup.")
+
+
+def _series(curves: Mapping[str, Sequence[float]]) -> list[Series]:
+    return [
+        Series(
+            name,
+            RECALLS[: len(precision)],
+            list(precision),
+            _INKS[tuple(feature for feature in features_of(name) if feature != "E")],
+            _DASHES[base_of(name)],
+        )
+        for name, precision in curves.items()
+    ]

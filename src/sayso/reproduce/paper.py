@@ -1,15 +1,37 @@
-"""What the paper reports: facts to print beside ours, never to be passed off as ours."""
+"""The paper: its variants by name, the settings of each, and the figures it reports (to print beside ours)."""
 
-from sayso.reproduce.variant import ENTITIES, NINE
+import difflib
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sayso.config import apply_changes
+from sayso.errors import BadConfigError, UserError, option
+from sayso.train.config import RunConfig, config_of
 
 SOURCE = "Shahbazi, Fern, Ghaeini and Tadepalli, Relation Extraction with Explanation, ACL 2020"
 DATA = "FB-NYT, the 522,611-sentence release"
+
+NINE = (
+    "CNNs+ATT",
+    "DirectSup",
+    "CNNs+ATT+F",
+    "DirectSup+F",
+    "CNNs+ATT+FE",
+    "DirectSup+FE",
+    "CNNs+ATT+LD",
+    "CNNs+ATT+F+LD",
+    "DirectSup+F+LD",
+)
+"""The rows of the paper's tables, in its order."""
+
+ENTITIES = "+E"
+VARIANTS = (*NINE, *(name + ENTITIES for name in NINE))
 
 COUNTS = {
     "train": {"sentences": 472_963, "positive": 16_625, "negative": 236_811},
     "test": {"sentences": 172_448, "positive": 1_950, "negative": 94_917},
 }
-"""Its Table 1. By counting: the training figures are 90 % of the release, test positives are facts, negatives pairs."""
+"""Table 1. Counting shows: training figures are 90 % of the release, test positives are facts, negatives are pairs."""
 
 _AREAS = {
     "CNNs+ATT": (25.1, None),
@@ -27,10 +49,10 @@ AREAS: dict[str, float | None] = {
     **{name: _AREAS[name][0] for name in NINE},
     **{name + ENTITIES: _AREAS[name][1] for name in NINE},
 }
-"""Its Table 2: AUC up to recall 0.4, times 100; None where it prints a dash."""
+"""Table 2: AUC up to recall 0.4, times 100; None where it prints a dash."""
 
 MECHANISMS = {"leave_one_out": "loo", "saliency": "S", "gradient_x_input": "GI", "attention": "α"}
-"""The mechanisms of its Table 3, in its order, and what it calls them."""
+"""The mechanisms of Table 3, in its order, and the paper's names for them."""
 
 _TAUS = {
     "CNNs+ATT": (0.16, -0.08, 0.19, -0.02, 0.20, 0.04, 0.69, 0.21),
@@ -46,9 +68,61 @@ _TAUS = {
 
 _COLUMNS = [(mechanism, band) for mechanism in MECHANISMS for band in ("H", "L")]
 
+_VARIANTS = option("variants", "--variants")
+_KINDS = {"CNNs+ATT": "attention", "DirectSup": "direct"}
+_MENTIONS = {"F": "type", "FE": "type_and_words"}
+
+
+def base_of(variant: str) -> str:
+    """Return the base model of a variant.
+
+    >>> base_of("CNNs+ATT+F+LD+E")
+    'CNNs+ATT'
+    """
+    return next(base for base in _KINDS if variant.startswith(base))
+
+
+def features_of(variant: str) -> tuple[str, ...]:
+    """Return the features that a variant adds to its base model.
+
+    >>> features_of("CNNs+ATT+F+LD+E")
+    ('F', 'LD', 'E')
+    """
+    return tuple(variant.removeprefix(base_of(variant)).split("+")[1:])
+
+
+def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
+    """Return the settings of a variant, with changes written `a.b=c`."""
+    features = features_of(variant)
+    table = {
+        "data": {"mentions": next((_MENTIONS[name] for name in features if name in _MENTIONS), "words")},
+        "model": {"aggregator": {"kind": _KINDS[base_of(variant)]}, "use_entities": "E" in features},
+        "loss": {"distractor": 1.0 if "LD" in features else 0.0},
+    }
+    plain = config_of(table)
+    changed = config_of(apply_changes(plain.to_table(), changes))
+    # Every variant may have another encoder; any other change of name would mislabel a row of the tables.
+    named = replace(changed, model=replace(changed.model, encoder=plain.model.encoder)).variant
+    if named != variant:
+        raise BadConfigError(
+            f"{option('changes', '--set')}: this makes {variant} into {named}; choose variants with {_VARIANTS}"
+        )
+    return changed
+
+
+def variants_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the variants of these names in the paper's order, all if none are given."""
+    wanted = list(names)
+    for name in wanted:
+        if name not in VARIANTS:
+            near = difflib.get_close_matches(name, VARIANTS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(VARIANTS)}"
+            raise UserError(f"{_VARIANTS} {name}: no such variant; {hint}")
+    return tuple(name for name in VARIANTS if not wanted or name in wanted)
+
 
 def tau_of(variant: str, mechanism: str, band: str) -> float | None:
-    """Return its Table 3's Kendall τ; the paper does not say whether with +E, so only variants without it have one.
+    """Return Kendall τ of Table 3; the paper does not say whether it is with +E, so only variants without +E have one.
 
     >>> tau_of("DirectSup+F+LD", "attention", "H")
     0.45

@@ -1,25 +1,40 @@
-"""Which runs make up a reproduction, and which the store has no data for."""
+"""The runs of a reproduction, the variants that a store has no data for, and what a store provides.
 
-from collections.abc import Sequence
+Shapes: N sentences, L labels of all bags, M marks.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from sayso.errors import BadInputError
-from sayso.reproduce.variant import VARIANTS, lack_of, variant_config
+from sayso.explain.marks import Marks, marks_of_store
+from sayso.reproduce.paper import VARIANTS, variant_config
+from sayso.store.leakage import CLEAN_FBNYT_SENTENCES, LEAKING_FBNYT_SENTENCES
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
 
 QUICK = ("train.max_epochs=10",)
-"""What `--quick` changes: so many epochs that all variants train within half an hour on two cores."""
+"""What `--quick` changes: all variants then train within half an hour on two cores."""
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""The paper's choices for the weight of learning from distractors, of which it takes 1."""
+"""The weights that the paper tried for learning from distractors; it chose 1."""
 LAMBDA = "lambda-"
 GRID_VARIANTS = ("CNNs+ATT+LD", "DirectSup+F+LD")
 
+_RELEASES = {
+    CLEAN_FBNYT_SENTENCES: "the FB-NYT release that the paper's Table 1 counts 90 % of",
+    LEAKING_FBNYT_SENTENCES: "the FB-NYT release whose training file holds test pairs",
+}
+"""Known releases by the number of sentences in the training file."""
+_MOST_SETS = 4
+_EVERYBODY, _NOBODY = "all annotators", "annotator not named"
+
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
-    """What was asked for: `changes` (written `a.b=c`) hold for every run, and the grid is that of λ."""
+class PlanSettings:
+    """Which runs to make: `changes` (written `a.b=c`) apply to every run, the grid tries values of λ."""
 
     variants: Sequence[str] = VARIANTS
     num_seeds: int = 3
@@ -29,13 +44,13 @@ class Wish:
 
     @property
     def all_changes(self) -> tuple[str, ...]:
-        """The changes, those of `--quick` first, so that a change of the user's has the last word."""
+        """The changes, those of `--quick` first, so that the user's override them."""
         return (*(QUICK if self.is_quick else ()), *self.changes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
-    """One run; one with a label is a try, judged on validation alone, and in none of the tables."""
+class PlannedRun:
+    """One run; a run with a label is part of the grid, evaluated on validation only and left out of the tables."""
 
     variant: str
     config: RunConfig
@@ -43,45 +58,49 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         stem = self.variant.lower().replace("+", "_")
         return "-".join(part for part in (stem, self.label, f"seed-{self.config.seed}") if part)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The runs, in the order in which they begin, and the variants left out, each with the reason."""
+class RunPlan:
+    """The runs, in the order in which they start, and the variants left out, each with the reason."""
 
-    jobs: list[Job]
+    runs: list[PlannedRun]
     left_out: dict[str, str]
 
 
-def make_plan(store: Store, wish: Wish) -> Plan:
-    """Return the runs for a store; one without a test part is refused."""
+def make_plan(store: Store, settings: PlanSettings) -> RunPlan:
+    """Return the runs for a store.
+
+    Raises:
+        BadInputError: a part of the store has no facts, or none of the variants can be trained.
+    """
     for part in ("train", "validation", "test"):
         if not store.manifest["parts"].get(part, {}).get("positive_bags"):
             raise BadInputError(f"{store.folder}: the {part} part has no bag with a relation: prepare it with one")
-    configs = {name: variant_config(name, wish.all_changes) for name in wish.variants}
+    configs = {name: variant_config(name, settings.all_changes) for name in settings.variants}
     lacks = {name: lack_of(store, config) for name, config in configs.items()}
     left = {name: config for name, config in configs.items() if not lacks[name]}
     if not left:
         raise BadInputError(f"{store.folder}: none of the variants can be trained: {next(iter(lacks.values()))}")
-    # Seed by seed, so that a reproduction that is cut short has whole rows of fewer seeds.
-    jobs = [
-        Job(variant=name, config=replace(config, seed=config.seed + number))
-        for number in range(wish.num_seeds)
+    # Seed by seed, so that an interrupted reproduction has whole rows of fewer seeds.
+    runs = [
+        PlannedRun(variant=name, config=replace(config, seed=config.seed + number))
+        for number in range(settings.num_seeds)
         for name, config in left.items()
     ]
-    return Plan(
-        jobs=jobs + (_grid(left) if wish.has_grid else []),
+    return RunPlan(
+        runs=runs + (_grid(left) if settings.has_grid else []),
         left_out={name: reason for name, reason in lacks.items() if reason},
     )
 
 
-def _grid(configs: dict[str, RunConfig]) -> list[Job]:
-    """Return the runs of the grid, with the first seed; one of the weights is that of the tables' runs already."""
+def _grid(configs: dict[str, RunConfig]) -> list[PlannedRun]:
+    """Return the runs of the grid, with the first seed; the weight of the tables' runs is not run twice."""
     return [
-        Job(
+        PlannedRun(
             variant=name,
             config=replace(configs[name], loss=replace(configs[name].loss, distractor=weight)),
             label=f"{LAMBDA}{weight:g}",
@@ -91,3 +110,74 @@ def _grid(configs: dict[str, RunConfig]) -> list[Job]:
         for weight in LAMBDAS
         if weight != configs[name].loss.distractor
     ]
+
+
+def lack_of(store: Store, config: RunConfig) -> str:
+    """Return what the store lacks for these settings and how to add it, empty if nothing is missing."""
+    lacks, vectors = [], store.manifest.get("entity_vectors", {})
+    if config.needs_types and len(store.types) < 2:
+        lacks.append("no entity types (prepare it with --types)")
+    if config.model.use_entities and not (vectors.get("name_width") or vectors.get("graph_width")):
+        lacks.append("no entity vectors (prepare it with --entity-vectors or --vectors)")
+    if config.needs_direct and not store.manifest["parts"].get("direct", {}).get("sentences"):
+        lacks.append("no directly supervised sentences (prepare it with --direct)")
+    return f"the store has {' and '.join(lacks)}" if lacks else ""
+
+
+def mark_sets(store: Store) -> dict[str, Marks]:
+    """Return the marks on the test part by annotator; with many annotators, their majority instead."""
+    names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if "marks" in store.manifest else []
+    if len(names) > _MOST_SETS:
+        return {_EVERYBODY: _on_labels(store, marks_of_store(store, "test"))}
+    return {name or _NOBODY: _on_labels(store, marks_of_store(store, "test", name)) for name in names}
+
+
+def _on_labels(store: Store, marks: Marks) -> Marks:
+    """Return the marks for relations that the knowledge base has for the pair: only these are facts."""
+    table, num_relations = store.part("test"), len(store.relations)
+    bag_L = np.repeat(np.arange(table.num_bags), table.relations.length)
+    row_M, relation_M = marks.keys.T
+    is_fact_M = np.isin(table.bag_N[row_M] * num_relations + relation_M, bag_L * num_relations + table.relations.value)
+    kept = zip(marks.by_sentence.items(), is_fact_M.tolist(), strict=True)
+    return replace(marks, by_sentence={key: mark for (key, mark), is_fact in kept if is_fact})
+
+
+def num_leaking_pairs(store: Store) -> int:
+    """Return how many test pairs are in the training part because leakage was allowed."""
+    pairs = int(store.manifest.get("leakage", {}).get("test_pairs_in_train", 0))
+    return pairs if store.manifest["settings"]["leak"] == "allow" else 0
+
+
+def survey_store(store: Store) -> list[str]:
+    """Return what to know about a store before hours of training, a line each."""
+    return [*_about_files(store), *_about_vectors(store), *_about_marks(store)]
+
+
+def _about_files(store: Store) -> Iterator[str]:
+    inputs = store.manifest["inputs"]
+    train, test = (int(inputs.get(name, {}).get("sentences", 0)) for name in ("train", "test"))
+    known = _RELEASES.get(train, "not the paper's release by its counts")
+    yield f"files: {train:,} training and {test:,} test sentences: {known}"
+    pairs = store.manifest.get("leakage", {}).get("test_pairs_in_train", 0)
+    if num_leaking_pairs(store):
+        yield f"leakage: {pairs:,} test pairs are in training: figures will be TOO GOOD; prepare with --leak drop"
+    elif pairs:
+        yield f"leakage: {pairs:,} test pairs of the training file were left out"
+
+
+def _about_vectors(store: Store) -> Iterator[str]:
+    entities = store.manifest.get("entity_vectors", {})
+    width = store.manifest["words"]["vector_width"]
+    yield f"word vectors: width {width}" if width else "word vectors: none, random ones are used instead"
+    halves = [f"{half} {entities.get(f'{half}_width', 0)}" for half in ("name", "graph")]
+    yield f"entity vectors: width {' + '.join(halves)}"
+    yield f"entity types: {len(store.types) - 1:,}"
+    direct = store.manifest["parts"].get("direct", {}).get("sentences", 0)
+    yield f"directly supervised sentences: {direct:,}"
+
+
+def _about_marks(store: Store) -> list[str]:
+    sets = mark_sets(store)
+    return [
+        f"marks by {name}: {len(marks.by_sentence):,} on facts of the test part" for name, marks in sets.items()
+    ] or ["marks: none, so no τ (prepare with --marks)"]

@@ -1,4 +1,7 @@
-"""Runs side by side: processes that are given one run after the other, and replaced when they are killed."""
+"""Runs side by side: processes that are given one run after the other, and replaced when they are killed.
+
+Not `concurrent.futures`: when one of its processes is killed it gives up all of them, and hours of other runs with it.
+"""
 
 import signal
 from collections import Counter, deque
@@ -10,7 +13,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from sayso.errors import UserError, option
-from sayso.reproduce.plan import Job
+from sayso.reproduce.plan import PlannedRun
 from sayso.reproduce.worker import Event, Task, work
 
 OnEvent = Callable[[Event], None]
@@ -23,18 +26,20 @@ _SECONDS_TO_END = 5.0
 class _Worker:
     process: SpawnProcess
     channel: "connection.Connection[Any, Any]"
-    job: Job | None = None
+    run: PlannedRun | None = None
 
 
-def run_jobs(task: Task, jobs: Sequence[Job], num_workers: int, on_event: OnEvent) -> None:
-    """Do all jobs, `num_workers` at a time, and tell what happens.
+def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event: OnEvent) -> None:
+    """Make all runs, `num_workers` at a time, and report what happens.
 
-    A process that is killed is replaced and its run goes on from its last epoch. A run that cannot be made, or whose
-    process is killed again and again, ends all with a `UserError`; what is done is done.
+    A process that is killed is replaced, and its run resumes from its last epoch.
+
+    Raises:
+        UserError: a run cannot be made, or its process was killed several times; finished runs are kept.
     """
-    pool = _Pool(task, jobs, on_event)
+    pool = _Pool(task, runs, on_event)
     try:
-        for _ in range(min(num_workers, len(jobs))):
+        for _ in range(min(num_workers, len(runs))):
             pool.start()
         while pool.workers:
             pool.wait()
@@ -43,9 +48,9 @@ def run_jobs(task: Task, jobs: Sequence[Job], num_workers: int, on_event: OnEven
 
 
 class _Pool:
-    def __init__(self, task: Task, jobs: Sequence[Job], on_event: OnEvent) -> None:
+    def __init__(self, task: Task, runs: Sequence[PlannedRun], on_event: OnEvent) -> None:
         self.task, self.on_event = task, on_event
-        self.waiting = deque(jobs)
+        self.waiting = deque(runs)
         self.workers: list[_Worker] = []
         self.killed: Counter[str] = Counter()
 
@@ -54,8 +59,8 @@ class _Pool:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self.task), daemon=True)
-        # The command hears of Ctrl-C and ends its processes; they need not, and are started deaf to it.
-        with _interrupts_held_back():
+        # On Ctrl-C the command ends its processes; they inherit a blocked signal and ignore it themselves.
+        with _interrupts_blocked():
             process.start()
         theirs.close()
         worker = _Worker(process, ours)
@@ -63,18 +68,22 @@ class _Pool:
         self._give(worker)
 
     def wait(self) -> None:
-        """Hear one thing from each process that has something to say."""
+        """Handle one message from each process that has sent one."""
         for channel in connection.wait([worker.channel for worker in self.workers]):
             worker = next(worker for worker in self.workers if worker.channel is channel)
             try:
                 event: Event = worker.channel.recv()
             except (EOFError, ConnectionResetError):
                 self._replace(worker)
-            else:
-                self._hear(worker, event)
+                continue
+            if event.kind == "refused":
+                raise UserError(event.text)
+            self.on_event(event)
+            if event.kind == "done":
+                self._give(worker)
 
     def stop(self) -> None:
-        """End all processes; what they were writing is not there."""
+        """End all processes; files they were writing do not appear."""
         for worker in self.workers:
             worker.process.terminate()
         for worker in self.workers:
@@ -82,46 +91,39 @@ class _Pool:
             worker.process.kill()
         self.workers.clear()
 
-    def _hear(self, worker: _Worker, event: Event) -> None:
-        if event.kind == "refused":
-            raise UserError(event.text)
-        self.on_event(event)
-        if event.kind == "done":
-            self._give(worker)
-
     def _give(self, worker: _Worker) -> None:
-        worker.job = self.waiting.popleft() if self.waiting else None
+        worker.run = self.waiting.popleft() if self.waiting else None
         try:
-            worker.channel.send(worker.job)
+            worker.channel.send(worker.run)
         except BrokenPipeError:
             self._replace(worker)
             return
-        if worker.job is None:
+        if worker.run is None:
             worker.process.join()
             self.workers.remove(worker)
 
     def _replace(self, worker: _Worker) -> None:
-        """Start a process in the place of one that ended by itself, with the same run."""
+        """Start a new process with the run of one that was killed."""
         worker.process.join()
         self.workers.remove(worker)
-        code, job = worker.process.exitcode, worker.job
+        code, run = worker.process.exitcode, worker.run
         if code is not None and code >= 0:
-            raise RuntimeError(f"the process of {job.key if job else 'no run'} ended with exit code {code}")
-        if job is None:
+            raise RuntimeError(f"the process of {run.key if run else 'no run'} ended with exit code {code}")
+        if run is None:
             return
-        self.killed[job.key] += 1
-        if self.killed[job.key] == _MOST_TRIES:
+        self.killed[run.key] += 1
+        if self.killed[run.key] == _MOST_TRIES:
             raise UserError(
-                f"{job.key}: its process was killed {_MOST_TRIES} times (too little memory?): try fewer"
+                f"{run.key}: its process was killed {_MOST_TRIES} times (too little memory?): try fewer"
                 f" {option('jobs')}"
             )
-        self.waiting.appendleft(job)
+        self.waiting.appendleft(run)
         self.start()
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Hear of a Ctrl-C that comes meanwhile only afterwards."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Deliver a Ctrl-C only after the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

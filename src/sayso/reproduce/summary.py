@@ -1,7 +1,4 @@
-"""The outcomes of all runs to one table of figures: what the documents and pages are made from, and what is committed.
-
-Every figure is a plain number of JSON; None where there is nothing to say.
-"""
+"""The results of all runs as one JSON object, from which documents are made; None where there is no figure."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -10,46 +7,45 @@ from typing import Any
 
 from sayso import __version__
 from sayso.evaluate.figures import plain
-from sayso.reproduce.claims import Judged, judge_claims
-from sayso.reproduce.contrast import Contrast, Term, estimate
-from sayso.reproduce.outcome import Outcome
-from sayso.reproduce.paper import AREAS, MECHANISMS, tau_of
-from sayso.reproduce.plan import GRID_VARIANTS, LAMBDA, Plan, Wish
-from sayso.reproduce.sample import AREA, PRECISION, TAU, Measure, Sample
-from sayso.reproduce.survey import num_leaking_pairs
-from sayso.reproduce.variant import VARIANTS
+from sayso.reproduce.claims import ClaimResult, check_claims
+from sayso.reproduce.contrast import AREA, PRECISION, TAU, Contrast, Measure, Sample, Term, estimate
+from sayso.reproduce.folder import RunResult
+from sayso.reproduce.paper import AREAS, MECHANISMS, VARIANTS, tau_of
+from sayso.reproduce.plan import GRID_VARIANTS, LAMBDA, PlanSettings, RunPlan, num_leaking_pairs
 from sayso.store.store import Store
 
 _DIGITS = 6
 _OTHER_FIGURES = ("precision_at_100", "precision_at_200", "precision_at_300", "max_f1")
 
 
-def summarise(name: str, store: Store, plan: Plan, wish: Wish, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    """Return the tables, curves and claims of the runs that are done; those that are not are named."""
-    sample, ran = Sample(outcomes.values()), list(outcomes.values())
-    mark_sets = list(dict.fromkeys(marks for each in sample.outcomes.values() for marks in each.orders))
+def summarise(
+    name: str, store: Store, plan: RunPlan, settings: PlanSettings, results: Mapping[str, RunResult]
+) -> dict[str, Any]:
+    """Return the tables, curves and claims of the finished runs, and the names of the others."""
+    sample, ran = Sample(results.values()), list(results.values())
+    mark_sets = list(dict.fromkeys(marks for each in sample.results.values() for marks in each.orders))
     found = {
         "sayso": __version__,
         "name": name,
         "data": _data(store),
-        "is_quick": wish.is_quick,
-        "changes": list(wish.changes),
-        "max_epochs": plan.jobs[0].config.train.max_epochs,
-        "seeds": sorted({job.config.seed for job in plan.jobs}),
+        "is_quick": settings.is_quick,
+        "changes": list(settings.changes),
+        "max_epochs": plan.runs[0].config.train.max_epochs,
+        "seeds": sorted({run.config.seed for run in plan.runs}),
         "num_resamples": sample.num_resamples,
         "devices": sorted({each.device for each in ran}),
         "code_fingerprints": sorted({each.code_fingerprint for each in ran}),
         "num_runs": len(ran),
         "train_seconds": sum(each.seconds for each in ran),
         "left_out": plan.left_out,
-        "not_done": [job.key for job in plan.jobs if job.key not in outcomes],
+        "not_done": [run.key for run in plan.runs if run.key not in results],
         "diverged": [_divergence(each) for each in ran if not each.is_finished],
         "marks": {marks: _size_of_marks(sample, marks) for marks in mark_sets},
         "extraction": [_extraction(sample, variant) for variant in _present(sample)],
         "explanation": [row for variant in _present(sample) for row in _explanation(sample, variant, mark_sets)],
         "grid": _grid(ran),
         "curves": {variant: _curve(sample, variant) for variant in _present(sample)},
-        "claims": [_claim(judged) for judged in judge_claims(sample, mark_sets)],
+        "claims": [_claim(each) for each in check_claims(sample, mark_sets)],
     }
     rounded: dict[str, Any] = _rounded(plain(found))
     return rounded
@@ -71,12 +67,12 @@ def _data(store: Store) -> dict[str, Any]:
     }
 
 
-def _divergence(outcome: Outcome) -> dict[str, Any]:
-    return {name: getattr(outcome, name) for name in ("variant", "seed", "label", "why")}
+def _divergence(result: RunResult) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in ("variant", "seed", "label", "why")}
 
 
 def _size_of_marks(sample: Sample, marks: str) -> dict[str, int]:
-    orders = next(each.orders[marks] for each in sample.outcomes.values() if marks in each.orders)
+    orders = next(each.orders[marks] for each in sample.results.values() if marks in each.orders)
     return {
         "num_facts": len(orders.bag_F),
         "num_bags": len(set(orders.bag_F)),
@@ -133,11 +129,11 @@ def _explanation(sample: Sample, variant: str, mark_sets: Sequence[str]) -> list
 
 
 def _sizes(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
-    """Return the numbers of tuples and bags in the band and τ with every fact counting once, means over seeds."""
+    """Return means over seeds: tuples and bags in the band, and τ with every fact counting once."""
     tuples, bags, means = [], [], []
     for seed in sample.seeds([variant]):
-        orders = sample.outcomes[variant, seed].orders[measure.marks]
-        is_in_F = sample.holds(variant, seed, measure).tolist()
+        orders = sample.results[variant, seed].orders[measure.marks]
+        is_in_F = sample.in_band(variant, seed, measure).tolist()
         rows = zip(is_in_F, orders.tuples_F, orders.bag_F, orders.net[measure.mechanism], strict=True)
         chosen = [(num, bag, net) for is_in, num, bag, net in rows if is_in]
         tuples.append(sum(num for num, _, _ in chosen))
@@ -150,9 +146,9 @@ def _sizes(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
     }
 
 
-def _grid(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def _grid(results: Sequence[RunResult]) -> list[dict[str, Any]]:
     """Return the validation figures for each λ with the first seed; the tables' runs are part of the grid."""
-    first = min((each.seed for each in outcomes), default=0)
+    first = min((each.seed for each in results), default=0)
     rows = [
         {
             "variant": each.variant,
@@ -160,21 +156,21 @@ def _grid(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
             "validation": each.validation or None,
             "is_diverged": not each.is_finished,
         }
-        for each in outcomes
+        for each in results
         if each.variant in GRID_VARIANTS and each.seed == first
     ]
-    has_grid = any(each.label.startswith(LAMBDA) for each in outcomes)
+    has_grid = any(each.label.startswith(LAMBDA) for each in results)
     return sorted(rows, key=lambda row: (row["variant"], row["distractor"])) if has_grid else []
 
 
 def _curve(sample: Sample, variant: str) -> list[float]:
-    """Return the mean precision over seeds at each of the recalls that all of them reach."""
+    """Return the mean precision over seeds at the recalls that all of them reach."""
     curves = [run.curve for run in sample.of_variant(variant)]
     return [statistics.fmean(points) for points in zip(*curves, strict=False)]
 
 
-def _claim(judged: Judged) -> dict[str, Any]:
-    return asdict(judged) | {"paper": {"num_as_claimed": judged.paper[0], "num": judged.paper[1]}}
+def _claim(each: ClaimResult) -> dict[str, Any]:
+    return asdict(each) | {"paper": {"num_as_claimed": each.paper[0], "num": each.paper[1]}}
 
 
 def _rounded(value: Any) -> Any:

@@ -1,20 +1,41 @@
-"""The paper's three tables and the grid of λ, from a summary, with the paper's figures beside ours."""
+"""The tables of a summary: the paper's three, the grid of λ and the claims, with the paper's figures beside ours."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from sayso.reproduce.block import Cell, Table
-from sayso.reproduce.paper import COUNTS, DATA, MECHANISMS
-from sayso.reproduce.sample import AREA, PRECISION
-from sayso.reproduce.variant import ENTITIES, NINE
+from sayso.reproduce.claims import AREA_NAMES, CONTRADICTED, INCONCLUSIVE, MARGINS, SUPPORTED
+from sayso.reproduce.contrast import AREA, PRECISION
+from sayso.reproduce.paper import COUNTS, DATA, ENTITIES, MECHANISMS, NINE
 
 Summary = Mapping[str, Any]
 
+RULE = (
+    "Each claim is a list of differences between two variants, taken seed by seed and written so that above 0 is what"
+    " the paper says. Intervals hold 95 % and cover two sources of variance, seeds and test pairs: the variance of the"
+    " mean over seeds and the bootstrap variance over pairs add up, and Student's quantile has Welch and"
+    " Satterthwaite's degrees of freedom. A claim is supported if the interval of the mean difference lies above 0 and"
+    " that of no single difference below 0; contradicted if the mean's interval, or that of a single difference, lies"
+    " below 0; else inconclusive. Intervals of the single differences are widened for their number (Bonferroni). That"
+    f" gains are alike is supported if the mean's interval lies within ±{100 * MARGINS[AREA]:g} point of AUC@0.4"
+    f" (±{100 * MARGINS[PRECISION]:g} of average precision), and contradicted if an interval lies wholly outside. That"
+    " the most accurate model is not always the best explained is supported if some other variant's τ on H is higher"
+    " with its widened interval above 0, and contradicted if none is higher; the most accurate has the highest AUC@0.4"
+    " or, where several have the same to one digit, of those the highest average precision. With fewer than two seeds"
+    " every claim is inconclusive. Outcomes of claims about all variants, all mechanisms, or equal gains come from the"
+    " mean of signed differences, in which a gain and a loss cancel: they do not cover each difference, and are marked"
+    " so until they are tested on all of them. The last column takes the same differences of the figures that the"
+    " paper itself prints."
+)
+
+_COLUMNS = ["claim", "outcome", "mean difference", "as claimed", "in the paper"]
+_TONES: dict[str, Literal["", "good", "bad"]] = {SUPPORTED: "good", CONTRADICTED: "bad", INCONCLUSIVE: ""}
 _MISSING = "–"
 
 
 def data_table(summary: Summary) -> Table:
-    """Return Table 1: what there is to learn from and to find."""
+    """Return Table 1: the sizes of the parts."""
     rows = []
     for part, counts in summary["data"]["parts"].items():
         paper = COUNTS.get(part, {})
@@ -72,7 +93,7 @@ def _area(row: Mapping[str, Any] | None, kind: str, with_paper: bool) -> Cell:
 
 
 def _spread(found: Mapping[str, Any], scale: float, digits: int) -> str:
-    """Return mean ± standard deviation; a number of seeds that is not all is said."""
+    """Return mean ± standard deviation."""
     if found["mean"] is None:
         return _MISSING
     sd = "" if found["sd"] is None else f" ± {scale * found['sd']:.{digits}f}"
@@ -80,7 +101,7 @@ def _spread(found: Mapping[str, Any], scale: float, digits: int) -> str:
 
 
 def interval(found: Mapping[str, Any], scale: float = 1.0, digits: int = 2) -> str:
-    """Return the ends of an interval, nothing where it has none."""
+    """Return the ends of an interval, empty if it has none."""
     if found["low"] is None or found["high"] is None:
         return ""
     # Adding 0 turns what rounds to −0 into 0.
@@ -89,7 +110,7 @@ def interval(found: Mapping[str, Any], scale: float = 1.0, digits: int = 2) -> s
 
 
 def explanation_tables(summary: Summary) -> list[Table]:
-    """Return Table 3 for each set of marks, without and with +E, and all its figures in a folded one."""
+    """Return Table 3 per set of marks, without and with +E, and all its figures in a folded table."""
     tables = []
     for marks in summary["marks"]:
         for ending in ("", ENTITIES):
@@ -172,3 +193,92 @@ def grid_table(summary: Summary) -> Table:
         rows,
         "One seed; validation alone, times 100. The paper chose 1 on validation AUC; the tables above have 1.",
     )
+
+
+def claim_tables(summary: Summary) -> list[Table]:
+    """Return the claims in the paper's reading, then in every reading, then each difference of the first readings."""
+    claims: Sequence[Mapping[str, Any]] = summary["claims"]
+    before = [None, *(row["claim"] for row in claims)]
+    first = [row for row, claim in zip(claims, before, strict=False) if row["claim"] != claim]
+    name = summary["name"]
+    return [
+        Table(f"The paper's claims on {name}", _COLUMNS, [_row(row) for row in first], num_text=2),
+        Table(
+            f"The claims in every reading, {name}", _COLUMNS, [_row(row) for row in claims], is_folded=True, num_text=2
+        ),
+        Table(
+            f"Each difference of the first readings, {name}",
+            ["claim", "difference", "value", "widened interval"],
+            [_single_row(row, single) for row in first for single in row["singles"]],
+            is_folded=True,
+            num_text=2,
+        ),
+    ]
+
+
+def _row(row: Mapping[str, Any]) -> list[Cell]:
+    scale, digits = _scale(row)
+    is_some = row["sense"] == "some" and row["singles"]
+    shown = max(row["singles"], key=lambda each: each["value"]) if is_some else row["mean"]
+    value = "–" if shown is None else signed(scale * shown["value"], digits)
+    remark = "" if shown is None else interval(shown, scale, digits)
+    paper = row["paper"]
+    return [
+        Cell(row["claim"], row["reading"] + (f"; most: {shown['name']}" if is_some else "")),
+        Cell(row["outcome"], _refuted_by(row) or _by_mean(row), _tone(row)),
+        Cell(value, remark),
+        Cell(_share(row["num_as_claimed"], len(row["singles"])), f"{n} left out" if (n := row["num_missing"]) else ""),
+        Cell(_share(paper["num_as_claimed"], paper["num"])),
+    ]
+
+
+def _tone(row: Mapping[str, Any]) -> Literal["", "good", "bad"]:
+    return "" if _by_mean(row) else _TONES[row["outcome"]]
+
+
+def _by_mean(row: Mapping[str, Any]) -> str:
+    """Return the remark on a claim about all differences whose outcome comes from their mean."""
+    covers_all = row["sense"] == "alike" or any(words in row["claim"] for words in ("everywhere", "for every"))
+    return "from the mean of signed differences, to be tested on each" if covers_all and not _refuted_by(row) else ""
+
+
+def _refuted_by(row: Mapping[str, Any]) -> str:
+    """Return the single difference that contradicts a claim where the mean's interval does not."""
+    if row["outcome"] != CONTRADICTED or row["sense"] == "some" or _beyond(row, row["mean"]) > 0:
+        return ""
+    return "by " + str(max(row["singles"], key=lambda single: _beyond(row, single))["name"])
+
+
+def _beyond(row: Mapping[str, Any], found: Mapping[str, Any]) -> float:
+    """Return how far an interval lies from what is claimed; above 0 it contradicts the claim."""
+    low = -math.inf if found["low"] is None else found["low"]
+    high = math.inf if found["high"] is None else found["high"]
+    if row["sense"] == "alike":
+        margin = next(MARGINS[kind] for kind, name in AREA_NAMES.items() if name == row["reading"])
+        return float(max(low - margin, -margin - high))
+    return float(-high)
+
+
+def _share(num: int, of: int) -> str:
+    return f"{num} of {of}" if of else "–"
+
+
+def _single_row(row: Mapping[str, Any], single: Mapping[str, Any]) -> list[Cell]:
+    scale, digits = _scale(row)
+    value = signed(scale * single["value"], digits)
+    return [Cell(row["claim"]), Cell(single["name"]), Cell(value), Cell(interval(single, scale, digits) or "–")]
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a difference with its sign, without one if it rounds to 0.
+
+    >>> signed(-0.004, 2), signed(0.25, 1)
+    ('0.00', '+0.2')
+    """
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}" if rounded else f"{0.0:.{digits}f}"
+
+
+def _scale(row: Mapping[str, Any]) -> tuple[float, int]:
+    """Return scale and digits of a printed difference: areas in points of 100, with the digits that decide."""
+    return (100.0, 2) if row["reading"] in AREA_NAMES.values() else (1.0, 3)

@@ -1,4 +1,4 @@
-"""One process of a reproduction: it does one run after the other, so that start-up and reading are paid once."""
+"""One process of a reproduction: it makes one run after the other, so that start-up and reading are paid once."""
 
 import os
 import shutil
@@ -18,9 +18,8 @@ from sayso.errors import UserError, option
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
 from sayso.reproduce.assess import Assessor
-from sayso.reproduce.folder import Folder
-from sayso.reproduce.outcome import DIVERGED, FINISHED, Outcome, write_outcome
-from sayso.reproduce.plan import Job
+from sayso.reproduce.folder import DIVERGED, FINISHED, ReproductionFolder, RunResult, write_result
+from sayso.reproduce.plan import PlannedRun
 from sayso.store.store import Store
 from sayso.train.device import choose_device
 from sayso.train.folder import code_fingerprint
@@ -29,14 +28,11 @@ from sayso.train.run import Watchers, train
 from sayso.train.state import Standing
 
 _NUM_RANDOM_ORDERS = 20
-"""A run whose validation figure is no better than the best of so many random orders has learned nothing."""
+"""A run whose validation figure does not beat the best of this many random orders has learned nothing."""
 
 
 class Event(NamedTuple):
-    """What a worker tells: of the run `key`, with the epoch it stands at and how long an epoch takes.
-
-    A run that is refused cannot be made; the text says why.
-    """
+    """A worker's message about the run `key`: its epoch and the seconds per epoch, or why it cannot be made."""
 
     kind: Literal["begun", "epoch", "done", "refused"]
     key: str
@@ -57,23 +53,23 @@ class Task:
 
 
 def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
-    """Do the runs that come through the channel until None comes."""
+    """Make the runs that come through the channel until None comes."""
     _end_with_parent()
-    # One thread a process: so no figure depends on how many runs are made side by side.
+    # One thread per process, so that no figure depends on how many runs are made side by side.
     torch.set_num_threads(1)
-    bench = Workbench(task, channel.send)
-    while (job := channel.recv()) is not None:
+    worker = RunWorker(task, channel.send)
+    while (run := channel.recv()) is not None:
         try:
-            bench.do(job)
+            worker.make(run)
         except UserError as error:
-            channel.send(Event("refused", job.key, text=error.both))
+            channel.send(Event("refused", run.key, text=error.both))
         except torch.OutOfMemoryError as error:
-            text = f"{job.key}: the device has no memory left ({error}): try fewer {option('jobs')}"
-            channel.send(Event("refused", job.key, text=text))
+            text = f"{run.key}: the device has no memory left ({error}): try fewer {option('jobs')}"
+            channel.send(Event("refused", run.key, text=text))
 
 
 def _end_with_parent() -> None:
-    """End at once, at any point, when the command is killed: two processes must never write to one run."""
+    """Exit at once when the command is killed: two processes must never write to one run."""
 
     def watch() -> None:
         parent = parent_process()
@@ -84,66 +80,66 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class Workbench:
+class RunWorker:
     """Trains and assesses runs on one store."""
 
-    def __init__(self, task: Task, tell: Callable[[Event], None]) -> None:
-        self.task, self.tell = task, tell
-        self.folder = Folder(task.out)
+    def __init__(self, task: Task, send: Callable[[Event], None]) -> None:
+        self.task, self.send = task, send
+        self.folder = ReproductionFolder(task.out)
         self.store = Store(task.store)
         self.assessor = Assessor(self.store, task.num_resamples)
         self.code_fingerprint = code_fingerprint()
 
-    def do(self, job: Job) -> None:
-        """Make one run, or go on with it, and write its outcome."""
+    def make(self, run: PlannedRun) -> None:
+        """Make one run, or resume it, and write its result."""
         try:
-            outcome = self._made(job)
+            result = self._made(run)
         except TrainingError as error:
-            outcome = replace(self._blank(job), status=DIVERGED, why=str(error))
-        write_outcome(self.folder.outcome_of(job), outcome)
+            result = replace(self._blank(run), status=DIVERGED, why=str(error))
+        write_result(self.folder.result_of(run), result)
         if not self.task.keeps_models:
-            shutil.rmtree(self.folder.run_of(job), ignore_errors=True)
-        self.tell(Event("done", job.key, outcome.epochs, outcome.seconds, outcome.why))
+            shutil.rmtree(self.folder.run_of(run), ignore_errors=True)
+        self.send(Event("done", run.key, result.epochs, result.seconds, result.why))
 
-    def _made(self, job: Job) -> Outcome:
+    def _made(self, run: PlannedRun) -> RunResult:
         standing = train(
-            job.config, self.task.store, self.folder.run_of(job), self.task.device, True, self._watchers(job)
+            run.config, self.task.store, self.folder.run_of(run), self.task.device, True, self._watchers(run)
         )
-        outcome = replace(self._blank(job), **_validation(standing))
+        result = replace(self._blank(run), **_validation(standing))
         if standing.best_average_precision <= self._chance:
             why = f"validation AP {standing.best_average_precision:.4f} is no better than chance ({self._chance:.4f})"
-            return replace(outcome, status=DIVERGED, why=why)
-        if job.label:
-            # Settings are chosen on validation alone: the test part is not looked at.
-            return outcome
-        extractor = load_model(find_model(self.folder.run_of(job))).extractor.to(choose_device(self.task.device))
-        return replace(outcome, **vars(self.assessor.assess(extractor, job.config)))
+            return replace(result, status=DIVERGED, why=why)
+        if run.label:
+            # Settings are chosen on validation only, so the test part is not used.
+            return result
+        extractor = load_model(find_model(self.folder.run_of(run))).extractor.to(choose_device(self.task.device))
+        return replace(result, **vars(self.assessor.assess(extractor, run.config)))
 
-    def _watchers(self, job: Job) -> Watchers:
+    def _watchers(self, run: PlannedRun) -> Watchers:
         def begin(description: dict[str, Any]) -> None:
-            self.tell(Event("begun", job.key, description["epoch"]))
+            self.send(Event("begun", run.key, description["epoch"]))
 
         def end_epoch(row: dict[str, Any]) -> None:
-            self.tell(Event("epoch", job.key, row["epoch"], row["seconds"] / row["epoch"]))
+            self.send(Event("epoch", run.key, row["epoch"], row["seconds"] / row["epoch"]))
 
         return Watchers(on_begin=begin, on_epoch=end_epoch)
 
     @cached_property
     def _chance(self) -> float:
-        """The average precision that random orders of all (bag, relation) of validation reach."""
+        """The best average precision of random orders of all (bag, relation) of validation."""
         part, rng = self.store.manifest["parts"]["validation"], np.random.default_rng(0)
         is_fact = np.arange(part["bags"] * len(self.store.relations)) < part["facts"]
         orders = (precision_recall_curve(rng.random(len(is_fact)), is_fact) for _ in range(_NUM_RANDOM_ORDERS))
         return max(average_precision(curve) for curve in orders)
 
-    def _blank(self, job: Job) -> Outcome:
+    def _blank(self, run: PlannedRun) -> RunResult:
         device = choose_device(self.task.device)
-        return Outcome(
-            key=job.key,
-            variant=job.variant,
-            seed=job.config.seed,
-            label=job.label,
-            config=job.config.to_table(),
+        return RunResult(
+            key=run.key,
+            variant=run.variant,
+            seed=run.config.seed,
+            label=run.label,
+            config=run.config.to_table(),
             data_fingerprint=self.store.fingerprint,
             status=FINISHED,
             validation={},

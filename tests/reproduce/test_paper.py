@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import BadConfigError, UserError
-from sayso.reproduce.variant import NINE, VARIANTS, variant_config, variants_named
+from sayso.reproduce.paper import NINE, VARIANTS, variant_config, variants_named
 from sayso.train.config import load_config
 
 CONFIGS = Path(__file__).parents[2] / "src" / "sayso" / "configs"

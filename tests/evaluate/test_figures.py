@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sayso.evaluate.few_sentences import few_sentence_figures, logits_of_few
+from sayso.evaluate.figures import few_sentence_figures, logits_of_few
 from sayso.features.collate import Part
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
@@ -38,9 +38,9 @@ def test_one_and_two_sentences_are_drawn_by_the_seed(asked: tuple[Extractor, Par
 
 def test_the_mean_is_that_of_the_three_precisions(asked: tuple[Extractor, Part]) -> None:
     for found in few_sentence_figures(*asked, seed=1).values():
-        precisions = (found.precision_at_100, found.precision_at_200, found.precision_at_300)
-        assert found.mean == pytest.approx(sum(precisions) / 3)
-        assert found.num_bags == int((asked[1].table.size_B >= 2).sum())
+        precisions = [found[f"precision_at_{num}"] for num in (100, 200, 300)]
+        assert found["mean"] == pytest.approx(sum(precisions) / 3)
+        assert found["num_bags"] == int((asked[1].table.size_B >= 2).sum())
 
 
 def test_a_part_of_single_sentences_has_no_figures(asked: tuple[Extractor, Part]) -> None:

@@ -1,6 +1,6 @@
 import xml.etree.ElementTree as ElementTree
 
-from sayso.evaluate.drawing import Bar, Series, bar_chart, legend, line_chart
+from sayso.evaluate.chart import Bar, Series, bar_chart, legend, line_chart
 
 
 def test_charts_are_well_formed_whatever_the_names() -> None:

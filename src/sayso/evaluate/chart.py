@@ -1,19 +1,23 @@
-"""Charts as SVG text, for pages that need nothing from elsewhere."""
+"""Charts as SVG text."""
 
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#808080")
-"""Colours that people with any colour vision can tell apart (Okabe and Ito), then two more."""
+"""The colour-blind safe palette of Okabe and Ito, then two more."""
 
 _WIDTH, _HEIGHT = 360, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 10, 10, 36
 _SIGNED_TICKS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+_LEGEND_WIDTH, _LEGEND_LINE = 150, 17
+_STYLE = (
+    "text{fill:#5b6670;font:11px system-ui,sans-serif}.axis{stroke:#5b6670}.grid{stroke:#d9dee3}svg{background:#ffffff}"
+)
 
 
 class Series(NamedTuple):
-    """A line of a chart; without a colour of its own it has that of its place."""
+    """A line of a chart; without an `ink` it gets the colour of its position."""
 
     name: str
     x: Sequence[float]
@@ -23,7 +27,7 @@ class Series(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A bar with the ends of its interval; None where there is nothing to show."""
+    """A bar with the ends of its interval; None where there is no figure."""
 
     group: str
     name: str
@@ -33,7 +37,7 @@ class Bar(NamedTuple):
 
 
 def colour(place: int) -> str:
-    """Return the colour of the run at this place."""
+    """Return the colour of the run at this position."""
     return COLOURS[place % len(COLOURS)]
 
 
@@ -46,7 +50,7 @@ def legend(names: Sequence[str]) -> str:
 def line_chart(
     series: Sequence[Series], x_name: str, y_name: str, about: str, diagonal: bool = False, y_low: float = 0.0
 ) -> str:
-    """Return lines over 0 to 1, from `y_low` (0 or −1) up to 1; where `diagonal` is drawn they have points too."""
+    """Return lines over x from 0 to 1 and y from `y_low` (0 or −1) to 1; `diagonal` adds y = x and points."""
     parts = [_frame(x_name, y_name, (y_low, 1.0), [tick / 5 for tick in range(6)] if y_low == 0 else _SIGNED_TICKS)]
     if diagonal:
         parts.append(f'<line class="grid" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}" stroke-dasharray="4 4"/>')
@@ -61,8 +65,30 @@ def line_chart(
     return _svg(parts, about)
 
 
+def figure_svg(
+    series: Sequence[Series], x_name: str, y_name: str, about: str, is_alone: bool = False, y_low: float = 0.0
+) -> str:
+    """Return a line chart with a legend beside it; `is_alone` adds the colours that a page would set."""
+    chart = line_chart(series, x_name, y_name, about, y_low=y_low)
+    inner = chart.replace("<svg ", f'<svg width="{_WIDTH}" height="{_HEIGHT}" ', 1)
+    lines = "".join(_legend_line(line, 20 + place * _LEGEND_LINE) for place, line in enumerate(series))
+    width = _WIDTH + _LEGEND_WIDTH
+    style = f"<style>{_STYLE}</style>" if is_alone else ""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}">{style}{inner}{lines}</svg>'
+
+
+def _legend_line(line: Series, y: float) -> str:
+    left = _WIDTH + 5
+    dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
+    stroke = f'stroke="{line.ink}" stroke-width="2"{dashes}'
+    return (
+        f'<line x1="{left}" x2="{left + 24}" y1="{y}" y2="{y}" {stroke}/>'
+        f'<text x="{left + 30}" y="{y + 4}">{escape(line.name)}</text>'
+    )
+
+
 def bar_chart(bars: Sequence[Bar], names: Sequence[str], y_name: str, about: str) -> str:
-    """Return bars from −1 to 1 in groups, one bar for each of the names in each, with intervals."""
+    """Return groups of bars from −1 to 1 with intervals, in each group a bar per name."""
     groups = list(dict.fromkeys(bar.group for bar in bars))
     parts = [_frame("", y_name, (-1.0, 1.0), _SIGNED_TICKS, with_x=False)]
     room = (_WIDTH - _LEFT - _RIGHT) / max(len(groups), 1)
@@ -114,7 +140,7 @@ def _frame(x_name: str, y_name: str, y_range: tuple[float, float], ticks: Sequen
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return the name of a group in at most two escaped lines, the first word on one of its own."""
+    """Return the name of a group in at most two escaped lines, the first word on its own."""
     first, _, rest = text.partition(" ")
     return [escape(part) for part in (first, rest) if part]
 

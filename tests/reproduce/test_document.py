@@ -10,30 +10,29 @@ from typing import Any
 
 import pytest
 
-from reproduce.toy_outcomes import diverged, make_outcome, make_outcomes
+from reproduce.toy_results import diverged, make_result, make_results
 from reproduce.toy_store import make_store
 from resealed import rewrite
-from sayso.reproduce.document import remarks
-from sayso.reproduce.outcome import Outcome
-from sayso.reproduce.plan import GRID_VARIANTS, LAMBDAS, Wish, make_plan
+from sayso.reproduce.document import notes, write_reproduction
+from sayso.reproduce.folder import RunResult
+from sayso.reproduce.paper import NINE
+from sayso.reproduce.plan import GRID_VARIANTS, LAMBDAS, PlanSettings, make_plan
 from sayso.reproduce.summary import summarise
-from sayso.reproduce.variant import NINE
-from sayso.reproduce.write import write_reproduction
 from sayso.store.store import Store
 
 
-def summary_of(store: Path, outcomes: dict[str, Outcome], wish: Wish = Wish()) -> dict[str, Any]:
+def summary_of(store: Path, results: dict[str, RunResult], wish: PlanSettings = PlanSettings()) -> dict[str, Any]:
     opened = Store(store)
-    return summarise("a <small> corpus", opened, make_plan(opened, wish), wish, outcomes)
+    return summarise("a <small> corpus", opened, make_plan(opened, wish), wish, results)
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, Outcome]:
-    found = make_outcomes(area=lambda name: 0.2 + 0.01 * len(name))
+def results() -> dict[str, RunResult]:
+    found = make_results(area=lambda name: 0.2 + 0.01 * len(name))
     for variant in GRID_VARIANTS:
         for weight in LAMBDAS:
             if weight != 1.0:
-                run = make_outcome(variant, 13, area=0.3 - weight / 1000, label=f"lambda-{weight:g}")
+                run = make_result(variant, 13, area=0.3 - weight / 1000, label=f"lambda-{weight:g}")
                 run.config["loss"]["distractor"] = weight
                 found[run.key] = run
     found["cnns_att_f-seed-14"] = diverged(found["cnns_att_f-seed-14"])
@@ -41,9 +40,9 @@ def outcomes() -> dict[str, Outcome]:
 
 
 @pytest.fixture(scope="module")
-def written(store: Path, outcomes: dict[str, Outcome], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(store: Path, results: dict[str, RunResult], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("written")
-    write_reproduction(summary_of(store, outcomes), folder)
+    write_reproduction(summary_of(store, results), folder)
     return folder
 
 
@@ -57,9 +56,9 @@ def test_everything_is_written(written: Path) -> None:
     assert (written / "figure-1.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_outcomes_give_the_same_text(store: Path, outcomes: dict[str, Outcome]) -> None:
-    turned = dict(reversed(outcomes.items()))
-    assert json.dumps(summary_of(store, outcomes)) == json.dumps(summary_of(store, turned))
+def test_the_same_results_give_the_same_text(store: Path, results: dict[str, RunResult]) -> None:
+    turned = dict(reversed(results.items()))
+    assert json.dumps(summary_of(store, results)) == json.dumps(summary_of(store, turned))
 
 
 def test_figures_stand_alone_and_have_a_line_for_every_variant(written: Path) -> None:
@@ -97,12 +96,12 @@ def test_every_row_of_a_markdown_table_has_the_columns_of_its_head(written: Path
         assert head.count("|") == columns
 
 
-def test_a_run_that_diverged_is_named_and_in_no_mean(written: Path, outcomes: dict[str, Outcome]) -> None:
+def test_a_run_that_diverged_is_named_and_in_no_mean(written: Path, results: dict[str, RunResult]) -> None:
     text = (written / "reproduction.md").read_text()
     assert "Diverged and in no mean: CNNs+ATT+F, seed 14: epoch 1, batch 3: the loss is nan." in text
     summary = json.loads((written / "reproduction.json").read_text())
     row = next(row for row in summary["extraction"] if row["variant"] == "CNNs+ATT+F")
-    kept = [outcomes[f"cnns_att_f-seed-{seed}"].test["average_precision"] for seed in (13, 15)]
+    kept = [results[f"cnns_att_f-seed-{seed}"].test["average_precision"] for seed in (13, 15)]
     assert row["seeds"] == [13, 15]
     assert row["average_precision"]["mean"] == pytest.approx(sum(kept) / 2, abs=1e-6)
 
@@ -121,46 +120,44 @@ def test_the_best_weight_of_the_grid_is_by_validation(written: Path) -> None:
 
 
 def test_without_marks_and_with_runs_to_do_the_rest_is_written_and_said(store: Path, tmp_path: Path) -> None:
-    run = Outcome(**(vars(make_outcome("CNNs+ATT", 13)) | {"orders": {}}))
-    summary = summary_of(store, {run.key: run}, Wish(num_seeds=1, has_grid=False, is_quick=True))
+    run = RunResult(**(vars(make_result("CNNs+ATT", 13)) | {"orders": {}}))
+    summary = summary_of(store, {run.key: run}, PlanSettings(num_seeds=1, has_grid=False, is_quick=True))
     write_reproduction(summary, tmp_path)
     text = (tmp_path / "reproduction.md").read_text()
     assert "The store has no marks on test sentences" in text
     assert "Not done yet: 17 runs" in text
     assert "A quick look: 10 epochs at most" in text
-    assert "One seed: nothing is known of what another would give, so every claim is undecided." in text
-    assert "| F raises AUC (AUC@0.4) | undecided | – | – (6 left out) | 5 of 5 |" in text
+    assert "One seed: the variance between seeds is unknown, so every claim is inconclusive." in text
+    assert "| F raises AUC (AUC@0.4) | inconclusive | – | – (6 left out) | 5 of 5 |" in text
     assert "Table 3" not in text
     assert not (tmp_path / "figure-2.svg").exists()
 
 
 def test_a_claim_without_a_run_to_judge_it_by_has_its_row(store: Path, tmp_path: Path) -> None:
-    run = make_outcome("CNNs+ATT", 13)
+    run = make_result("CNNs+ATT", 13)
     write_reproduction(summary_of(store, {run.key: run}), tmp_path)
     text = (tmp_path / "reproduction.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| The most accurate")]
     assert rows
-    assert all("| undecided | – | – " in line for line in rows)
+    assert all("| inconclusive | – | – " in line for line in rows)
 
 
 def test_a_claim_refuted_by_one_difference_alone_names_it(store: Path, tmp_path: Path) -> None:
-    outcomes = make_outcomes(
-        area=lambda name: 0.2 if name == "DirectSup+FE+E" else 0.35 if name.endswith("+E") else 0.3
-    )
-    write_reproduction(summary_of(store, outcomes), tmp_path)
+    results = make_results(area=lambda name: 0.2 if name == "DirectSup+FE+E" else 0.35 if name.endswith("+E") else 0.3)
+    write_reproduction(summary_of(store, results), tmp_path)
     text = (tmp_path / "reproduction.md").read_text()
-    assert "| +E raises AUC everywhere (AUC@0.4) | not held (by DirectSup+FE+E − DirectSup+FE) | +" in text
+    assert "| +E raises AUC everywhere (AUC@0.4) | contradicted (by DirectSup+FE+E − DirectSup+FE) | +" in text
 
 
 def test_where_every_run_diverged_it_is_said_and_nothing_is_said_of_marks(store: Path) -> None:
-    run = diverged(make_outcome("CNNs+ATT", 13))
-    lines = remarks(summary_of(store, {run.key: run}, Wish(variants=("CNNs+ATT",), has_grid=False)))
-    assert "No run has come to its end with figures: there is nothing to compare." in lines
+    run = diverged(make_result("CNNs+ATT", 13))
+    lines = notes(summary_of(store, {run.key: run}, PlanSettings(variants=("CNNs+ATT",), has_grid=False)))
+    assert "No run has finished with figures: there is nothing to compare." in lines
     assert not any("marks" in line for line in lines)
 
 
 def test_random_vectors_and_leaking_pairs_are_said_in_the_document(
-    tmp_path: Path, outcomes: dict[str, Outcome]
+    tmp_path: Path, results: dict[str, RunResult]
 ) -> None:
     store = make_store(tmp_path, "vectors", "entity_vectors")
     manifest = json.loads((store / "manifest.json").read_text())
@@ -168,6 +165,6 @@ def test_random_vectors_and_leaking_pairs_are_said_in_the_document(
     for leak, is_said in (("allow", True), ("drop", False)):
         manifest["settings"]["leak"] = leak
         rewrite(store / "manifest.json", **manifest)
-        lines = remarks(summary_of(store, outcomes))
-        assert "The store has no word vectors: random ones stand in for them (prepare with --vectors)." in lines
-        assert any(line.startswith("7 test pairs stand in training") for line in lines) == is_said
+        lines = notes(summary_of(store, results))
+        assert "The store has no word vectors: random ones are used instead (prepare with --vectors)." in lines
+        assert any(line.startswith("7 test pairs are in training") for line in lines) == is_said

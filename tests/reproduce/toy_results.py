@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sayso.reproduce.outcome import DIVERGED, FINISHED, FactOrders, Outcome
-from sayso.reproduce.paper import MECHANISMS
-from sayso.reproduce.plan import Job
-from sayso.reproduce.sample import AREA, PRECISION
-from sayso.reproduce.variant import VARIANTS, variant_config
+from sayso.reproduce.contrast import AREA, PRECISION
+from sayso.reproduce.folder import DIVERGED, FINISHED, FactOrders, RunResult
+from sayso.reproduce.paper import MECHANISMS, VARIANTS, variant_config
+from sayso.reproduce.plan import PlannedRun
 
 NUM_RESAMPLES = 200
 NUM_FACTS = 40
@@ -20,14 +19,14 @@ SHARED = np.random.default_rng(0).normal(0.0, 0.01, NUM_RESAMPLES)
 Figure = Callable[[str], float]
 
 
-def make_outcome(
+def make_result(
     variant: str,
     seed: int,
     area: float = 0.3,
     precision: float = 0.5,
     tau: float = 0.2,
     label: str = "",
-) -> Outcome:
+) -> RunResult:
     """Return a finished run of these figures; facts are in H and in L by turns, τ on L is 0."""
     noise = np.random.default_rng([seed, *variant.encode()])
     moved = {AREA: area + noise.normal(0.0, 0.002), PRECISION: precision + noise.normal(0.0, 0.002)}
@@ -37,8 +36,8 @@ def make_outcome(
         name: np.where(is_high, np.round(TUPLES * tau + noise.normal(0.0, 1.0, NUM_FACTS)), 0).clip(-TUPLES, TUPLES)
         for name in MECHANISMS
     }
-    return Outcome(
-        key=Job(variant=variant, config=config, label=label).key,
+    return RunResult(
+        key=PlannedRun(variant=variant, config=config, label=label).key,
         variant=variant,
         seed=seed,
         label=label,
@@ -69,19 +68,19 @@ def make_outcome(
     )
 
 
-def make_outcomes(
+def make_results(
     area: Figure = lambda _: 0.3, precision: Figure = lambda _: 0.5, tau: Figure = lambda _: 0.2, num_seeds: int = 3
-) -> dict[str, Outcome]:
+) -> dict[str, RunResult]:
     """Return three runs of every variant, with figures that depend on the variant."""
     runs = [
-        make_outcome(variant, seed, area(variant), precision(variant), tau(variant))
+        make_result(variant, seed, area(variant), precision(variant), tau(variant))
         for variant in VARIANTS
         for seed in range(13, 13 + num_seeds)
     ]
     return {run.key: run for run in runs}
 
 
-def diverged(outcome: Outcome) -> Outcome:
+def diverged(result: RunResult) -> RunResult:
     """Return the same run without figures."""
     bare = {"validation": {}, "test": {}, "resampled": {}, "curve": [], "orders": {}}
-    return Outcome(**(vars(outcome) | bare | {"status": DIVERGED, "why": "epoch 1, batch 3: the loss is nan"}))
+    return RunResult(**(vars(result) | bare | {"status": DIVERGED, "why": "epoch 1, batch 3: the loss is nan"}))
