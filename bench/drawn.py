@@ -19,11 +19,10 @@ from sayso.model.checkpoint import ModelParts, save_model
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.records import Relation
 from sayso.store.direct import CorpusForm
-from sayso.store.entity_type import OTHER_TYPE, EntityTypes
-from sayso.store.manifest import FORMAT
 from sayso.store.rows import Rows, starts
-from sayso.store.store import StoreContents, write_store
+from sayso.store.store import FORMAT, StoreContents, write_store
 from sayso.store.table import BagTable
+from sayso.store.vocabulary import OTHER_TYPE, EntityTypes
 
 NUM_WORDS, WORD_WIDTH, NUM_RELATIONS = 50_000, 300, 53
 NUM_ENTITIES, ENTITY_WIDTH = 20_000, 100

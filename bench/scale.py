@@ -25,8 +25,7 @@ from measure import SAYSO, machine, run, versions
 from sayso.documents import build as building
 from sayso.documents.settings import BuildSettings
 from sayso.documents.tables import BuildInputs
-from sayso.engine.base import Engine, EngineSettings
-from sayso.engine.local import open_local
+from sayso.engine.base import Engine, EngineSettings, open_local
 from sayso.engine.ray_cluster import open_ray
 from sayso.extract.run import Output, extract, write_results
 from sayso.extract.settings import ExtractInputs, ExtractSettings

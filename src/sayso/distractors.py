@@ -9,8 +9,7 @@ import numpy as np
 
 from sayso.store.group import combined
 from sayso.store.rows import Rows
-from sayso.store.splice import Marked, cut_to_window, first_mentions, replace_mentions
-from sayso.store.table import BagTable, no_source
+from sayso.store.table import BagTable, first_mentions, no_source, replace_mentions
 
 _NUM_TRIES = 16
 _NONE = -1
@@ -94,9 +93,9 @@ def insert(bags: BagTable, pool: BagTable, chosen: Chosen) -> BagTable:
     The distractor is rewritten with the bag's own mentions, as the first sentence of the bag writes them. The label is
     the relation it distracts from.
     """
-    own = _read_part(bags, bags.first_B1[:-1][chosen.bag_M])
+    own = bags.read_part(bags.first_B1[:-1][chosen.bag_M])
     head, tail = first_mentions(own, own.head_spans), first_mentions(own, own.tail_spans)
-    rewritten = replace_mentions(_read_part(pool, chosen.sentence_M), head, tail)
+    rewritten = replace_mentions(pool.read_part(chosen.sentence_M), head, tail)
     num = len(chosen.bag_M)
     return BagTable(
         head_B=bags.head_B[chosen.bag_M],
@@ -107,9 +106,3 @@ def insert(bags: BagTable, pool: BagTable, chosen: Chosen) -> BagTable:
         window_N2=np.stack([np.zeros(num, np.int64), rewritten.tokens.length], axis=1),
         **no_source(num),
     )
-
-
-def _read_part(table: BagTable, sentence_M: np.ndarray) -> Marked:
-    """Return the part of these sentences that a model reads."""
-    whole = Marked(table.tokens.take(sentence_M), table.head_spans.take(sentence_M), table.tail_spans.take(sentence_M))
-    return cut_to_window(whole, table.window_N2[sentence_M])

@@ -368,7 +368,7 @@ def test_a_killed_prepare_leaves_no_store(files: Inputs, tmp_path: Path) -> None
 def test_a_byte_order_mark_does_not_hide_a_test_pair_from_the_leakage_guard(files: Inputs, tmp_path: Path) -> None:
     test = tmp_path / "marked.txt"
     test.write_text(line("ann", "rome", "/lived", "ann left rome ."), encoding="utf-8-sig")
-    with pytest.raises(LeakageError, match="1 test pairs stand in the training data"):
+    with pytest.raises(LeakageError, match="1 test pairs are in the training data"):
         make(replace(files, test=test, marks=()), tmp_path / "store")
 
 

@@ -16,8 +16,7 @@ from sayso.documents.intake import Intake
 from sayso.documents.settings import BuildSettings
 from sayso.documents.shard import CONTEXTS, ShardBuilder, ShardRecord, read_records, remove_unfinished, shards, total
 from sayso.documents.tables import BuildInputs, Tables, identity_of, read_tables
-from sayso.engine.base import Engine
-from sayso.engine.local import map_locally
+from sayso.engine.base import Engine, map_locally
 from sayso.io.atomic import atomic_file
 from sayso.records import OnProgress
 

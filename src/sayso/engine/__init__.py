@@ -1,13 +1,12 @@
-"""Who does the work on shards: this process, or a cluster. Both call the same functions, so both give the same results.
+"""Engines: who works on the shards, this process or a cluster. Both call the same functions and give the same results.
 
-ENGINES is the closed list of them; each opens for a while, and what it gives maps a function over shards.
+ENGINES is the closed list of them; each is a context manager that gives a function to map over shards.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from sayso.engine.base import Engine, EngineSettings
-from sayso.engine.local import open_local
+from sayso.engine.base import Engine, EngineSettings, open_local
 from sayso.engine.ray_cluster import open_ray
 
 ENGINES: dict[str, Callable[[EngineSettings], AbstractContextManager[Engine]]] = {

@@ -1,31 +1,33 @@
-"""What an engine promises, and what it can be told."""
+"""What an engine promises, its settings, and the local engine: one shard after the other, in this process."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Protocol, TypeVar
 
 from sayso.config import Range, check_ranges
 
-Shard = TypeVar("Shard")
-Result = TypeVar("Result")
+_Shard = TypeVar("_Shard")
+_Result = TypeVar("_Result")
 
 
 class Engine(Protocol):
-    """Gives the function's result for every shard, as they are done; shards are asked for only when there is room.
+    """Yields a function's result for every shard, in the order in which they are done.
 
-    A function may be called twice with a shard (a worker that dies is replaced), so it writes whole files or none, and
-    the same ones each time. What it holds is made once per worker.
+    A shard is asked for only when there is room for it. The function may be called twice with a shard (the shard of a
+    worker that died is repeated), so it must write whole files or none, and the same ones each time. Whatever it loads
+    is loaded once per worker.
     """
 
-    def __call__(self, function: Callable[[Shard], Result], shards: Iterable[Shard], /) -> Iterator[Result]:
+    def __call__(self, function: Callable[[_Shard], _Result], shards: Iterable[_Shard], /) -> Iterator[_Result]:
         """Yield the results."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """Where a cluster is reached (empty: one is started on this machine), and what each worker takes of it.
+    """The cluster's address (empty: one is started on this machine), and what each worker takes of it.
 
-    `num_workers` 0 is one for each free place: as many as the cluster has processors, or with `num_gpus` GPUs.
+    `num_workers` 0 means one per processor of the cluster, or with `num_gpus` one per share of a GPU.
     """
 
     address: str = ""
@@ -35,3 +37,19 @@ class EngineSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+
+def map_locally(function: Callable[[_Shard], _Result], shards: Iterable[_Shard], /) -> Iterator[_Result]:
+    """Yield the function's result for one shard after the other.
+
+    >>> list(map_locally(abs, [-1, 2]))
+    [1, 2]
+    """
+    return map(function, shards)
+
+
+@contextmanager
+def open_local(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
+    """Give the local engine."""
+    del settings
+    yield map_locally

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from sayso.engine.base import Engine, EngineSettings, Result, Shard
+from sayso.engine.base import Engine, EngineSettings
 from sayso.errors import MissingExtraError, UserError
 
 MAX_RETRIES = 3
@@ -80,7 +80,7 @@ class _RayEngine:
         self._ray, self._settings = ray, settings
         self._resource, self._share = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
 
-    def __call__(self, function: Callable[[Shard], Result], shards: Iterable[Shard], /) -> Iterator[Result]:
+    def __call__(self, function: Callable[[Any], Any], shards: Iterable[Any], /) -> Iterator[Any]:
         """Yield the results as they are done."""
         settings = self._settings
         # Without max_calls Ray ends a worker with a GPU after each task, and the next one loads the function again.

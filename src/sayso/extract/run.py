@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sayso.engine.base import Engine
-from sayso.engine.local import map_locally
+from sayso.engine.base import Engine, map_locally
 from sayso.errors import BadInputError, as_command, option
 from sayso.extract.compare import known_facts
 from sayso.extract.extraction import Extraction

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sayso.store.rows import Rows, ranges, starts
-from sayso.store.splice import Marked, all_spans, cut_to_window, first_mentions, replace_mentions
-from sayso.store.table import BagTable
+from sayso.store.table import BagTable, SentenceRows, all_spans, first_mentions, replace_mentions
 
 Appearance = Literal["words", "type", "type_and_words"]
 """The mention's own words; its entity's type in their place (+F); the type directly before them (+FE)."""
@@ -72,28 +71,27 @@ def concatenate(pieces: "list[ModelInput]") -> ModelInput:
 def _model_input(
     table: BagTable, index: np.ndarray, appearance: Appearance, num_words: int, type_E: np.ndarray
 ) -> ModelInput:
-    marked = Marked(table.tokens.take(index), table.head_spans.take(index), table.tail_spans.take(index))
-    marked = cut_to_window(marked, table.window_N2[index])
-    known = np.where(marked.tokens.value < num_words, marked.tokens.value, 0)
-    marked = marked._replace(tokens=Rows(known, marked.tokens.start))
+    sentences = table.read_part(index)
+    known = np.where(sentences.tokens.value < num_words, sentences.tokens.value, 0)
+    sentences = sentences._replace(tokens=Rows(known, sentences.tokens.start))
     if appearance != "words":
         bag_N = np.searchsorted(table.first_B1, index, side="right") - 1
-        head = _stand_in(marked, marked.head_spans, num_words + type_E[table.head_B[bag_N]], appearance)
-        tail = _stand_in(marked, marked.tail_spans, num_words + type_E[table.tail_B[bag_N]], appearance)
-        marked = replace_mentions(marked, head, tail)
+        head = _stand_in(sentences, sentences.head_spans, num_words + type_E[table.head_B[bag_N]], appearance)
+        tail = _stand_in(sentences, sentences.tail_spans, num_words + type_E[table.tail_B[bag_N]], appearance)
+        sentences = replace_mentions(sentences, head, tail)
     return ModelInput(
-        tokens=Rows(marked.tokens.value.astype(np.int32), marked.tokens.start),
-        head_distance_T=_nearest(marked.tokens, marked.head_spans),
-        tail_distance_T=_nearest(marked.tokens, marked.tail_spans),
-        piece_T=_pieces(marked),
+        tokens=Rows(sentences.tokens.value.astype(np.int32), sentences.tokens.start),
+        head_distance_T=_nearest(sentences.tokens, sentences.head_spans),
+        tail_distance_T=_nearest(sentences.tokens, sentences.tail_spans),
+        piece_T=_pieces(sentences),
     )
 
 
-def _stand_in(marked: Marked, spans: Rows, type_N: np.ndarray, appearance: Appearance) -> Rows:
+def _stand_in(sentences: SentenceRows, spans: Rows, type_N: np.ndarray, appearance: Appearance) -> Rows:
     """Return what stands where each sentence's mention stood."""
     if appearance == "type":
         return Rows(type_N, np.arange(len(type_N) + 1))
-    words = first_mentions(marked, spans)
+    words = first_mentions(sentences, spans)
     start = starts(words.length + 1)
     value = np.empty(start[-1], np.int64)
     value[start[:-1]] = type_N
@@ -129,13 +127,13 @@ def _places(tokens: Rows, spans: Rows) -> tuple[np.ndarray, np.ndarray]:
     return span_P2[:, 0], span_P2[:, 1]
 
 
-def _pieces(marked: Marked) -> np.ndarray:
+def _pieces(sentences: SentenceRows) -> np.ndarray:
     """Return each token's piece: up to and with the first mention, up to and with the second, the rest.
 
     The mentions are the head's and the tail's occurrences that stand closest together.
     """
-    first_N, second_N = _piece_ends(marked)
-    tokens = marked.tokens
+    first_N, second_N = _piece_ends(sentences)
+    tokens = sentences.tokens
     position_T = np.arange(len(tokens.value)) - np.repeat(tokens.start[:-1], tokens.length)
     is_past_first = position_T >= np.repeat(first_N, tokens.length)
     is_past_second = position_T >= np.repeat(second_N, tokens.length)
@@ -143,13 +141,13 @@ def _pieces(marked: Marked) -> np.ndarray:
     return piece_T
 
 
-def _piece_ends(marked: Marked) -> tuple[np.ndarray, np.ndarray]:
+def _piece_ends(sentences: SentenceRows) -> tuple[np.ndarray, np.ndarray]:
     """Return the stops of the first and of the second of the two closest occurrences.
 
     Of pairs that are as close the one whose head, then whose tail, stands first. Heads and tails do not overlap, so
     the closest two are neighbours.
     """
-    span_P2, sentence_P, is_head_P = all_spans(marked)
+    span_P2, sentence_P, is_head_P = all_spans(sentences)
     order = np.lexsort((span_P2[:, 0], sentence_P))
     span_P2, sentence_P, is_head_P = span_P2[order], sentence_P[order], is_head_P[order]
     is_pair = (sentence_P[1:] == sentence_P[:-1]) & (is_head_P[1:] != is_head_P[:-1])

@@ -23,9 +23,8 @@ from sayso.io.json_file import JsonError, checked_files, read_object, record_of,
 from sayso.model.card import model_card
 from sayso.model.extractor import KINDS, Extractor, ModelConfig, ModelTables, refuse_too_large
 from sayso.records import Relation
-from sayso.store.columns import Column, read_columns, to_numpy, write_columns
+from sayso.store.columns import Column, is_finite, is_within, read_columns, to_numpy, write_columns
 from sayso.store.direct import CorpusForm
-from sayso.store.limit import is_finite, is_within
 
 FORMAT = 1
 FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (

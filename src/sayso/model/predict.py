@@ -15,7 +15,7 @@ from sayso.features.collate import Part, collate, sentence_batch
 from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only
-from sayso.store.limit import is_finite
+from sayso.store.columns import is_finite
 
 TOKENS_AT_A_TIME = 131_072
 _SENTENCES_AT_A_TIME = 8_192

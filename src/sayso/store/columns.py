@@ -1,7 +1,10 @@
-"""Arrays as memory-mapped Arrow files and back, without copying; what is read is checked before it is used."""
+"""Columns of numbers and texts as memory-mapped Arrow files; what is read is checked before it is used.
+
+Shapes: B bags, N sentences.
+"""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -9,22 +12,20 @@ import pyarrow as pa
 
 from sayso.errors import BadInputError
 from sayso.io.checksum import CheckedFiles, is_verifying
-from sayso.store.limit import Limits, fault_of
 from sayso.store.rows import Rows
-from sayso.store.table import BagTable
+from sayso.store.table import BAG_COLUMNS, NO_DOCUMENT, SENTENCE_COLUMNS, BagTable
 
 Column = np.ndarray | Rows | list[str]
 
-_PER_BAG = ("head_B", "tail_B", "relations", "first_B1")
-_PER_SENTENCE = ("tokens", "head_spans", "tail_spans", "window_N2", "expresses_N", "document_N", "place_N2")
-_LEFT_OUT_IF_EMPTY = ("glued", "curly")
-"""Columns that only a corpus made from documents has; stores made before there were any have none."""
+_OPTIONAL = ("glued", "curly")
+"""Columns that only a corpus made from documents has."""
+_ROWS = frozenset({"relations", "tokens", "head_spans", "tail_spans", "glued", "curly"})
+_PAIRS = frozenset({"window_N2", "place_N2"})
 
 
 def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
     """Write columns of equal length as one Arrow file."""
-    arrays = {name: _to_arrow(column) for name, column in columns.items()}
-    table = pa.table(arrays)
+    table = pa.table({name: _to_arrow(column) for name, column in columns.items()})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
@@ -32,7 +33,8 @@ def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
 def read_columns(files: CheckedFiles, name: str, *wanted: str) -> dict[str, pa.Array]:
     """Return the columns of an Arrow file, memory-mapped unless the folder is held in memory.
 
-    A file that is missing, damaged or without the wanted columns is a `BadInputError`; so is a value that is missing.
+    Raises:
+        BadInputError: the file is missing or damaged, lacks a wanted column, or has a missing value.
     """
     path = files.folder / name
     try:
@@ -54,7 +56,7 @@ def read_columns(files: CheckedFiles, name: str, *wanted: str) -> dict[str, pa.A
 
 
 def _has_gaps(column: pa.Array) -> bool:
-    """Say whether a value, or one in a row of values, is missing; rows of width 0 are stored as missing."""
+    """Return whether a value, or one in a row of values, is missing; rows of width 0 are stored as missing."""
     if pa.types.is_null(column.type):
         return False
     is_nested = pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type)
@@ -63,24 +65,35 @@ def _has_gaps(column: pa.Array) -> bool:
 
 def write_bags(folder: Path, part: str, table: BagTable) -> None:
     """Write one part of a store: its bags and its sentences."""
-    columns = {field.name: getattr(table, field.name) for field in fields(table)}
-    bags = {name: columns.pop(name) for name in _PER_BAG}
+    bags = {name: getattr(table, name) for name in BAG_COLUMNS}
+    sentences = {name: getattr(table, name) for name in SENTENCE_COLUMNS}
+    for name in _OPTIONAL:
+        if not len(sentences[name].value):
+            del sentences[name]
     # As many starts as bags: the last bag ends where the sentences end.
-    bags["first_B1"] = bags["first_B1"][:-1]
-    for name in _LEFT_OUT_IF_EMPTY:
-        if not len(columns[name].value):
-            del columns[name]
-    write_columns(folder / f"{part}.bags.arrow", bags)
-    write_columns(folder / f"{part}.sentences.arrow", columns)
+    write_columns(folder / f"{part}.bags.arrow", {**bags, "first_B1": table.first_B1[:-1]})
+    write_columns(folder / f"{part}.sentences.arrow", sentences)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How many words, entities, relations and documents there are: the numbers of a table are below these."""
+
+    words: int
+    entities: int
+    relations: int
+    documents: int
 
 
 def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
-    """Return one part of a store, memory-mapped, every number in it below the limit of its kind."""
-    bags = read_columns(files, f"{part}.bags.arrow", *_PER_BAG)
-    sentences = read_columns(files, f"{part}.sentences.arrow", *_PER_SENTENCE)
+    """Return one part of a store, memory-mapped, with every number within its limit."""
+    bags = read_columns(files, f"{part}.bags.arrow", *BAG_COLUMNS, "first_B1")
+    sentences = read_columns(
+        files, f"{part}.sentences.arrow", *(name for name in SENTENCE_COLUMNS if name not in _OPTIONAL)
+    )
     columns = {name: to_numpy(array) for name, array in (bags | sentences).items()}
     columns["first_B1"] = np.append(columns["first_B1"], len(sentences["tokens"]))
-    for name in _LEFT_OUT_IF_EMPTY:
+    for name in _OPTIONAL:
         columns.setdefault(name, Rows.empty(len(sentences["tokens"])))
     try:
         table = BagTable(**columns)  # type: ignore[arg-type]
@@ -92,26 +105,23 @@ def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
 
 
 def to_numpy(array: pa.Array) -> np.ndarray | Rows:
-    """Return the numbers of an Arrow column as they lie in the file."""
+    """Return the numbers of an Arrow column without copying them."""
     if pa.types.is_large_list(array.type):
         return Rows(_as_numpy(array.values), _as_numpy(array.offsets))
-    values: np.ndarray
     if pa.types.is_null(array.type):
         return np.zeros((len(array), 0), np.float32)
     if pa.types.is_fixed_size_list(array.type):
-        values = _as_numpy(array.values).reshape(len(array), array.type.list_size)
-    else:
-        values = _as_numpy(array)
-    return values
+        return _as_numpy(array.values).reshape(len(array), array.type.list_size)
+    return _as_numpy(array)
 
 
 def as_arrow(values: np.ndarray) -> pa.Array:
-    """Return numbers that lie next to each other as an Arrow array, without copying and without importing pandas."""
+    """Return contiguous numbers as an Arrow array, without copying and without importing pandas."""
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
 def _as_numpy(array: pa.Array) -> np.ndarray:
-    # Arrow's own conversion imports pandas, where it is installed, which takes longer than reading a model.
+    # Arrow's own conversion imports pandas if it is installed, which takes longer than reading a model.
     try:
         return np.from_dlpack(array)
     except pa.ArrowTypeError:
@@ -134,3 +144,57 @@ def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+
+
+def is_finite(values: np.ndarray) -> bool:
+    """Return whether no value is infinite or NaN, without a copy."""
+    return not values.size or bool(np.isfinite(values.min()) and np.isfinite(values.max()))
+
+
+def is_within(values: np.ndarray, low: int, stop: int) -> bool:
+    """Return whether all values are whole numbers from `low` up to but not including `stop`."""
+    if values.dtype.kind not in "iu":
+        return False
+    return not values.size or bool(low <= values.min() and values.max() < stop)
+
+
+def fault_of(table: BagTable, limits: Limits) -> str:
+    """Return the first fault of a table's shapes and numbers; empty if there is none."""
+    return _shape_fault(table) or _range_fault(table, limits)
+
+
+def _shape_fault(table: BagTable) -> str:
+    num_bags, num_sentences = len(table.first_B1) - 1, len(table.tokens)
+    for field in fields(table):
+        column, name = getattr(table, field.name), field.name
+        if isinstance(column, Rows) != (name in _ROWS):
+            return f"{name} has another form"
+        if name != "first_B1" and len(column) != (num_bags if name in BAG_COLUMNS else num_sentences):
+            return f"{name} has {len(column):,} rows"
+        if name in _PAIRS and column.shape[1:] != (2,):
+            return f"{name} are not pairs"
+    return "" if table.expresses_N.dtype.kind == "f" else "expresses_N are not numbers"
+
+
+def _range_fault(table: BagTable, limits: Limits) -> str:
+    longest = int(table.tokens.length.max(initial=0))
+    ranges = {
+        "head_B": (0, limits.entities),
+        "tail_B": (0, limits.entities),
+        "relations": (0, limits.relations),
+        "first_B1": (0, len(table.tokens) + 1),
+        "tokens": (0, limits.words),
+        "head_spans": (0, longest + 1),
+        "tail_spans": (0, longest + 1),
+        "window_N2": (0, longest + 1),
+        "document_N": (NO_DOCUMENT, limits.documents),
+        "place_N2": (-1, 2**62),
+        "glued": (0, longest + 1),
+        "curly": (0, 2**31),
+    }
+    for name, (low, stop) in ranges.items():
+        column = getattr(table, name)
+        if not is_within(column.value if name in _ROWS else column, low, stop):
+            return f"a value of {name} is not from {low} to {stop - 1:,}"
+    first = table.first_B1
+    return "bags do not follow each other" if first[0] != 0 or np.any(first[1:] < first[:-1]) else ""

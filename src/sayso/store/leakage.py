@@ -1,4 +1,7 @@
-"""What training shares with test data: pairs, reversed pairs, sentences."""
+"""Training, validation and test kept apart: what test data shares with training, and the split by pair.
+
+One sentence mentions many pairs, so a split by pair alone leaves most validation sentences in training too.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,8 +11,8 @@ import numpy as np
 
 from sayso.errors import LeakageError, option
 from sayso.records import Sentence
-from sayso.store.group import Grouped
-from sayso.store.split import unordered_pair
+from sayso.seeding import sub_seed
+from sayso.store.group import Grouped, combined
 from sayso.store.table import BagTable
 
 LEAKING_FBNYT_SENTENCES = 570_088
@@ -25,7 +28,7 @@ _BRACKETS = frozenset(f"-{side}{kind}b-" for side in "lr" for kind in "rsc")
 
 @dataclass(frozen=True, kw_only=True)
 class Leakage:
-    """How much of the test data stands in the training data too."""
+    """How much of the test data is in the training data too."""
 
     test_pairs_in_train: int
     test_facts_in_train: int
@@ -36,7 +39,10 @@ class Leakage:
 
 def find_leakage(train: Grouped, test: Grouped) -> Leakage:
     """Return what the two parts, numbered by one vocabulary, have in common."""
-    train_pair, test_pair = _pair(train.table), _pair(test.table)
+    train_pair, test_pair = (
+        combined(train.table.head_B, train.table.tail_B),
+        combined(test.table.head_B, test.table.tail_B),
+    )
     is_leaked_B = np.isin(train_pair, test_pair)
     return Leakage(
         test_pairs_in_train=int(is_leaked_B.sum()),
@@ -50,13 +56,13 @@ def find_leakage(train: Grouped, test: Grouped) -> Leakage:
 
 
 def refuse_leakage(leakage: Leakage, num_train_sentences: int) -> None:
-    """Raise `LeakageError` if a test pair stands in training, naming the release of FB-NYT that is known for it."""
+    """Raise `LeakageError` if a test pair is in training, naming the release of FB-NYT that is known for it."""
     if not leakage.test_pairs_in_train:
         return
     known = f" Beware: {ABOUT_LEAKING_FBNYT}." if num_train_sentences == LEAKING_FBNYT_SENTENCES else ""
     drop, allow = option('leak="drop"', "--leak drop"), option('leak="allow"', "--leak allow")
     raise LeakageError(
-        f"{leakage.test_pairs_in_train:,} test pairs stand in the training data (in"
+        f"{leakage.test_pairs_in_train:,} test pairs are in the training data (in"
         f" {leakage.train_sentences_of_test_pairs:,} sentences; {leakage.test_facts_in_train:,} facts).{known}"
         f" Leave them out with {drop}, or keep them with {allow}."
     )
@@ -64,7 +70,7 @@ def refuse_leakage(leakage: Leakage, num_train_sentences: int) -> None:
 
 def without_pairs_of(train: Grouped, test: BagTable) -> Grouped:
     """Return the training bags whose pair is not a test pair."""
-    is_kept_B = ~np.isin(_pair(train.table), _pair(test))
+    is_kept_B = ~np.isin(combined(train.table.head_B, train.table.tail_B), combined(test.head_B, test.tail_B))
     is_kept_N = is_kept_B[train.table.bag_N]
     return replace(train, table=train.table.keep_sentences(is_kept_N), key_N=train.key_N[is_kept_N])
 
@@ -72,8 +78,8 @@ def without_pairs_of(train: Grouped, test: BagTable) -> Grouped:
 def not_in_test(sentences: Sequence[Sentence], test: BagTable, words: Sequence[str]) -> list[Sentence]:
     """Return the directly supervised sentences that test does not have; `words` are the words of the table by number.
 
-    They are compared by their letters and digits alone: they come from corpora that cut words, spell brackets and
-    leave out commas otherwise than the one tested on.
+    They are compared by letters and digits alone: they come from corpora that tokenise, spell brackets and drop commas
+    in other ways than the test corpus.
     """
     bare = [_bare(word) for word in words]
     rows = map(test.tokens.row, range(test.num_sentences))
@@ -86,12 +92,58 @@ def _bare(word: str) -> str:
     return "" if word.lower() in _BRACKETS else "".join(filter(str.isalnum, word.lower()))
 
 
-def _pair(table: BagTable) -> np.ndarray:
-    pair_B: np.ndarray = (table.head_B.astype(np.int64) << 32) | table.tail_B
-    return pair_B
-
-
 def _facts(table: BagTable, pair_B: np.ndarray) -> np.ndarray:
-    """Return one row of (pair, relation) per fact, as bytes that compare."""
+    """Return (pair, relation) per fact as values that compare."""
     fact = np.stack([np.repeat(pair_B, table.relations.length), table.relations.value.astype(np.int64)], axis=1)
     return np.ascontiguousarray(fact).view([("pair", np.int64), ("relation", np.int64)]).ravel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Two parts of the training data and what was left out to keep them apart."""
+
+    train: BagTable
+    validation: BagTable
+    num_validation_sentences_shared: int
+    num_train_sentences_left_out: int
+    num_train_pairs_left_out: int
+    num_train_facts_left_out: int
+
+
+def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_shared: bool = False) -> Split:
+    """Return a random part of the unordered pairs as validation, and the rest as training.
+
+    Training sentences that are in validation too, for whatever pair, are left out unless `keep_shared`.
+    """
+    table = grouped.table
+    is_validation_N = _is_drawn(table, validation_share, seed)[table.bag_N]
+    is_shared_N = np.isin(grouped.key_N, grouped.key_N[is_validation_N]) & ~is_validation_N
+    shared_keys = np.unique(grouped.key_N[is_shared_N])
+    is_train_N = ~is_validation_N if keep_shared else ~is_validation_N & ~is_shared_N
+    train, validation = table.keep_sentences(is_train_N), table.keep_sentences(is_validation_N)
+    num_facts, *num_kept = (len(each.relations.value) for each in (table, train, validation))
+    return Split(
+        train=train,
+        validation=validation,
+        num_validation_sentences_shared=int(
+            np.isin(np.unique(grouped.key_N[is_validation_N]), shared_keys, assume_unique=True).sum()
+        ),
+        num_train_sentences_left_out=table.num_sentences - train.num_sentences - validation.num_sentences,
+        num_train_pairs_left_out=table.num_bags - train.num_bags - validation.num_bags,
+        num_train_facts_left_out=num_facts - sum(num_kept),
+    )
+
+
+def unordered_pair(table: BagTable) -> np.ndarray:
+    """Return one number per bag, equal for a pair and its reverse."""
+    return combined(np.minimum(table.head_B, table.tail_B), np.maximum(table.head_B, table.tail_B))
+
+
+def _is_drawn(table: BagTable, share: float, seed: int) -> np.ndarray:
+    """Return for each bag whether its unordered pair is among the share drawn at random."""
+    pair, inverse = np.unique(unordered_pair(table), return_inverse=True)
+    drawn = np.random.default_rng(sub_seed(seed, "split")).permutation(len(pair))[: round(share * len(pair))]
+    is_drawn = np.zeros(len(pair), bool)
+    is_drawn[drawn] = True
+    drawn_B: np.ndarray = is_drawn[inverse]
+    return drawn_B

@@ -1,10 +1,15 @@
 """Files to a store: the whole way, stage by stage."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sayso import __version__
 from sayso.engine.base import Engine
 from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_folder
@@ -13,18 +18,22 @@ from sayso.readers.relation import read_inventory
 from sayso.records import OnProgress, Relation, Sentence
 from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import CorpusForm, corpus_form, direct_types, in_form
-from sayso.store.entity_type import EntityTypes, count_mentions, finest_types
 from sayso.store.group import BagBuilder, Grouped, group_lines
 from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
-from sayso.store.leakage import find_leakage, not_in_test, refuse_leakage, without_pairs_of
-from sayso.store.manifest import make_manifest
+from sayso.store.leakage import Split, find_leakage, not_in_test, refuse_leakage, split_by_pair, without_pairs_of
 from sayso.store.marks import Judged, match_marks
 from sayso.store.parallel import ParallelReader
-from sayso.store.split import Split, split_by_pair
-from sayso.store.store import StoreContents, refuse_no_store, write_store
+from sayso.store.store import FORMAT, StoreContents, refuse_no_store, write_store
 from sayso.store.table import BagTable
-from sayso.store.vocabulary import Vocabulary
-from sayso.store.words import WordOrder, entity_vectors, order_words
+from sayso.store.vocabulary import (
+    EntityTypes,
+    Vocabulary,
+    WordOrder,
+    count_mentions,
+    entity_vectors,
+    finest_types,
+    order_words,
+)
 
 
 def prepare(
@@ -98,7 +107,7 @@ class _Preparation:
             documents=list(self.vocabulary.documents),
             parts=parts,
             marks=matched.columns,
-            manifest=make_manifest(self.settings, self.files.fingerprints(), parts, types, relations, self.reports),
+            manifest=_manifest(self.settings, self.files.fingerprints(), parts, types, relations, self.reports),
         )
 
     def _read(self, part: str) -> Grouped:
@@ -222,3 +231,41 @@ class _Preparation:
 def _counts(report: object) -> dict[str, int]:
     """Return the counting fields of a stage's result."""
     return {name: value for name, value in vars(report).items() if name.startswith("num_")}
+
+
+def _manifest(
+    settings: PrepareSettings,
+    inputs: dict[str, dict[str, Any]],
+    parts: dict[str, BagTable],
+    types: EntityTypes,
+    relations: Sequence[Relation],
+    reports: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the manifest; its fingerprint names the inputs' content and the settings, not where the files lie."""
+    identity = {
+        "format": FORMAT,
+        "settings": asdict(settings),
+        "inputs": {name: entry["sha256"] for name, entry in inputs.items()},
+    }
+    num_bags_R = np.bincount(parts["train"].relations.value, minlength=len(relations))
+    return {
+        "format": FORMAT,
+        "sayso": __version__,
+        "fingerprint": hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16],
+        "settings": asdict(settings),
+        "inputs": inputs,
+        "parts": {name: _part(table) for name, table in parts.items()},
+        "relations": {"num": len(relations), "num_without_training_bag": int((num_bags_R == 0).sum())},
+        "entities": {"num": len(types.type_E), "num_types": len(types.names), "num_without_type": types.num_other},
+        **reports,
+    }
+
+
+def _part(table: BagTable) -> dict[str, int]:
+    return {
+        "sentences": table.num_sentences,
+        "bags": table.num_bags,
+        "positive_bags": int(table.is_positive_B.sum()),
+        "facts": len(table.relations.value),
+        "largest_bag": int(table.size_B.max(initial=0)),
+    }

@@ -1,7 +1,7 @@
 """A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,42 @@ from sayso.io.checksum import FILES, is_verifying, sums_of
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
-from sayso.store.columns import as_arrow, read_bags, read_columns, to_numpy, write_bags, write_columns
-from sayso.store.entity_type import EntityTypes
-from sayso.store.limit import Limits, is_finite, is_within
-from sayso.store.manifest import FORMAT, StoreManifest
+from sayso.store.columns import (
+    Limits,
+    as_arrow,
+    is_finite,
+    is_within,
+    read_bags,
+    read_columns,
+    to_numpy,
+    write_bags,
+    write_columns,
+)
 from sayso.store.rows import Rows
 from sayso.store.table import BagTable
+from sayso.store.vocabulary import EntityTypes
 
+FORMAT = 1
 MANIFEST = "manifest.json"
 _ADVICE = "make the store again with `sayso prepare`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreManifest:
+    """What every reader of a store relies on; the manifest says more, for people."""
+
+    format: int
+    fingerprint: str
+    parts: dict[str, dict[str, int]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    read: dict[str, dict[str, Any]] = field(default_factory=dict)
+    words: dict[str, Any] = field(default_factory=dict)
+    relations: dict[str, int] = field(default_factory=dict)
+    entities: dict[str, int] = field(default_factory=dict)
+    marks: dict[str, Any] = field(default_factory=dict)
+    entity_vectors: dict[str, Any] = field(default_factory=dict)
+    leakage: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""Bags as columns: what is in memory while preparing, and memory-mapped afterwards.
+"""Bags as columns, in memory or memory-mapped, and mentions replaced in all sentences at once.
 
-Shapes: B bags, N sentences of all bags together, bag after bag.
+Shapes: B bags, N sentences of all bags together, bag after bag, T their tokens, P occurrences of mentions.
 """
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,11 @@ class BagTable:
         bags = np.flatnonzero(size_B)
         return self._take(bags, np.flatnonzero(is_kept_N), size_B[bags])
 
+    def read_part(self, sentences: np.ndarray) -> "SentenceRows":
+        """Return the part of these sentences that a model reads: what is inside their windows."""
+        columns = (self.tokens, self.head_spans, self.tail_spans)
+        return cut_to_window(SentenceRows(*(column.take(sentences) for column in columns)), self.window_N2[sentences])
+
     def _take(self, bags: np.ndarray, sentences: np.ndarray, size_B: np.ndarray) -> "BagTable":
         columns = {name: take(getattr(self, name), bags) for name in BAG_COLUMNS}
         columns |= {name: take(getattr(self, name), sentences) for name in SENTENCE_COLUMNS}
@@ -85,7 +90,7 @@ SENTENCE_COLUMNS = tuple(field.name for field in fields(BagTable) if field.name 
 
 
 def no_source(num: int) -> dict[str, Any]:
-    """Return the columns of `num` sentences that have neither a document nor a person's word on them."""
+    """Return the columns of `num` sentences that have neither a document nor a label of their own."""
     return {
         "expresses_N": np.full(num, np.nan, np.float32),
         "document_N": np.full(num, NO_DOCUMENT, np.int32),
@@ -93,3 +98,75 @@ def no_source(num: int) -> dict[str, Any]:
         "glued": Rows.empty(num),
         "curly": Rows.empty(num),
     }
+
+
+class SentenceRows(NamedTuple):
+    """Tokens of sentences, and the spans of each one's head and tail (start, stop, start, stop, …)."""
+
+    tokens: Rows
+    head_spans: Rows
+    tail_spans: Rows
+
+
+def replace_mentions(sentences: SentenceRows, head: Rows, tail: Rows) -> SentenceRows:
+    """Return the sentences with every occurrence of a mention replaced by the sentence's row of `head` or `tail`.
+
+    No row of either may be empty.
+    """
+    tokens = sentences.tokens
+    span_P2, sentence_P, is_head_P = all_spans(sentences)
+    first_P = tokens.start[sentence_P] + span_P2[:, 0]
+    width_P = span_P2[:, 1] - span_P2[:, 0]
+    replacement = Rows.concatenate([head, tail]).take(np.where(is_head_P, sentence_P, sentence_P + len(head)))
+    # Each token gives one token; the first of a mention as many as its replacement has, its others none.
+    given_T = np.ones(len(tokens.value), np.int64)
+    given_T[ranges(first_P, width_P)] = 0
+    given_T[first_P] = replacement.length
+    place_T = starts(given_T)
+    value = np.repeat(tokens.value, given_T)
+    new_first_P = place_T[first_P]
+    value[ranges(new_first_P, replacement.length)] = replacement.value
+    new_tokens = Rows(value, place_T[tokens.start])
+    new_stop_P = new_first_P + replacement.length
+    new_span_P2 = np.stack([new_first_P, new_stop_P], axis=1) - new_tokens.start[sentence_P][:, None]
+    return SentenceRows(
+        new_tokens,
+        Rows(new_span_P2[is_head_P].ravel().astype(np.int32), sentences.head_spans.start),
+        Rows(new_span_P2[~is_head_P].ravel().astype(np.int32), sentences.tail_spans.start),
+    )
+
+
+def cut_to_window(sentences: SentenceRows, window_N2: np.ndarray) -> SentenceRows:
+    """Return the part of each sentence inside its window; occurrences outside are gone, cut ones shortened."""
+    length_N = window_N2[:, 1] - window_N2[:, 0]
+    kept = ranges(sentences.tokens.start[:-1] + window_N2[:, 0], length_N)
+    return SentenceRows(
+        Rows.of_lengths(sentences.tokens.value[kept], length_N),
+        _cut_spans(sentences.head_spans, window_N2, length_N),
+        _cut_spans(sentences.tail_spans, window_N2, length_N),
+    )
+
+
+def first_mentions(sentences: SentenceRows, spans: Rows) -> Rows:
+    """Return the tokens of the first occurrence in each sentence."""
+    first_N, stop_N = spans.value[spans.start[:-1]], spans.value[spans.start[:-1] + 1]
+    length_N = (stop_N - first_N).astype(np.int64)
+    return Rows.of_lengths(sentences.tokens.value[ranges(sentences.tokens.start[:-1] + first_N, length_N)], length_N)
+
+
+def _cut_spans(spans: Rows, window_N2: np.ndarray, length_N: np.ndarray) -> Rows:
+    span_P2, sentence_P = spans.value.reshape(-1, 2), np.repeat(np.arange(len(spans)), spans.length // 2)
+    moved = span_P2 - window_N2[sentence_P, :1]
+    moved = np.clip(moved, 0, length_N[sentence_P][:, None])
+    is_left_P = moved[:, 1] > moved[:, 0]
+    num_N = np.bincount(sentence_P[is_left_P], minlength=len(spans))
+    return Rows.of_lengths(moved[is_left_P].ravel().astype(np.int32), 2 * num_N)
+
+
+def all_spans(sentences: SentenceRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the occurrences of heads, then of tails: span, sentence, whether it is a head."""
+    parts = (sentences.head_spans, sentences.tail_spans)
+    span_P2 = np.concatenate([spans.value.reshape(-1, 2) for spans in parts]).astype(np.int64)
+    sentence_P = np.concatenate([np.repeat(np.arange(len(spans)), spans.length // 2) for spans in parts])
+    num_heads = len(parts[0].value) // 2
+    return span_P2, sentence_P, np.arange(len(span_P2)) < num_heads

@@ -2,8 +2,7 @@ from collections.abc import Iterator
 
 from sayso.cli.engine import EngineName
 from sayso.engine import ENGINES
-from sayso.engine.base import EngineSettings
-from sayso.engine.local import open_local
+from sayso.engine.base import EngineSettings, open_local
 
 
 def test_shards_are_asked_for_one_at_a_time() -> None:

@@ -1,7 +1,6 @@
 import numpy as np
 
-from sayso.store.entity_type import count_mentions, finest_types
-from sayso.store.vocabulary import Vocabulary
+from sayso.store.vocabulary import Vocabulary, count_mentions, finest_types
 from toy import group_by_pair, make_sentence
 
 

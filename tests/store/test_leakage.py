@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from sayso.errors import LeakageError
-from sayso.store.leakage import find_leakage, refuse_leakage, without_pairs_of
-from sayso.store.split import split_by_pair, unordered_pair
+from sayso.store.leakage import find_leakage, refuse_leakage, split_by_pair, unordered_pair, without_pairs_of
 from sayso.store.vocabulary import Vocabulary
 from toy import group_by_pair, make_sentence
 
@@ -97,7 +96,7 @@ def test_pairs_reversed_pairs_and_sentences_in_both_parts_are_counted() -> None:
 
 
 def test_a_test_pair_in_training_is_refused() -> None:
-    with pytest.raises(LeakageError, match="1 test pairs stand in the training data"):
+    with pytest.raises(LeakageError, match="1 test pairs are in the training data"):
         refuse_leakage(find_leakage(*leaking()), 3)
 
 
