@@ -4,7 +4,6 @@ Shapes: B bags, R relations.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
@@ -162,16 +161,16 @@ class Model:
 
         Example: `model.evaluate(sayso.Store("demo/store"))["average_precision"]`
         """
-        from sayso.evaluate.relations import relation_figures
+        from sayso.evaluate.figures import relation_figures
         from sayso.explain.trained_run import open_model
 
         if isinstance(data, Store):
             run = open_model(self.parts, Path("model"), data, part)
             logit_BR = predict_logits(self.parts.extractor, run.part)
-            return asdict(relation_figures(logit_BR, run.label_BR, run.num_facts_unread))
+            return relation_figures(logit_BR, run.label_BR, run.num_facts_unread)
         label_BR = label_rows(data, self.relations)
         # A bag without a readable sentence ranks last.
-        return asdict(relation_figures(np.nan_to_num(self.predict_proba(data, types)), label_BR))
+        return relation_figures(np.nan_to_num(self.predict_proba(data, types)), label_BR)
 
     def explain(
         self,
