@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from command import sayso
-from sayso.cli import _about_files
+from sayso.cli import _about_files, main
 from sayso.cli.console import print_json, print_table
 from sayso.cli.ending import Terminated, print_any_character, terminable
 from sayso.io.atomic import atomic_folder
@@ -115,6 +115,16 @@ def test_what_a_terminal_cannot_show_is_escaped_and_json_stays_json(monkeypatch,
     printed = taken.getvalue().decode("ascii")
     assert json.loads(printed[: printed.index("}") + 1]) == {"name": name}
     assert json.dumps(name)[1:-1] in printed[printed.index("}") :]
+
+
+def test_a_command_on_an_ascii_terminal_ends_well_whatever_it_prints(corpus: Path, monkeypatch) -> None:
+    taken = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, encoding="ascii"))
+    monkeypatch.setattr(sys, "argv", ["sayso", "check", str(corpus.rename(corpus.with_name("Zürich.txt")))])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert rb"Z\u00fcrich.txt" in taken.getvalue()
 
 
 def test_help_has_an_example_of_the_first_steps() -> None:
