@@ -110,8 +110,8 @@ def test_what_cannot_be_meant_is_said_before_anything_is_written(store: Path, tm
 
 @pytest.mark.slow
 def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: Path) -> None:
-    result = sayso(*words(store, tmp_path / "out", "--seeds", 1, "--jobs", 2))
-    assert result.returncode == 0, result.stderr
+    result = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--jobs", 2))
+    assert result.exit_code == 0, result.stderr
     summary = json.loads((tmp_path / "out" / "reproduction.json").read_text())
     assert [row["variant"] for row in summary["extraction"]] == list(VARIANTS)
     assert len({(row["variant"], row["mechanism"], row["band"]) for row in summary["explanation"]}) == 18 * 4 * 2
@@ -132,8 +132,8 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
 @pytest.mark.slow
 def test_killed_at_any_point_and_started_again_it_ends_with_the_same_tables(store: Path, tmp_path: Path) -> None:
     more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 1)
-    straight = sayso(*words(store, tmp_path / "straight", *more, epochs=40))
-    assert straight.returncode == 0, straight.stderr
+    straight = invoke(*words(store, tmp_path / "straight", *more, epochs=40))
+    assert straight.exit_code == 0, straight.stderr
     killed = tmp_path / "killed"
     for pattern in ("runs/*/state.safetensors", "outcomes/*.json"):
         process = start(store, killed, *more, epochs=40)
@@ -178,8 +178,8 @@ def test_ctrl_c_ends_all_processes_says_how_to_go_on_and_exits_130(store: Path, 
 @pytest.mark.slow
 def test_runs_that_diverge_are_reported_and_do_not_stop_the_others(store: Path, tmp_path: Path) -> None:
     more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 1, "--set", "train.learning_rate=1e30")
-    result = sayso(*words(store, tmp_path / "out", *more))
-    assert result.returncode == 0, result.stderr
+    result = invoke(*words(store, tmp_path / "out", *more))
+    assert result.exit_code == 0, result.stderr
     assert result.stderr.count("DIVERGED: epoch 1, batch") == 2
     summary = json.loads((tmp_path / "out" / "reproduction.json").read_text())
     assert [run["variant"] for run in summary["diverged"]] == TWO.split(",")
