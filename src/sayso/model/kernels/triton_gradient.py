@@ -95,24 +95,10 @@ def constants(windows: Windows, *without: str) -> dict[str, Any]:
 
 @jit
 def _learned_gradients(  # type: ignore[no-untyped-def]
-    grad_GF,
-    token_GF,
-    word_T,
-    head_T,
-    tail_T,
-    start_S1,
-    learned_UA,
-    head_QA,
-    tail_QA,
-    first_learned,
-    HAS_LEARNED: tl.constexpr,
-    FIRSTS: tl.constexpr,
-    FILTERS: tl.constexpr,
-    BEFORE: tl.constexpr,
-    PIECES: tl.constexpr,
-    NUM_WIDTHS: tl.constexpr,
-    BLOCK_F: tl.constexpr,
-):
+    grad_GF, token_GF, word_T, head_T, tail_T, start_S1, learned_UA, head_QA, tail_QA, first_learned,
+    HAS_LEARNED: tl.constexpr, FIRSTS: tl.constexpr, FILTERS: tl.constexpr, BEFORE: tl.constexpr,
+    PIECES: tl.constexpr, NUM_WIDTHS: tl.constexpr, BLOCK_F: tl.constexpr,
+):  # fmt: skip
     """Add the gradients of one group and width at the rows that their winners looked up."""
     group = tl.program_id(0)
     filter_F = tl.arange(0, BLOCK_F)
@@ -145,21 +131,10 @@ def _is_in_sentence(start_S1, at, sentence):  # type: ignore[no-untyped-def]
 
 @jit
 def _list_winners(  # type: ignore[no-untyped-def]
-    grad_GF,
-    token_GF,
-    word_T,
-    start_S1,
-    num_F,
-    grad_FG,
-    row_AG,
-    num_groups,
-    FIRSTS: tl.constexpr,
-    FILTERS: tl.constexpr,
-    BEFORE: tl.constexpr,
-    PIECES: tl.constexpr,
-    NUM_WIDTHS: tl.constexpr,
+    grad_GF, token_GF, word_T, start_S1, num_F, grad_FG, row_AG, num_groups, FIRSTS: tl.constexpr,
+    FILTERS: tl.constexpr, BEFORE: tl.constexpr, PIECES: tl.constexpr, NUM_WIDTHS: tl.constexpr,
     BLOCK_G: tl.constexpr,
-):
+):  # fmt: skip
     """List one filter's winners that have a gradient: the gradient, and for each tap its row; −1 where it has none."""
     one, width = tl.program_id(0), tl.program_id(1)
     index = width * FILTERS + one
@@ -187,19 +162,9 @@ def _list_winners(  # type: ignore[no-untyped-def]
 
 @jit
 def _sum_rows(  # type: ignore[no-untyped-def]
-    row_YL,
-    num_F,
-    grad_FG,
-    row_AG,
-    weight_AL,
-    num_groups,
-    WIDTH: tl.constexpr,
-    FIRSTS: tl.constexpr,
-    FILTERS: tl.constexpr,
-    NUM_WIDTHS: tl.constexpr,
-    BLOCK_I: tl.constexpr,
-    BLOCK_L: tl.constexpr,
-):
+    row_YL, num_F, grad_FG, row_AG, weight_AL, num_groups, WIDTH: tl.constexpr, FIRSTS: tl.constexpr,
+    FILTERS: tl.constexpr, NUM_WIDTHS: tl.constexpr, BLOCK_I: tl.constexpr, BLOCK_L: tl.constexpr,
+):  # fmt: skip
     """Sum the rows of one column's winners, each times its gradient."""
     column = tl.program_id(0)
     width = 0

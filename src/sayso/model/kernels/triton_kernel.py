@@ -26,13 +26,10 @@ def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tenso
     if num_groups:
         _peaks[num_groups, len(windows.widths)](
             *(tables.word_YA, tables.head_QA, tables.tail_QA),
-            *(codes.word_T, codes.head_T, codes.tail_T, codes.piece_T, codes.start_S1),
-            *(peak_GF, token_GF),
-            **constants(windows),
-            IS_LARGE=tables.word_YA.numel() >= 2**31,
-            BLOCK_Z=_WINDOWS_AT_ONCE,
+            *(codes.word_T, codes.head_T, codes.tail_T, codes.piece_T, codes.start_S1), *(peak_GF, token_GF),
+            **constants(windows), IS_LARGE=tables.word_YA.numel() >= 2**31, BLOCK_Z=_WINDOWS_AT_ONCE,
             num_warps=_PEAK_WARPS,
-        )
+        )  # fmt: skip
     return peak_GF, token_GF
 
 
@@ -43,26 +40,10 @@ def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
 
 @jit
 def _peaks(  # type: ignore[no-untyped-def]
-    word_YA,
-    head_QA,
-    tail_QA,
-    word_T,
-    head_T,
-    tail_T,
-    piece_T,
-    start_S1,
-    peak_GF,
-    token_GF,
-    WIDTHS: tl.constexpr,
-    FIRSTS: tl.constexpr,
-    FILTERS: tl.constexpr,
-    BEFORE: tl.constexpr,
-    PIECES: tl.constexpr,
-    NUM_WIDTHS: tl.constexpr,
-    BLOCK_F: tl.constexpr,
-    IS_LARGE: tl.constexpr,
-    BLOCK_Z: tl.constexpr,
-):
+    word_YA, head_QA, tail_QA, word_T, head_T, tail_T, piece_T, start_S1, peak_GF, token_GF, WIDTHS: tl.constexpr,
+    FIRSTS: tl.constexpr, FILTERS: tl.constexpr, BEFORE: tl.constexpr, PIECES: tl.constexpr,
+    NUM_WIDTHS: tl.constexpr, BLOCK_F: tl.constexpr, IS_LARGE: tl.constexpr, BLOCK_Z: tl.constexpr,
+):  # fmt: skip
     group = tl.program_id(0)
     # The widest filters have the most to do and go first.
     number = NUM_WIDTHS - 1 - tl.program_id(1)
@@ -82,23 +63,9 @@ def _peaks(  # type: ignore[no-untyped-def]
                     is_window_Z = is_window_Z & (piece_Z == group % PIECES)
                 start_Z = token_Z - BEFORE
                 value_ZF = _sum_of_rows(
-                    word_YA,
-                    head_QA,
-                    tail_QA,
-                    word_T,
-                    head_T,
-                    tail_T,
-                    start_Z,
-                    is_window_Z,
-                    first,
-                    stop,
-                    filter_F,
-                    WIDTHS[k],
-                    FIRSTS[k],
-                    FIRSTS[NUM_WIDTHS],
-                    FILTERS,
-                    IS_LARGE,
-                )
+                    word_YA, head_QA, tail_QA, word_T, head_T, tail_T, start_Z, is_window_Z, first, stop, filter_F,
+                    WIDTHS[k], FIRSTS[k], FIRSTS[NUM_WIDTHS], FILTERS, IS_LARGE,
+                )  # fmt: skip
                 # No comparison with NaN holds, so it is asked for by name: a diverged model must show.
                 is_better_ZF = is_window_Z[:, None] & ((value_ZF > best_ZF) | (value_ZF != value_ZF))
                 best_ZF = tl.where(is_better_ZF, value_ZF, best_ZF)
@@ -115,23 +82,9 @@ def _peaks(  # type: ignore[no-untyped-def]
 
 @jit
 def _sum_of_rows(  # type: ignore[no-untyped-def]
-    word_YA,
-    head_QA,
-    tail_QA,
-    word_T,
-    head_T,
-    tail_T,
-    start_Z,
-    is_window_Z,
-    first,
-    stop,
-    filter_F,
-    WIDTH: tl.constexpr,
-    FIRST: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    FILTERS: tl.constexpr,
-    IS_LARGE: tl.constexpr,
-):
+    word_YA, head_QA, tail_QA, word_T, head_T, tail_T, start_Z, is_window_Z, first, stop, filter_F,
+    WIDTH: tl.constexpr, FIRST: tl.constexpr, COLUMNS: tl.constexpr, FILTERS: tl.constexpr, IS_LARGE: tl.constexpr,
+):  # fmt: skip
     """Return the values of one width's filters at the windows that start at these tokens."""
     value_ZF = tl.zeros((start_Z.shape[0], filter_F.shape[0]), tl.float32)
     for j in tl.static_range(WIDTH):

@@ -66,14 +66,9 @@ class _AttentionLoss(torch.autograd.Function):
         blocks = {"BLOCK_R": dot_block(num_relations), "BLOCK_D": dot_block(width)}
         _attention_loss[(bags.weight_B.shape[0],)](
             *(vector_ND, diagonal_D, query_RD, relation_RD, bias_R, *bags, grad_ND, grad_N2R, sum_R1),
-            RELATIONS=num_relations,
-            WIDTH=width,
-            PRECISION=dot_precision(),
-            BLOCK_N=_SENTENCES_AT_ONCE,
-            **blocks,
-            num_warps=8,
-            num_stages=1,
-        )
+            RELATIONS=num_relations, WIDTH=width, PRECISION=dot_precision(), BLOCK_N=_SENTENCES_AT_ONCE, **blocks,
+            num_warps=8, num_stages=1,
+        )  # fmt: skip
         both_2RD = grad_N2R.T @ vector_ND
         grad_query_RD, grad_D = torch.empty_like(query_RD), torch.empty_like(diagonal_D)
         _part[(1,)](
@@ -90,16 +85,9 @@ class _AttentionLoss(torch.autograd.Function):
 
 @jit
 def _part(  # type: ignore[no-untyped-def]
-    both_2RD,
-    diagonal_D,
-    query_RD,
-    grad_query_RD,
-    grad_D,
-    RELATIONS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-):
+    both_2RD, diagonal_D, query_RD, grad_query_RD, grad_D, RELATIONS: tl.constexpr, WIDTH: tl.constexpr,
+    BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
     """Part the gradient of A q into those of A and q."""
     relation_R, column_D = tl.arange(0, BLOCK_R), tl.arange(0, BLOCK_D)
     is_in_RD = (relation_R < RELATIONS)[:, None] & (column_D < WIDTH)[None, :]
@@ -113,24 +101,10 @@ def _part(  # type: ignore[no-untyped-def]
 
 @jit
 def _attention_loss(  # type: ignore[no-untyped-def]
-    vector_ND,
-    diagonal_D,
-    query_RD,
-    relation_RD,
-    bias_R,
-    start_B1,
-    label_BR,
-    weight_B,
-    grad_ND,
-    grad_N2R,
-    sum_R1,
-    RELATIONS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    PRECISION: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-):
+    vector_ND, diagonal_D, query_RD, relation_RD, bias_R, start_B1, label_BR, weight_B, grad_ND, grad_N2R, sum_R1,
+    RELATIONS: tl.constexpr, WIDTH: tl.constexpr, PRECISION: tl.constexpr, BLOCK_N: tl.constexpr,
+    BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
     bag = tl.program_id(0)
     first, stop, weight = tl.load(start_B1 + bag), tl.load(start_B1 + bag + 1), tl.load(weight_B + bag)
     # Of a bag without weight all gradients are zero, and there is nothing to compute.
@@ -138,19 +112,9 @@ def _attention_loss(  # type: ignore[no-untyped-def]
     relation_R, column_D = tl.arange(0, BLOCK_R), tl.arange(0, BLOCK_D)
     is_relation_R = relation_R < RELATIONS
     peak_R, total_R, mean_R = _attend(
-        vector_ND,
-        first,
-        last,
-        diagonal_D,
-        query_RD,
-        relation_RD,
-        RELATIONS,
-        WIDTH,
-        PRECISION,
-        BLOCK_N,
-        BLOCK_R,
+        vector_ND, first, last, diagonal_D, query_RD, relation_RD, RELATIONS, WIDTH, PRECISION, BLOCK_N, BLOCK_R,
         BLOCK_D,
-    )
+    )  # fmt: skip
     label = tl.load(label_BR + bag * RELATIONS + relation_R, mask=is_relation_R, other=0.0)
     logit_R = mean_R + tl.load(bias_R + relation_R, mask=is_relation_R, other=0.0)
     loss_R, slope_R = _cross_entropy(logit_R, label)
@@ -182,19 +146,9 @@ def _attention_loss(  # type: ignore[no-untyped-def]
 
 @jit
 def _attend(  # type: ignore[no-untyped-def]
-    vector_ND,
-    first,
-    stop,
-    diagonal_D,
-    query_RD,
-    relation_RD,
-    RELATIONS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    PRECISION: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-):
+    vector_ND, first, stop, diagonal_D, query_RD, relation_RD, RELATIONS: tl.constexpr, WIDTH: tl.constexpr,
+    PRECISION: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
     """Return for each relation the highest e, the softmax's denominator, and the mean of s."""
     peak_R = tl.full((BLOCK_R,), float("-inf"), tl.float32)
     total_R = tl.zeros((BLOCK_R,), tl.float32)
@@ -216,18 +170,9 @@ def _attend(  # type: ignore[no-untyped-def]
 
 @jit
 def _scores(  # type: ignore[no-untyped-def]
-    vector_ND,
-    n,
-    stop,
-    diagonal_D,
-    query_RD,
-    relation_RD,
-    RELATIONS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    PRECISION: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-):
+    vector_ND, n, stop, diagonal_D, query_RD, relation_RD, RELATIONS: tl.constexpr, WIDTH: tl.constexpr,
+    PRECISION: tl.constexpr, BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
     """Return e (−inf beyond the bag) and s of sentences n."""
     column_D = tl.arange(0, BLOCK_D)
     is_in_ND = (n < stop)[:, None] & (column_D < WIDTH)[None, :]

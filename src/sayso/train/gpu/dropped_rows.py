@@ -76,19 +76,9 @@ def _is_kept(key_1, count_1, num_dropped, first, NUM: tl.constexpr):  # type: ig
 
 @jit
 def _dropped_rows(  # type: ignore[no-untyped-def]
-    table_VW,
-    index_Y,
-    out_YL,
-    key_1,
-    count_1,
-    num_dropped,
-    scale,
-    num_rows,
-    WIDTH: tl.constexpr,
-    PADDED: tl.constexpr,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
+    table_VW, index_Y, out_YL, key_1, count_1, num_dropped, scale, num_rows, WIDTH: tl.constexpr,
+    PADDED: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
     y = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     row = tl.load(index_Y + y, mask=y < num_rows, other=0).to(tl.int64)

@@ -30,14 +30,9 @@ class _Projected(torch.autograd.Function):
         (num_sentences, num_filters), width = peak_SF.shape, bias_D.shape[0]
         active_SF, vector_SD = torch.empty_like(peak_SF), peak_SF.new_empty(num_sentences, width)
         _project[triton.cdiv(num_sentences, _BLOCK_S), triton.cdiv(width, _BLOCK_D)](
-            *(peak_SF, bias_F, weight_DF, bias_D, active_SF, vector_SD, num_sentences),
-            FILTERS=num_filters,
-            WIDTH=width,
-            PRECISION=dot_precision(),
-            BLOCK_S=_BLOCK_S,
-            BLOCK_D=_BLOCK_D,
-            BLOCK_F=_BLOCK_F,
-        )
+            *(peak_SF, bias_F, weight_DF, bias_D, active_SF, vector_SD, num_sentences), FILTERS=num_filters,
+            WIDTH=width, PRECISION=dot_precision(), BLOCK_S=_BLOCK_S, BLOCK_D=_BLOCK_D, BLOCK_F=_BLOCK_F,
+        )  # fmt: skip
         ctx.save_for_backward(active_SF, weight_DF, vector_SD)
         return vector_SD
 
@@ -50,33 +45,18 @@ class _Projected(torch.autograd.Function):
         grad_F, grad_D = torch.split(active_SF.new_zeros(num_filters + width), [num_filters, width])
         _project_back[triton.cdiv(num_sentences, _BLOCK_S), triton.cdiv(num_filters, _BLOCK_F)](
             *(gradients[0].contiguous(), active_SF, weight_DF, vector_SD),
-            *(inner_SD, grad_SF, grad_F, grad_D, num_sentences),
-            FILTERS=num_filters,
-            WIDTH=width,
-            PRECISION=dot_precision(),
-            BLOCK_S=_BLOCK_S,
-            BLOCK_D=dot_block(width),
-            BLOCK_F=_BLOCK_F,
-        )
+            *(inner_SD, grad_SF, grad_F, grad_D, num_sentences), FILTERS=num_filters, WIDTH=width,
+            PRECISION=dot_precision(), BLOCK_S=_BLOCK_S, BLOCK_D=dot_block(width), BLOCK_F=_BLOCK_F,
+        )  # fmt: skip
         return grad_SF, grad_F, inner_SD.T @ active_SF, grad_D
 
 
 @jit
 def _project(  # type: ignore[no-untyped-def]
-    peak_SF,
-    bias_F,
-    weight_DF,
-    bias_D,
-    active_SF,
-    vector_SD,
-    num_sentences,
-    FILTERS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    PRECISION: tl.constexpr,
-    BLOCK_S: tl.constexpr,
-    BLOCK_D: tl.constexpr,
+    peak_SF, bias_F, weight_DF, bias_D, active_SF, vector_SD, num_sentences, FILTERS: tl.constexpr,
+    WIDTH: tl.constexpr, PRECISION: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr,
     BLOCK_F: tl.constexpr,
-):
+):  # fmt: skip
     row_S = tl.program_id(0) * BLOCK_S + tl.arange(0, BLOCK_S)
     column_D = tl.program_id(1) * BLOCK_D + tl.arange(0, BLOCK_D)
     sum_SD = tl.zeros((BLOCK_S, BLOCK_D), tl.float32)
@@ -105,22 +85,10 @@ def _relu(value):  # type: ignore[no-untyped-def]
 
 @jit
 def _project_back(  # type: ignore[no-untyped-def]
-    grad_SD,
-    active_SF,
-    weight_DF,
-    vector_SD,
-    inner_SD,
-    grad_SF,
-    grad_F,
-    grad_D,
-    num_sentences,
-    FILTERS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    PRECISION: tl.constexpr,
-    BLOCK_S: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    BLOCK_F: tl.constexpr,
-):
+    grad_SD, active_SF, weight_DF, vector_SD, inner_SD, grad_SF, grad_F, grad_D, num_sentences,
+    FILTERS: tl.constexpr, WIDTH: tl.constexpr, PRECISION: tl.constexpr, BLOCK_S: tl.constexpr,
+    BLOCK_D: tl.constexpr, BLOCK_F: tl.constexpr,
+):  # fmt: skip
     row_S = tl.program_id(0) * BLOCK_S + tl.arange(0, BLOCK_S)
     filter_F = tl.program_id(1) * BLOCK_F + tl.arange(0, BLOCK_F)
     column_D = tl.arange(0, BLOCK_D)
@@ -159,36 +127,19 @@ def distance_gradients(
     grad_2QP = weight_AD.new_empty(2, num_distances, width)
     grad_2AP = weight_AD.new_empty(2, num_columns, width)
     _distance_gradients[num_distances + triton.cdiv(num_columns, _COLUMNS), 2](
-        *(head_QA, tail_QA, table_2QP.contiguous(), weight_AD, grad_2QP, grad_2AP),
-        DISTANCES=num_distances,
-        COLUMNS=num_columns,
-        ROW=row_width,
-        WIDTH=width,
-        BLOCK_P=triton.next_power_of_2(width),
-        BLOCK_A=_COLUMNS,
-        BLOCK_LONG=_LONG,
-        BLOCK_Q=_DISTANCES,
-    )
+        *(head_QA, tail_QA, table_2QP.contiguous(), weight_AD, grad_2QP, grad_2AP), DISTANCES=num_distances,
+        COLUMNS=num_columns, ROW=row_width, WIDTH=width, BLOCK_P=triton.next_power_of_2(width), BLOCK_A=_COLUMNS,
+        BLOCK_LONG=_LONG, BLOCK_Q=_DISTANCES,
+    )  # fmt: skip
     return grad_2QP, (grad_2AP[0], grad_2AP[1])
 
 
 @jit
 def _distance_gradients(  # type: ignore[no-untyped-def]
-    head_QA,
-    tail_QA,
-    table_2QP,
-    weight_AD,
-    grad_2QP,
-    grad_2AP,
-    DISTANCES: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    ROW: tl.constexpr,
-    WIDTH: tl.constexpr,
-    BLOCK_P: tl.constexpr,
-    BLOCK_A: tl.constexpr,
-    BLOCK_LONG: tl.constexpr,
+    head_QA, tail_QA, table_2QP, weight_AD, grad_2QP, grad_2AP, DISTANCES: tl.constexpr, COLUMNS: tl.constexpr,
+    ROW: tl.constexpr, WIDTH: tl.constexpr, BLOCK_P: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_LONG: tl.constexpr,
     BLOCK_Q: tl.constexpr,
-):
+):  # fmt: skip
     """The first Q programs of each mention do a distance each, the others some columns each."""
     mention, number = tl.program_id(1), tl.program_id(0)
     grad_QA = tail_QA if mention else head_QA
@@ -204,15 +155,9 @@ def _distance_gradients(  # type: ignore[no-untyped-def]
 
 @jit
 def _sum_over_columns(  # type: ignore[no-untyped-def]
-    grad_A,
-    part_A,
-    out_P,
-    COLUMNS: tl.constexpr,
-    ROW: tl.constexpr,
-    WIDTH: tl.constexpr,
-    BLOCK_P: tl.constexpr,
+    grad_A, part_A, out_P, COLUMNS: tl.constexpr, ROW: tl.constexpr, WIDTH: tl.constexpr, BLOCK_P: tl.constexpr,
     BLOCK_A: tl.constexpr,
-):
+):  # fmt: skip
     p = tl.arange(0, BLOCK_P)
     sum_AP = tl.zeros((BLOCK_A, BLOCK_P), tl.float32)
     for base in range(0, COLUMNS, BLOCK_A):
@@ -225,17 +170,9 @@ def _sum_over_columns(  # type: ignore[no-untyped-def]
 
 @jit
 def _sum_over_distances(  # type: ignore[no-untyped-def]
-    grad_QA,
-    table_QP,
-    out_AP,
-    first,
-    DISTANCES: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    WIDTH: tl.constexpr,
-    BLOCK_P: tl.constexpr,
-    BLOCK_A: tl.constexpr,
-    BLOCK_Q: tl.constexpr,
-):
+    grad_QA, table_QP, out_AP, first, DISTANCES: tl.constexpr, COLUMNS: tl.constexpr, WIDTH: tl.constexpr,
+    BLOCK_P: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_Q: tl.constexpr,
+):  # fmt: skip
     a, p = first + tl.arange(0, BLOCK_A), tl.arange(0, BLOCK_P)
     sum_AP = tl.zeros((BLOCK_A, BLOCK_P), tl.float32)
     for base in range(0, DISTANCES, BLOCK_Q):

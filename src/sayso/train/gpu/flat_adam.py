@@ -52,22 +52,10 @@ class FlatAdam:
         square_C = grad_X.new_empty(num_blocks)
         _squares[(num_blocks,)](grad_X, square_C, grad_X.shape[0], BLOCK=_BLOCK)
         _adam[(num_blocks,)](
-            self.value_X,
-            grad_X,
-            self.mean_X,
-            self.square_X,
-            square_C,
-            self.count_1,
-            number_1,
-            norm_U,
-            grad_X.shape[0],
-            num_blocks,
-            self.clip,
-            self.learning_rate,
-            **_constants(self.betas, self.eps),
-            BLOCK=_BLOCK,
-            BLOCK_C=triton.next_power_of_2(num_blocks),
-        )
+            self.value_X, grad_X, self.mean_X, self.square_X, square_C, self.count_1, number_1, norm_U,
+            grad_X.shape[0], num_blocks, self.clip, self.learning_rate, **_constants(self.betas, self.eps),
+            BLOCK=_BLOCK, BLOCK_C=triton.next_power_of_2(num_blocks),
+        )  # fmt: skip
 
     def note_steps(self, num: int) -> None:
         """Count so many more steps as taken, and let the optimizer know."""
@@ -103,26 +91,10 @@ def _squares(grad_X, square_C, num, BLOCK: tl.constexpr):  # type: ignore[no-unt
 
 @jit
 def _adam(  # type: ignore[no-untyped-def]
-    value_X,
-    grad_X,
-    mean_X,
-    square_X,
-    square_C,
-    count_1,
-    number_1,
-    norm_U,
-    num,
-    num_blocks,
-    clip,
-    learning_rate,
-    BETA1: tl.constexpr,
-    BETA2: tl.constexpr,
-    LOG1: tl.constexpr,
-    LOG2: tl.constexpr,
-    EPS: tl.constexpr,
-    BLOCK: tl.constexpr,
-    BLOCK_C: tl.constexpr,
-):
+    value_X, grad_X, mean_X, square_X, square_C, count_1, number_1, norm_U, num, num_blocks, clip, learning_rate,
+    BETA1: tl.constexpr, BETA2: tl.constexpr, LOG1: tl.constexpr, LOG2: tl.constexpr, EPS: tl.constexpr,
+    BLOCK: tl.constexpr, BLOCK_C: tl.constexpr,
+):  # fmt: skip
     block_C = tl.arange(0, BLOCK_C)
     norm = tl.sqrt(tl.sum(tl.load(square_C + block_C, mask=block_C < num_blocks, other=0.0), 0))
     if tl.program_id(0) == 0:
