@@ -12,7 +12,7 @@ from sayso.model.extractor import Extractor
 from sayso.store.store import Store
 from sayso.train.config import config_of
 from sayso.train.data import RunData
-from sayso.train.epoch import Shard
+from sayso.train.epoch import ProcessShard
 from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
@@ -39,7 +39,13 @@ class Trainee:
     def __call__(self) -> None:
         """Train one epoch."""
         train_epoch(
-            self.objective, self.extractor, self.optimizer, self.data, epoch=1, shard=Shard(), on_step=lambda _: None
+            self.objective,
+            self.extractor,
+            self.optimizer,
+            self.data,
+            epoch=1,
+            shard=ProcessShard(),
+            on_step=lambda _: None,
         )
 
 

@@ -28,7 +28,7 @@ from sayso.features.collate import Part
 from sayso.train.config import LossConfig, RunConfig, TrainConfig
 from sayso.train.data import RunData
 from sayso.train.device import use_precision
-from sayso.train.epoch import Shard, steps_of_epoch
+from sayso.train.epoch import ProcessShard, steps_of_epoch
 from sayso.train.gpu.captured import CapturedEpochs
 from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
@@ -104,7 +104,9 @@ def measure_one_by_one(precision: str) -> float:
     small = make_part(draw_table(30_000, seed=2))
     objective = Objective(extractor, config.loss)
     seconds = [
-        train_epoch(objective, extractor, optimizer, drawn_data(small, config), Shard(), epoch, lambda _: None).seconds
+        train_epoch(
+            objective, extractor, optimizer, drawn_data(small, config), ProcessShard(), epoch, lambda _: None
+        ).seconds
         for epoch in (1, 2)
     ]
     return seconds[-1] / -(-small.table.num_bags // BATCH_BAGS) * 1e6

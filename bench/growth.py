@@ -22,7 +22,7 @@ from measure import SAYSO, machine, run, seconds_of, versions
 from sayso.store.store import Store
 from sayso.train.config import config_of
 from sayso.train.data import RunData
-from sayso.train.epoch import Shard
+from sayso.train.epoch import ProcessShard
 from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
@@ -88,7 +88,7 @@ def _train(store: Path) -> tuple[float, float]:
     config = config_of({"train": {"batch_bags": 160}})
     data, extractor = RunData(Store(store), config), make_extractor("attention")
     objective, optimizer = Objective(extractor, config.loss), torch.optim.Adam(extractor.parameters(), lr=1e-3)
-    epoch = partial(train_epoch, objective, extractor, optimizer, data, shard=Shard(), on_step=lambda _: None)
+    epoch = partial(train_epoch, objective, extractor, optimizer, data, shard=ProcessShard(), on_step=lambda _: None)
     return watched(partial(epoch, epoch=1), repeats=1)
 
 

@@ -18,7 +18,7 @@ from sayso.model.extractor import Extractor
 from sayso.store.store import Store
 from sayso.train.config import RunConfig, config_of
 from sayso.train.data import RunData
-from sayso.train.epoch import Shard, Step, steps_of_epoch
+from sayso.train.epoch import ProcessShard, TrainStep, steps_of_epoch
 from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
@@ -74,7 +74,7 @@ def gradient_difference(extractor: Extractor, model: PlainModel) -> float:
     return max(relative(found, wanted) for found, wanted in pairs if found is not None and wanted is not None)
 
 
-def take_steps(model: PlainModel, optimizer: torch.optim.Optimizer, steps: list[Step], clip: float) -> None:
+def take_steps(model: PlainModel, optimizer: torch.optim.Optimizer, steps: list[TrainStep], clip: float) -> None:
     """Take plain training steps."""
     for step in steps:
         loss = model.loss(*step)
@@ -104,7 +104,7 @@ def measure(kind: str, store: Path) -> list[Figure]:
         for name in models
     }
     calls["ours"] = lambda: train_epoch(
-        objective, extractor, optimizer, data, epoch=1, shard=Shard(), on_step=lambda _: None
+        objective, extractor, optimizer, data, epoch=1, shard=ProcessShard(), on_step=lambda _: None
     )
     seconds = side_by_side(calls, repeats=3)
     speed = {

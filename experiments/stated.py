@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from rows import Row, row_of, write_rows
 
-from sayso.explain.marks import Marks, marks_of_store
+from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.metrics.kendall import BANDS
 from sayso.metrics.marked import IRRELEVANT, RATIONALE
 from sayso.reproduce.folder import FactOrders, RunResult, read_result
@@ -24,7 +24,7 @@ GROUPS = {"one": (1, 1), "two": (2, 2), "three or more": (3, 1_000_000)}
 """How many sentences of a fact say so."""
 
 
-def num_stating(marks: Marks, bag_N: np.ndarray, orders: FactOrders) -> np.ndarray:
+def num_stating(marks: SentenceMarks, bag_N: np.ndarray, orders: FactOrders) -> np.ndarray:
     """Return for each fact with a tuple how many of its sentences are rationales, in the order of the outcomes."""
     counts: dict[tuple[int, int], list[int]] = {}
     for (sentence, relation), mark in marks.by_sentence.items():

@@ -120,7 +120,7 @@ def test_only_the_first_of_several_processes_speaks(sayso, config, store, tmp_pa
         (("--set", "model.use_entities=true"), "no entity vectors, which +E needs: prepare it with --entity-vectors"),
         (
             ("--set", "train.learning_rate=1e30"),
-            "no epoch was finished and no state is kept: start again with a smaller",
+            "no epoch was finished, so no state is kept: start again with a smaller",
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_run_that_cannot_be_resumed_is_one_line_and_exit_2(sayso, config, stor
     assert sayso(*words).code == 0
     state = tmp_path / "run" / "state.safetensors"
     cases = [
-        (words, "there is a run here already: go on with --resume, or name another folder"),
+        (words, "there is a run here already: continue it with --resume, or name another folder"),
         ((*words, "--resume", "--set", "train.patience=9"), "made with another config.train.patience: 10, not 9"),
         (("train", config, "--data", bare, "--out", tmp_path / "run", "--resume"), "made with another data"),
     ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sayso.model.kernels import KERNELS, Kernel, kernel_named
-from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
 
 WINDOWS = [
     Windows(widths=(1,), num_filters=3),
@@ -27,7 +27,9 @@ def kernel_and_device(name: str) -> tuple[Kernel, torch.device]:
     return kernel_named(name), torch.device("cuda" if name == "triton" else "cpu")
 
 
-def made_up(lengths: list[int], windows: Windows, seed: int, dtype: torch.dtype) -> tuple[Tables, Codes, Rows]:
+def made_up(
+    lengths: list[int], windows: Windows, seed: int, dtype: torch.dtype
+) -> tuple[ProductTables, Codes, TokenRows]:
     generator = torch.Generator().manual_seed(seed)
     columns, num_tokens = windows.first_columns[-1], sum(lengths)
 
@@ -38,7 +40,7 @@ def made_up(lengths: list[int], windows: Windows, seed: int, dtype: torch.dtype)
         return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
 
     start_S1 = torch.tensor([0, *lengths], dtype=torch.int32).cumsum(0).int()
-    tables = Tables(
+    tables = ProductTables(
         word_YA=values(NUM_WORDS, columns),
         head_QA=values(NUM_DISTANCES, columns),
         tail_QA=values(NUM_DISTANCES, columns),
@@ -50,11 +52,11 @@ def made_up(lengths: list[int], windows: Windows, seed: int, dtype: torch.dtype)
         piece_T=codes(windows.num_pieces),
         start_S1=start_S1,
     )
-    rows = Rows(row_YW=values(NUM_WORDS, WIDTH), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
+    rows = TokenRows(row_YW=values(NUM_WORDS, WIDTH), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
     return tables, code, rows
 
 
-def plain_peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[list[list[float]], list[list[int]]]:
+def plain_peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[list[list[float]], list[list[int]]]:
     """Return the peaks and their tokens as `base` describes them, one number after the other."""
     peaks, tokens = [], []
     start = codes.start_S1.tolist()
@@ -67,7 +69,9 @@ def plain_peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[list[li
     return peaks, tokens
 
 
-def plain_peak(tables: Tables, codes: Codes, windows: Windows, k: int, f: int, s: int, piece: int) -> tuple[float, int]:
+def plain_peak(
+    tables: ProductTables, codes: Codes, windows: Windows, k: int, f: int, s: int, piece: int
+) -> tuple[float, int]:
     begin, end = codes.start_S1[s].item(), codes.start_S1[s + 1].item()
     width, best, token = windows.widths[k], -torch.inf, -1
     for t in range(int(begin), int(end)):

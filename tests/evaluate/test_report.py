@@ -10,7 +10,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.evaluate.evaluation import Evaluation, prediction_columns
 from sayso.evaluate.figures import run_figures
 from sayso.evaluate.report import make_report, write_report
-from sayso.explain.marks import Marks, marks_of_store
+from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.explain.trained_run import open_runs
 from sayso.store.predictions import Predictions, write_predictions
 from sayso.store.store import Store
@@ -54,14 +54,14 @@ def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_the_corpus_says(
 
 
 def test_without_marks_there_are_no_tuples_and_no_nan(evaluations: list[Evaluation]) -> None:
-    unmarked = replace(evaluations[0], marks=Marks(by_sentence={}, report={}))
+    unmarked = replace(evaluations[0], marks=SentenceMarks(by_sentence={}, report={}))
     tau = run_figures(unmarked)["explanations"]["saliency"]["tau"]["H"]
     assert (tau["pooled"], tau["interval"], tau["num_tuples"], tau["num_bags"]) == (None, None, 0, 0)
 
 
 def test_marks_that_are_all_alike_make_no_tuples(evaluations: list[Evaluation]) -> None:
     alike = dict.fromkeys(evaluations[0].marks.by_sentence, 1)
-    tau = run_figures(replace(evaluations[0], marks=Marks(by_sentence=alike, report={})))
+    tau = run_figures(replace(evaluations[0], marks=SentenceMarks(by_sentence=alike, report={})))
     assert tau["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 0
 
 

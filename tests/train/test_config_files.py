@@ -55,7 +55,7 @@ def test_every_setting_has_its_reason_beside_it(path: Path) -> None:
 @each_file
 def test_the_variant_trains_at_toy_size(path: Path, store: Path, tmp_path: Path) -> None:
     config = config_of(apply_changes(read_table(path), SMALL))
-    standing = train(config, store, tmp_path / "run", "cpu")
-    assert standing.epoch == 1
-    assert 0 < standing.best_average_precision <= 1
+    status = train(config, store, tmp_path / "run", "cpu")
+    assert status.epoch == 1
+    assert 0 < status.best_average_precision <= 1
     assert (tmp_path / "run" / "model" / "model.safetensors").exists()

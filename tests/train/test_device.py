@@ -3,7 +3,7 @@ import torch
 
 from sayso.errors import UserError
 from sayso.train.device import choose_device, from_first, process_group, refuse_disagreement
-from sayso.train.epoch import Shard
+from sayso.train.epoch import ProcessShard
 
 CPU = torch.device("cpu")
 
@@ -22,6 +22,6 @@ def test_a_device_of_another_name_is_refused() -> None:
 
 def test_a_process_alone_has_the_whole_batch_and_agrees_with_itself() -> None:
     with process_group(CPU) as shard:
-        assert shard == Shard(0, 1)
+        assert shard == ProcessShard(0, 1)
         assert from_first([1.5], shard, CPU) == [1.5]
         refuse_disagreement({"the store": 2**47 + 1}, shard, CPU)

@@ -10,7 +10,7 @@ from sayso.features.batch import BagBatch
 from sayso.model.extractor import Extractor
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
-from sayso.train.epoch import Shard, Step, num_steps, steps_of_epoch
+from sayso.train.epoch import ProcessShard, TrainStep, num_steps, steps_of_epoch
 from sayso.train.objective import Objective
 from toy import make_sentence
 from train.toy_run import run_data, store_of, toy_config
@@ -40,7 +40,7 @@ def texts(batch: BagBatch) -> list[tuple[int, ...]]:
     return [tuple(batch.sentences.token_T[a:b].tolist()) for a, b in pairwise(batch.sentences.start_S1.tolist())]
 
 
-def own_texts(steps: list[Step]) -> list[tuple[int, ...]]:
+def own_texts(steps: list[TrainStep]) -> list[tuple[int, ...]]:
     return [text for step in steps for text in texts(step.batch)[: step.batch.bags.num_sentences]]
 
 
@@ -139,7 +139,7 @@ def test_shards_add_up_to_the_whole_batch(store: Path, config: RunConfig) -> Non
     num = data.train.table.num_bags % config.train.batch_bags + 2
     objective = Objective(Extractor(config.model, data.tables(), 13).double(), config.loss)
     whole = list(steps_of_epoch(data, 1))
-    shards = [list(steps_of_epoch(data, 1, Shard(rank, num))) for rank in range(num)]
+    shards = [list(steps_of_epoch(data, 1, ProcessShard(rank, num))) for rank in range(num)]
     assert {len(steps) for steps in shards} == {len(whole)}
     for number in (0, -1):
         expected, gradient = loss_and_gradient(objective, [whole[number]])
@@ -148,7 +148,7 @@ def test_shards_add_up_to_the_whole_batch(store: Path, config: RunConfig) -> Non
         torch.testing.assert_close(gradient_of_shards, gradient, rtol=1e-8, atol=1e-10)
 
 
-def loss_and_gradient(objective: Objective, steps: list[Step]) -> tuple[dict[str, float], torch.Tensor]:
+def loss_and_gradient(objective: Objective, steps: list[TrainStep]) -> tuple[dict[str, float], torch.Tensor]:
     """Return each term and the gradient, summed over the steps."""
     objective.zero_grad()
     sums: dict[str, float] = {}

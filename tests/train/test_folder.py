@@ -64,7 +64,7 @@ def test_a_folder_with_a_run_is_refused_unless_it_is_resumed(tmp_path: Path) -> 
     (tmp_path / "state.safetensors").touch()
     folder = RunFolder(tmp_path, is_writer=True)
     folder.refuse_other_run(resume=True)
-    with pytest.raises(UserError, match="there is a run here already: go on with resume=True"):
+    with pytest.raises(UserError, match="there is a run here already: continue it with resume=True"):
         folder.refuse_other_run(resume=False)
 
 
@@ -85,7 +85,7 @@ def test_the_description_names_what_a_result_must_name() -> None:
     assert described["variant"] == "DirectSup+F+LD"
     assert (described["seed"], described["data_fingerprint"], described["num_processes"]) == (5, "abc", 2)
     assert described["code_fingerprint"] == code_fingerprint()
-    assert described["remarks"] == ["note this"]
+    assert described["warnings"] == ["note this"]
 
 
 @pytest.mark.parametrize("name", ["train.jsonl", "model"])

@@ -1,13 +1,13 @@
 import pytest
 import torch
 
-from sayso.train.epoch import Shard
+from sayso.train.epoch import ProcessShard
 from sayso.train.loop import LossTally, TrainingError, refuse_growth
 
 
 def tally_of(*rows: tuple[float, float, float, int], epoch: int = 3) -> LossTally:
-    """Return a tally of batches given as bag term, sentence term, size of the gradient and number of bags."""
-    tally = LossTally(epoch, Shard())
+    """Return a tally of batches given as bag term, sentence term, norm of the gradient and number of bags."""
+    tally = LossTally(epoch, ProcessShard())
     for bag, sentence, norm, num_bags in rows:
         tally.add({"bag": torch.tensor(bag), "sentence": torch.tensor(sentence)}, torch.tensor(norm), num_bags)
     return tally
@@ -27,7 +27,7 @@ def test_the_first_batch_that_is_not_a_number_is_named(number: int) -> None:
 
 
 def test_a_gradient_that_is_not_finite_is_named_though_the_loss_is() -> None:
-    with pytest.raises(TrainingError, match="batch 2: the size of the gradient is inf; no epoch was finished"):
+    with pytest.raises(TrainingError, match="batch 2: the norm of the gradient is inf; no epoch was finished"):
         tally_of((1.0, 1.0, 1.0, 1), (1.0, 1.0, float("inf"), 1), epoch=1).means()
 
 

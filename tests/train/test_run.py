@@ -18,8 +18,8 @@ from sayso.train import run as run_module
 from sayso.train.config import RunConfig, load_config
 from sayso.train.folder import read_metrics
 from sayso.train.loop import TrainingError
-from sayso.train.run import Watchers, train
-from sayso.train.state import Standing
+from sayso.train.run import Callbacks, train
+from sayso.train.state import RunStatus
 from toy import make_sentence
 from train.toy_run import run_data, store_of, toy_config
 
@@ -35,14 +35,14 @@ class StopError(Exception):
     """What a test throws into a run."""
 
 
-def stop_after(epoch: int) -> Watchers:
+def stop_after(epoch: int) -> Callbacks:
     """Return a watcher that breaks the run off at the first step after this epoch."""
 
     def on_step(progress) -> None:
         if progress.epoch > epoch:
             raise StopError
 
-    return Watchers(on_step=on_step)
+    return Callbacks(on_step=on_step)
 
 
 def with_dropout(config: RunConfig) -> RunConfig:
@@ -62,7 +62,7 @@ def test_a_run_that_was_broken_off_and_resumed_ends_bit_for_bit_the_same(
     config = with_dropout(config)
     straight = train(config, store, tmp_path / "straight", "cpu")
     with pytest.raises(StopError):
-        train(config, store, tmp_path / "broken", "cpu", watchers=stop_after(2))
+        train(config, store, tmp_path / "broken", "cpu", callbacks=stop_after(2))
     resumed = train(config, store, tmp_path / "broken", "cpu", resume=True)
     assert replace(resumed, seconds=0.0) == replace(straight, seconds=0.0)
     for name in ("state.safetensors", "model/model.safetensors"):
@@ -87,19 +87,19 @@ def test_a_run_takes_the_steps_of_torchs_adam(store: Path, tmp_path: Path, monke
 def test_the_best_epoch_is_kept_and_training_ends_when_none_is_better(store: Path, tmp_path: Path) -> None:
     # So fast a learner finds its best epoch early.
     config = toy_config(max_epochs=20, patience=2, learning_rate=0.3)
-    standing = train(config, store, tmp_path, "cpu")
+    status = train(config, store, tmp_path, "cpu")
     rows = read_metrics(tmp_path)
-    assert standing.epoch < 20
-    assert standing.best_epoch == standing.epoch - 2
+    assert status.epoch < 20
+    assert status.best_epoch == status.epoch - 2
     figures = [(row["validation/area_up_to_recall_0.4"], row["validation/average_precision"]) for row in rows]
-    assert figures.index(max(figures)) + 1 == standing.best_epoch
-    assert (standing.best_area, standing.best_average_precision) == max(figures)
+    assert figures.index(max(figures)) + 1 == status.best_epoch
+    assert (status.best_area, status.best_average_precision) == max(figures)
 
 
 def test_the_kept_model_is_the_best_epochs(store: Path, tmp_path: Path) -> None:
     config = toy_config(max_epochs=20, patience=2, learning_rate=0.3)
-    standing = train(config, store, tmp_path / "long", "cpu")
-    train(toy_config(max_epochs=standing.best_epoch, patience=2, learning_rate=0.3), store, tmp_path / "short", "cpu")
+    status = train(config, store, tmp_path / "long", "cpu")
+    train(toy_config(max_epochs=status.best_epoch, patience=2, learning_rate=0.3), store, tmp_path / "short", "cpu")
     short, kept = (load_file(tmp_path / run / "model" / "model.safetensors") for run in ("short", "long"))
     assert all(torch.equal(kept[name], short[name]) for name in short)
 
@@ -107,7 +107,7 @@ def test_the_kept_model_is_the_best_epochs(store: Path, tmp_path: Path) -> None:
 def test_a_run_that_has_ended_is_not_trained_again(store: Path, tmp_path: Path) -> None:
     first = train(toy_config(), store, tmp_path, "cpu")
     assert first.is_finished
-    assert train(toy_config(), store, tmp_path, "cpu", resume=True, watchers=stop_after(0)) == first
+    assert train(toy_config(), store, tmp_path, "cpu", resume=True, callbacks=stop_after(0)) == first
 
 
 def test_resuming_where_nothing_was_kept_begins_anew(store: Path, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_second_training_into_the_folder_is_refused_and_changes_nothing(store:
             refusals.append(refusal)
         assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
 
-    train(toy_config(max_epochs=1), store, out, "cpu", watchers=Watchers(on_begin=train_another))
+    train(toy_config(max_epochs=1), store, out, "cpu", callbacks=Callbacks(on_begin=train_another))
     assert len(refusals) == 2
     assert load_config(out / "config.toml").seed == 13
     assert not (out / ".lock").exists()
@@ -168,7 +168,7 @@ def test_a_model_that_does_not_fit_into_memory_is_refused_and_leaves_no_folder(
 def test_a_seed_that_is_drawn_is_stored_and_kept_when_resumed(store: Path, tmp_path: Path) -> None:
     drawn = toy_config(seed=-1)
     with pytest.raises(StopError):
-        train(drawn, store, tmp_path, "cpu", watchers=stop_after(1))
+        train(drawn, store, tmp_path, "cpu", callbacks=stop_after(1))
     seed = load_config(tmp_path / "config.toml").seed
     assert seed >= 0
     assert train(drawn, store, tmp_path, "cpu", resume=True).epoch == 2
@@ -180,7 +180,7 @@ def test_numbers_that_overflow_stop_the_run_and_keep_the_last_good_epoch(
 ) -> None:
     monkeypatch.setenv("SAYSO_NO_VERIFY", "1")
     with pytest.raises(StopError):
-        train(toy_config(), store, tmp_path, "cpu", watchers=stop_after(1))
+        train(toy_config(), store, tmp_path, "cpu", callbacks=stop_after(1))
     path = tmp_path / "state.safetensors"
     with safe_open(path, "pt") as file:
         metadata = file.metadata()
@@ -204,7 +204,7 @@ def test_a_loss_that_grows_after_good_epochs_keeps_the_last_of_them_and_is_compa
     store: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(StopError):
-        train(toy_config(max_epochs=3), store, tmp_path, "cpu", watchers=stop_after(1))
+        train(toy_config(max_epochs=3), store, tmp_path, "cpu", callbacks=stop_after(1))
     rows = read_metrics(tmp_path)
     kept = (tmp_path / "state.safetensors").read_bytes()
     # As if the first epoch's loss had been far lower; what is below 1 counts as 1.
@@ -231,11 +231,11 @@ def test_a_weight_that_is_not_finite_stops_the_run(store: Path, tmp_path: Path) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_module, "Extractor", lambda *given: spoiled.append(Extractor(*given)) or spoiled[-1])
         with pytest.raises(TrainingError, match=r"epoch 1, loss \d\S*: a weight is not finite"):
-            train(toy_config(), store, tmp_path, "cpu", watchers=Watchers(on_step=spoil))
+            train(toy_config(), store, tmp_path, "cpu", callbacks=Callbacks(on_step=spoil))
 
 
 def test_an_absurd_learning_rate_is_noticed_in_the_first_epoch(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match=r"epoch 1, .*; no epoch was finished and no state is kept: start again"):
+    with pytest.raises(TrainingError, match=r"epoch 1, .*; no epoch was finished, so no state is kept: start again"):
         train(toy_config(learning_rate=1e30), store, tmp_path, "cpu")
     assert not (tmp_path / "state.safetensors").exists()
 
@@ -244,11 +244,11 @@ def test_a_relation_without_training_example_and_bags_of_one_sentence_train(tmp_
     sentences = [make_sentence(f"h{i} met t{i}", f"h{i}", f"t{i}", ("r",) if i % 3 else ()) for i in range(40)]
     store = store_of(tmp_path, sentences, relations=("r", "never"), types={"h1": ["/person"]})
     described: list[dict] = []
-    standing = train(
-        toy_config(mentions="words"), store, tmp_path / "run", "cpu", watchers=Watchers(on_begin=described.append)
+    status = train(
+        toy_config(mentions="words"), store, tmp_path / "run", "cpu", callbacks=Callbacks(on_begin=described.append)
     )
-    assert standing.epoch == 2
-    assert any("no training bag and cannot be learned: never" in line for line in described[0]["remarks"])
+    assert status.epoch == 2
+    assert any("no training bag and cannot be learned: never" in line for line in described[0]["warnings"])
 
 
 def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_piece_at_a_time(
@@ -272,10 +272,10 @@ def test_a_bag_of_5000_sentences_trains_capped_and_is_validated_whole_a_bounded_
     assert max(sizes) <= 30_000
 
 
-def test_the_standing_tells_how_it_went(store: Path, tmp_path: Path) -> None:
+def test_the_status_says_how_it_went(store: Path, tmp_path: Path) -> None:
     rows: list[dict] = []
-    standing = train(toy_config("direct"), store, tmp_path, "cpu", watchers=Watchers(on_epoch=rows.append))
-    assert isinstance(standing, Standing)
+    status = train(toy_config("direct"), store, tmp_path, "cpu", callbacks=Callbacks(on_epoch=rows.append))
+    assert isinstance(status, RunStatus)
     assert [row["epoch"] for row in rows] == [1, 2]
     for row in rows:
         terms = [row["loss/bag"], row["loss/sentence"], row["loss/distractor"]]

@@ -6,15 +6,15 @@ import pytest
 
 from sayso.errors import UserError
 from sayso.io.folder import locked
-from sayso.train.run import Watchers, train
+from sayso.train.run import Callbacks, train
 from sayso.train.seeds import SeedRun, summarise, train_seeds
-from sayso.train.state import Standing
+from sayso.train.state import RunStatus
 from train.toy_run import toy_config
 
 
 def ended(seed: int, area: float, precision: float) -> SeedRun:
-    standing = Standing(epoch=3, best_epoch=2, best_area=area, best_average_precision=precision, is_finished=True)
-    return SeedRun(seed=seed, folder=Path(f"seed-{seed}"), standing=standing)
+    status = RunStatus(epoch=3, best_epoch=2, best_area=area, best_average_precision=precision, is_finished=True)
+    return SeedRun(seed=seed, folder=Path(f"seed-{seed}"), status=status)
 
 
 def test_figures_are_summed_up_as_mean_and_standard_deviation() -> None:
@@ -29,7 +29,7 @@ def test_each_seed_has_its_run_and_equals_the_run_with_that_seed_alone(store: Pa
     runs = train_seeds(toy_config(), store, tmp_path / "both", 2, "cpu")
     alone = train(toy_config(seed=14), store, tmp_path / "alone", "cpu")
     assert [(run.seed, run.folder.name) for run in runs] == [(13, "seed-13"), (14, "seed-14")]
-    assert runs[1].figures() == SeedRun(seed=14, folder=tmp_path, standing=alone).figures()
+    assert runs[1].figures() == SeedRun(seed=14, folder=tmp_path, status=alone).figures()
     assert runs[0].figures() != runs[1].figures()
     written = json.loads((tmp_path / "both" / "seeds.json").read_text())
     assert written["summary"] == summarise(runs)
@@ -40,7 +40,7 @@ def test_resuming_skips_the_runs_that_have_ended(store: Path, tmp_path: Path) ->
     first = train_seeds(toy_config(), store, tmp_path, 1, "cpu")
     skipped: list[SeedRun] = []
     epochs: list[dict] = []
-    runs = train_seeds(toy_config(), store, tmp_path, 2, "cpu", True, Watchers(on_epoch=epochs.append), skipped.append)
+    runs = train_seeds(toy_config(), store, tmp_path, 2, "cpu", True, Callbacks(on_epoch=epochs.append), skipped.append)
     assert skipped == first == runs[:1]
     assert [row["epoch"] for row in epochs] == [1, 2]
 

@@ -8,10 +8,10 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from sayso.errors import BadInputError
-from sayso.train.state import Standing, load_state, parameters_of, read_standing, save_state
+from sayso.train.state import RunStatus, load_state, parameters_of, read_status, save_state
 
 IDENTITY = {"config": {"seed": 1, "train": {"patience": 3, "max_epochs": 30}}, "data": "abc"}
-STANDING = Standing(epoch=2, best_epoch=1, best_area=0.1, best_average_precision=0.2, seconds=3.5)
+STANDING = RunStatus(epoch=2, best_epoch=1, best_area=0.1, best_average_precision=0.2, seconds=3.5)
 
 
 def trained(num_steps: int, width: int = 3) -> tuple[nn.Module, torch.optim.Optimizer]:
@@ -42,22 +42,22 @@ def test_steps_after_loading_are_those_that_would_have_come(path: Path) -> None:
     straight, straight_optimizer = trained(3)
     take_steps(straight, straight_optimizer, 4)
     model, optimizer = trained(0)
-    standing, best = load_state(path, model, optimizer, IDENTITY)
+    status, best = load_state(path, model, optimizer, IDENTITY)
     take_steps(model, optimizer, 4)
-    assert standing == STANDING
+    assert status == STANDING
     assert torch.equal(model.weight, straight.weight)
     assert torch.equal(best["weight"], trained(1)[0].weight)
 
 
-def test_the_standing_can_be_read_alone(path: Path) -> None:
-    assert read_standing(path, IDENTITY) == STANDING
+def test_the_status_can_be_read_alone(path: Path) -> None:
+    assert read_status(path, IDENTITY) == STANDING
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.99])
 def test_a_state_cut_short_is_refused(path: Path, share: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    for read in (lambda: load_state(path, *trained(0), IDENTITY), lambda: read_standing(path, IDENTITY)):
+    for read in (lambda: load_state(path, *trained(0), IDENTITY), lambda: read_status(path, IDENTITY)):
         with pytest.raises(BadInputError, match="not the state of a run, or damaged"):
             read()
 
@@ -69,9 +69,9 @@ def test_a_state_of_another_format_is_refused(path: Path) -> None:
         load_state(path, *trained(0), IDENTITY)
 
 
-def old_state(path: Path, standing: dict[str, object]) -> None:
+def old_state(path: Path, status: dict[str, object]) -> None:
     """Write the state in the form that it had before there were checksums."""
-    metadata = {"format": "1", "standing": json.dumps(standing), "identity": json.dumps(IDENTITY)}
+    metadata = {"format": "1", "standing": json.dumps(status), "identity": json.dumps(IDENTITY)}
     save_file(load_file(path), path, metadata)
 
 
@@ -93,10 +93,10 @@ def test_a_state_without_checksums_is_read(path: Path) -> None:
         ({"colour": 1}, "standing.colour: no such setting"),
     ],
 )
-def test_a_standing_that_cannot_be_is_refused(path: Path, change: dict[str, object], message: str) -> None:
+def test_an_impossible_status_is_refused(path: Path, change: dict[str, object], message: str) -> None:
     old_state(path, asdict(STANDING) | change)
     with pytest.raises(BadInputError) as error:
-        read_standing(path, IDENTITY)
+        read_status(path, IDENTITY)
     assert message in str(error.value)
 
 
@@ -142,8 +142,8 @@ def test_a_state_of_another_model_is_refused(path: Path) -> None:
 
 
 def test_the_better_epoch_has_the_larger_area_and_at_a_tie_the_larger_average_precision() -> None:
-    standing = Standing().after(0.2, 0.5, 1.0)
-    assert standing.after(0.1, 0.9, 1.0).best_epoch == 1
-    assert standing.after(0.2, 0.5, 1.0).best_epoch == 1
-    assert standing.after(0.2, 0.6, 1.0).best_epoch == 2
-    assert standing.after(0.3, 0.1, 1.0).best_epoch == 2
+    status = RunStatus().after(0.2, 0.5, 1.0)
+    assert status.after(0.1, 0.9, 1.0).best_epoch == 1
+    assert status.after(0.2, 0.5, 1.0).best_epoch == 1
+    assert status.after(0.2, 0.6, 1.0).best_epoch == 2
+    assert status.after(0.3, 0.1, 1.0).best_epoch == 2

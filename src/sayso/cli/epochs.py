@@ -12,7 +12,7 @@ from sayso.cli.console import plain, remark
 
 if TYPE_CHECKING:
     from sayso.train.loop import StepProgress
-    from sayso.train.run import Watchers
+    from sayso.train.run import Callbacks
 
 _AREA, _PRECISION = "validation/area_up_to_recall_0.4", "validation/average_precision"
 
@@ -27,11 +27,11 @@ class EpochDisplay:
         self._begun_at = self._max_epochs = 0
         self.folder: Path | None = None
 
-    def watchers(self) -> "Watchers":
+    def callbacks(self) -> "Callbacks":
         """Return what a run calls."""
-        from sayso.train.run import Watchers
+        from sayso.train.run import Callbacks
 
-        return Watchers(on_begin=self._begin, on_step=self._step, on_epoch=self._end_epoch)
+        return Callbacks(on_begin=self._begin, on_step=self._step, on_epoch=self._end_epoch)
 
     def _begin(self, description: dict[str, Any]) -> None:
         self._begun_at, self._max_epochs = description["epoch"], description["max_epochs"]
@@ -44,7 +44,7 @@ class EpochDisplay:
             f" {description['num_sentences']:,} sentences; {begins}, at most {self._max_epochs:,}"
             f" epoch{'s' * (self._max_epochs > 1)}"
         )
-        for line in description["remarks"]:
+        for line in description["warnings"]:
             self._print(line)
 
     def _step(self, progress: "StepProgress") -> None:

@@ -14,7 +14,7 @@ from sayso.cli.verify import NoVerify
 if TYPE_CHECKING:
     from sayso.evaluate.evaluation import EvaluationSettings
     from sayso.evaluate.report import Report
-    from sayso.explain.marks import Marks
+    from sayso.explain.marks import SentenceMarks
     from sayso.explain.trained_run import TrainedRun
     from sayso.store.store import Store
 
@@ -91,7 +91,7 @@ def _claimed(folders: set[Path]) -> Iterator[None]:
         yield
 
 
-def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Marks":
+def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "SentenceMarks":
     from sayso.explain.marks import marks_of_files, marks_of_store
 
     marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
@@ -104,7 +104,7 @@ def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Marks":
     return marks
 
 
-def _evaluate(subjects: "list[TrainedRun]", marks: "Marks", settings: "EvaluationSettings") -> "Report":
+def _evaluate(subjects: "list[TrainedRun]", marks: "SentenceMarks", settings: "EvaluationSettings") -> "Report":
     from sayso.evaluate.evaluation import evaluate_run, prediction_columns
     from sayso.evaluate.report import make_report
     from sayso.store.predictions import IN_RUN, write_predictions

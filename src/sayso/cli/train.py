@@ -96,20 +96,20 @@ def _train(
 ) -> "list[SeedRun]":
     from sayso.train.config import load_config
     from sayso.train.folder import CONFIG
-    from sayso.train.run import Watchers, train
+    from sayso.train.run import Callbacks, train
     from sayso.train.seeds import SeedRun, train_seeds
 
-    watchers = display.watchers() if _is_first() else Watchers()
+    callbacks = display.callbacks() if _is_first() else Callbacks()
 
     def say_skipped(run: SeedRun) -> None:
         if _is_first():
-            remark(f"{run.folder}: has ended already, at epoch {run.standing.epoch}")
+            remark(f"{run.folder}: has ended already, at epoch {run.status.epoch}")
 
     if num_seeds > 1:
-        return train_seeds(config, data, out, num_seeds, device, resume, watchers, say_skipped)
-    standing = train(config, data, out, device, resume, watchers)
+        return train_seeds(config, data, out, num_seeds, device, resume, callbacks, say_skipped)
+    status = train(config, data, out, device, resume, callbacks)
     # A seed that was drawn stands in the run's own settings.
-    return [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, standing=standing)]
+    return [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, status=status)]
 
 
 def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
@@ -120,9 +120,9 @@ def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
         {
             "seed": run.seed,
             "folder": str(run.folder),
-            "epochs": run.standing.epoch,
-            "best_epoch": run.standing.best_epoch,
-            "seconds": run.standing.seconds,
+            "epochs": run.status.epoch,
+            "best_epoch": run.status.best_epoch,
+            "seconds": run.status.seconds,
             **run.figures(),
         }
         for run in runs

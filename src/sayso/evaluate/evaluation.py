@@ -15,7 +15,7 @@ from sayso import __version__
 from sayso.config import SHARE, Range, check_ranges
 from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
-from sayso.explain.marks import Marks
+from sayso.explain.marks import SentenceMarks
 from sayso.explain.sufficient import sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
@@ -53,7 +53,7 @@ class Evaluation:
     settings: EvaluationSettings
     logit_BR: np.ndarray
     explained: ExplainedFacts
-    marks: Marks
+    marks: SentenceMarks
     words: WordScores
     temperature: float | None
 
@@ -95,7 +95,7 @@ class Evaluation:
 
 
 def evaluate_run(
-    subject: TrainedRun, marks: Marks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
+    subject: TrainedRun, marks: SentenceMarks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
 ) -> Evaluation:
     """Return the run's predictions on the part, explained."""
     mechanisms = mechanisms_named(settings.methods)

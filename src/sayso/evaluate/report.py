@@ -15,7 +15,7 @@ from sayso.evaluate.chart import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
 from sayso.explain.bag import bag_of_run, explanation_of
-from sayso.explain.marks import Marks
+from sayso.explain.marks import SentenceMarks
 from sayso.explain.sufficient import sigmoid
 from sayso.facts.html import NEEDS_JINJA, can_render, render
 from sayso.io.atomic import atomic_file
@@ -40,7 +40,7 @@ class Report:
     figures: dict[str, Any]
 
 
-def make_report(runs: Sequence[Evaluation], marks: Marks) -> Report:
+def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
     """Return the report on runs that were evaluated on the same part."""
     subject, settings = runs[0].subject, runs[0].settings
     figures = {

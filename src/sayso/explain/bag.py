@@ -8,7 +8,7 @@ import numpy as np
 from sayso.errors import BadArgumentError
 from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_facts
-from sayso.explain.marks import MARK_LABELS, Marks
+from sayso.explain.marks import MARK_LABELS, SentenceMarks
 from sayso.explain.sufficient import Encoded, sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
@@ -37,7 +37,7 @@ class BagToExplain:
     marks: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
-def bag_of_run(run: TrainedRun, index: int, marks: Marks) -> BagToExplain:
+def bag_of_run(run: TrainedRun, index: int, marks: SentenceMarks) -> BagToExplain:
     """Return a bag of the run's part, with people's marks on its sentences."""
     table, lexicon = run.table, run.model.lexicon
     bag = run.store.bag(table, index)

@@ -11,8 +11,8 @@ import torch
 
 from sayso.explain import ranked_by
 from sayso.explain.base import Explainer, explain_all
-from sayso.explain.marks import Marks
-from sayso.explain.planted import Planted, planted_ranks
+from sayso.explain.marks import SentenceMarks
+from sayso.explain.planted import PlantedDistractors, planted_ranks
 from sayso.explain.sufficient import Encoded, Sufficient, after, first_of, sigmoid, smallest_sets
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex
@@ -60,7 +60,9 @@ class ExplainedFacts:
         return self.rank_E <= np.repeat(self.sufficient.size_F, self.sentences.length)
 
 
-def facts_of_interest(probability_BR: np.ndarray, run: TrainedRun, marks: Marks, threshold: float) -> np.ndarray:
+def facts_of_interest(
+    probability_BR: np.ndarray, run: TrainedRun, marks: SentenceMarks, threshold: float
+) -> np.ndarray:
     """Return (bag, relation) of every label, of every predicted fact, and of whatever people have marked."""
     is_wanted_BR = run.label_BR | (probability_BR >= threshold)
     bag_N = run.part.table.bag_N
@@ -77,7 +79,7 @@ def explain_part(
     on_progress: OnProgress = no_progress,
 ) -> ExplainedFacts:
     """Return the facts explained; `facts_F2` are bag and relation, in the order of the bags."""
-    planted = Planted(run, facts_F2[:, 0], facts_F2[:, 1])
+    planted = PlantedDistractors(run, facts_F2[:, 0], facts_F2[:, 1])
     extractor, found, done = run.model.extractor, [], 0
     for encoded, first_row, logit_F in encoded_facts(extractor, run.part, facts_F2):
         num = len(encoded.bag_F)

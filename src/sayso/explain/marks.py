@@ -20,7 +20,7 @@ MARK_LABELS = {RATIONALE: "rationale", IRRELEVANT: "irrelevant"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marks:
+class SentenceMarks:
     """One mark for each (sentence, relation) that people have judged; what fits no sentence is in the report.
 
     Of several people the majority counts; where it is even, or nobody was sure, the mark is `NEITHER`.
@@ -44,21 +44,21 @@ class Marks:
         return np.array([self.by_sentence.get(pair, NEITHER) for pair in pairs], np.int8)
 
 
-def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Marks:
+def marks_of_store(store: Store, part: str, annotator: str | None = None) -> SentenceMarks:
     """Return the marks that the store was prepared with, everybody's or one annotator's; they are on test sentences."""
     if part != "test" or "marks" not in store.manifest:
-        return Marks(
+        return SentenceMarks(
             by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
         )
     columns = [store.marks[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
     rows = [row for row in zip(*columns, strict=True) if annotator in (None, row[3])]
-    return Marks(
+    return SentenceMarks(
         by_sentence=_settle([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
         report=dict(store.manifest["marks"]),
     )
 
 
-def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Marks:
+def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> SentenceMarks:
     """Return the marks of rationale files; those that name unknown bags, relations or sentences are in the report."""
     ids = store.entities["id"].to_pylist()
     judged = Judged(
@@ -70,7 +70,7 @@ def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Mark
     matched = match_marks(paths, judged)
     columns = matched.columns
     sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
-    return Marks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)
+    return SentenceMarks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)
 
 
 def _settle(sentence: Sequence[int], relation: Sequence[int], label: Sequence[str]) -> dict[tuple[int, int], int]:

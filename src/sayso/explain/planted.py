@@ -20,7 +20,7 @@ from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges
 
 
-class Planted:
+class PlantedDistractors:
     """One distractor for each fact of a part, drawn from the training part: the same for all runs with these facts."""
 
     def __init__(self, run: TrainedRun, bag_F: np.ndarray, relation_F: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from sayso.features.batch import SentenceBatch
 from sayso.model.embedding import PositionEmbedding, TokenEmbedding
-from sayso.model.kernels.base import Tables, Windows
+from sayso.model.kernels.base import ProductTables, Windows
 from sayso.model.layers import TokenDropout, uniform_parameter
 from sayso.model.window import codes_of, empty_table, flat, highest, products, window_max
 
@@ -26,10 +26,10 @@ DEFAULT_BYTES = 512 * 2**20
 """Enough for 90,000 words with 1,400 products each."""
 
 
-class Found(NamedTuple):
+class TokenProducts(NamedTuple):
     """The tables, and each token's row in the first of them."""
 
-    tables: Tables
+    tables: ProductTables
     index_T: Tensor
 
 
@@ -48,7 +48,7 @@ class KeptProducts:
 
     def look_up(
         self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], token_T: Tensor
-    ) -> Found | None:
+    ) -> TokenProducts | None:
         """Return the tokens' products; None where those of these tokens alone take more memory than allowed."""
         parameters = [embedding.word_VW, embedding.type_KW, table_QP, *weights]
         with self._lock:
@@ -65,7 +65,7 @@ class KeptProducts:
         """Free the memory."""
         self._state = None
 
-    def _start_again(self, token_T: Tensor) -> Found | None:
+    def _start_again(self, token_T: Tensor) -> TokenProducts | None:
         assert self._state is not None
         self._state = self._state.emptied()
         return self._state.look_up(token_T, self.max_bytes)
@@ -111,7 +111,7 @@ class _State:
         fresh._clear()
         return fresh
 
-    def look_up(self, token_T: Tensor, max_bytes: int) -> Found | None:
+    def look_up(self, token_T: Tensor, max_bytes: int) -> TokenProducts | None:
         """Return the tokens' rows, after adding those not yet there; None where memory does not allow it."""
         index_T = self.row_V[token_T]
         is_missing_T = index_T < 0
@@ -121,8 +121,8 @@ class _State:
                 return None
             self._add(token_Y)
             index_T = self.row_V[token_T]
-        tables = Tables(word_YA=self.product_YA, head_QA=self.head_QA, tail_QA=self.tail_QA)
-        return Found(tables=tables, index_T=index_T)
+        tables = ProductTables(word_YA=self.product_YA, head_QA=self.head_QA, tail_QA=self.tail_QA)
+        return TokenProducts(tables=tables, index_T=index_T)
 
     def _make_room(self, num_new: int, max_bytes: int) -> bool:
         """Say whether so many more rows may be kept; the first time, lay the table out.

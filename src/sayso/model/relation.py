@@ -46,7 +46,7 @@ class EntityProjection(nn.Module):
         return nn.functional.linear(pair_BV, self.pair_DV, self.bias_D)
 
 
-class Gate(NamedTuple):
+class EntityGate(NamedTuple):
     """What +E puts between a representation and the relations: W_x, and where the ReLU after it is on.
 
     `is_on` is [B, R, D], or [B, 1, D] for bags with one representation for all relations.
@@ -68,7 +68,7 @@ class Slope(NamedTuple):
     """
 
     relation_RD: Tensor
-    gate: Gate | None
+    gate: EntityGate | None
 
     def of_bags(self, some: slice = slice(None)) -> Tensor:
         """Return g for some bags, [C, R, D]; [1, R, D] where it is the same for all."""
@@ -139,7 +139,7 @@ class RelationScorer(nn.Module):
             return Slope(self.relation_RD, None)
         with torch.no_grad():
             is_on_BD = self._activate_pooled(self.entity, pooled_BD, bags) > 0
-        return Slope(self.relation_RD, Gate(is_on_BD[:, None], self.entity.text_DD))
+        return Slope(self.relation_RD, EntityGate(is_on_BD[:, None], self.entity.text_DD))
 
     def slope_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Slope:
         """Return g at the mixtures of the vectors."""
@@ -147,7 +147,7 @@ class RelationScorer(nn.Module):
             return Slope(self.relation_RD, None)
         with torch.no_grad():
             is_on_BRD = self._gate_mixed(self.entity, vector_ND, weight_NR, bags)
-        return Slope(self.relation_RD, Gate(is_on_BRD, self.entity.text_DD))
+        return Slope(self.relation_RD, EntityGate(is_on_BRD, self.entity.text_DD))
 
     def _gate_mixed(self, entity: EntityProjection, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
         if is_compiled(vector_ND.device):

@@ -17,7 +17,7 @@ from torch import Tensor
 from sayso.features.batch import SentenceBatch
 from sayso.model.embedding import DistinctRows, PositionRows
 from sayso.model.kernels import kernel_for
-from sayso.model.kernels.base import Codes, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, ProductTables, TokenRows, Windows
 
 
 def window_max(
@@ -40,7 +40,7 @@ def window_max(
         return highest(tables, codes, windows)
 
 
-def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
+def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
     """Return peak_GF from tables that are there already."""
     return kernel_for(tables.word_YA.device, windows).highest(tables, codes, windows)
 
@@ -56,11 +56,11 @@ def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch)
     )
 
 
-def products(row_YW: Tensor, table_QP: Tensor, weight_AD: Tensor) -> Tables:
+def products(row_YW: Tensor, table_QP: Tensor, weight_AD: Tensor) -> ProductTables:
     """Return the products of the tokens and distances with all taps of all filters."""
     word_AW, head_AP, tail_AP = _parts(weight_AD, row_YW, table_QP)
     word_YA = torch.mm(row_YW, word_AW.T, out=empty_table(row_YW, row_YW.shape[0], word_AW.shape[0]))
-    return Tables(word_YA=word_YA, head_QA=table_QP @ head_AP.T, tail_QA=table_QP @ tail_AP.T)
+    return ProductTables(word_YA=word_YA, head_QA=table_QP @ head_AP.T, tail_QA=table_QP @ tail_AP.T)
 
 
 def empty_table(like: Tensor, num_rows: int, num_columns: int) -> Tensor:
@@ -93,7 +93,7 @@ class _WindowMax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         row_YW, table_QP, weight_AD, token_GF = ctx.saved_tensors
-        rows = Rows(row_YW=row_YW, num_learned=ctx.num_learned, num_distances=table_QP.shape[0])
+        rows = TokenRows(row_YW=row_YW, num_learned=ctx.num_learned, num_distances=table_QP.shape[0])
         found = kernel_for(row_YW.device, ctx.windows).gradients(gradients[0], token_GF, rows, ctx.codes, ctx.windows)
         word_AW, head_AP, tail_AP = _parts(weight_AD, row_YW, table_QP)
         weight = torch.cat([found.weight_AW, found.head_QA.T @ table_QP, found.tail_QA.T @ table_QP], 1)

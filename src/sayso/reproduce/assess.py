@@ -13,7 +13,7 @@ import torch
 from sayso.evaluate.figures import plain, relation_figures
 from sayso.explain import mechanisms_named
 from sayso.explain.base import Explainer, explain_all
-from sayso.explain.marks import Marks
+from sayso.explain.marks import SentenceMarks
 from sayso.features.collate import Part
 from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts
@@ -80,7 +80,7 @@ class Assessor:
 
 
 def marked_facts(
-    extractor: Extractor, part: Part, marks: Marks, mechanisms: Mapping[str, Explainer]
+    extractor: Extractor, part: Part, marks: SentenceMarks, mechanisms: Mapping[str, Explainer]
 ) -> dict[str, MarkedFacts]:
     """Return, for each mechanism, the scores of all sentences of every fact with a mark."""
     table = part.table

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sayso.errors import BadInputError
-from sayso.explain.marks import Marks, marks_of_store
+from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.reproduce.paper import VARIANTS, variant_config
 from sayso.store.leakage import CLEAN_FBNYT_SENTENCES, LEAKING_FBNYT_SENTENCES
 from sayso.store.store import Store
@@ -124,7 +124,7 @@ def lack_of(store: Store, config: RunConfig) -> str:
     return f"the store has {' and '.join(lacks)}" if lacks else ""
 
 
-def mark_sets(store: Store) -> dict[str, Marks]:
+def mark_sets(store: Store) -> dict[str, SentenceMarks]:
     """Return the marks on the test part by annotator; with many annotators, their majority instead."""
     names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if "marks" in store.manifest else []
     if len(names) > _MOST_SETS:
@@ -132,7 +132,7 @@ def mark_sets(store: Store) -> dict[str, Marks]:
     return {name or _NOBODY: _on_labels(store, marks_of_store(store, "test", name)) for name in names}
 
 
-def _on_labels(store: Store, marks: Marks) -> Marks:
+def _on_labels(store: Store, marks: SentenceMarks) -> SentenceMarks:
     """Return the marks for relations that the knowledge base has for the pair: only these are facts."""
     table, num_relations = store.part("test"), len(store.relations)
     bag_L = np.repeat(np.arange(table.num_bags), table.relations.length)

@@ -24,8 +24,8 @@ from sayso.store.store import Store
 from sayso.train.device import choose_device
 from sayso.train.folder import code_fingerprint
 from sayso.train.loop import TrainingError
-from sayso.train.run import Watchers, train
-from sayso.train.state import Standing
+from sayso.train.run import Callbacks, train
+from sayso.train.state import RunStatus
 
 _NUM_RANDOM_ORDERS = 20
 """A run whose validation figure does not beat the best of this many random orders has learned nothing."""
@@ -115,14 +115,14 @@ class RunWorker:
         extractor = load_model(find_model(self.folder.run_of(run))).extractor.to(choose_device(self.task.device))
         return replace(result, **vars(self.assessor.assess(extractor, run.config)))
 
-    def _watchers(self, run: PlannedRun) -> Watchers:
+    def _watchers(self, run: PlannedRun) -> Callbacks:
         def begin(description: dict[str, Any]) -> None:
             self.send(Event("begun", run.key, description["epoch"]))
 
         def end_epoch(row: dict[str, Any]) -> None:
             self.send(Event("epoch", run.key, row["epoch"], row["seconds"] / row["epoch"]))
 
-        return Watchers(on_begin=begin, on_epoch=end_epoch)
+        return Callbacks(on_begin=begin, on_epoch=end_epoch)
 
     @cached_property
     def _chance(self) -> float:
@@ -157,7 +157,7 @@ class RunWorker:
         )
 
 
-def _validation(standing: Standing) -> dict[str, Any]:
+def _validation(standing: RunStatus) -> dict[str, Any]:
     return {
         "validation": {
             "area_up_to_recall_0_4": standing.best_area,

@@ -1,4 +1,4 @@
-"""The settings of a whole run, and the name of the variant they describe."""
+"""The settings of a run, and the name of the variant they describe."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ from sayso.model.extractor import KINDS, ModelConfig
 
 _WEIGHT = Range(0, 1e6)
 _STEP = Range(0, 1e30, above=True)
-"""What is larger cannot be computed with in float32."""
+"""Larger values overflow in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """What the model reads: how mentions appear, and how many sentences of a bag in training.
+    """How mentions appear to the model, and the most sentences of a bag in training.
 
-    `random_width` is the width of random word vectors, for a store without vectors.
+    `random_width` is the width of random word vectors, used if the store has none.
     """
 
     mentions: Appearance = "words"
@@ -37,9 +37,9 @@ class DataConfig:
 class LossConfig:
     """The terms of the loss and their weights; a term of weight 0 is not computed.
 
-    `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences a
-    batch. `distractor` is λ of learning from distractors (+LD), `margin` its γ; the distractor's contribution is
-    measured by `distractor_measure`.
+    `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences
+    per batch. `distractor` is λ of learning from distractors (+LD), `margin` its γ, `distractor_measure` the measure of
+    a distractor's contribution.
     """
 
     sentence: Annotated[float, _WEIGHT] = 1.0
@@ -54,9 +54,9 @@ class LossConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How the parameters are found; the defaults are the paper's where it names them, else its baseline's.
+    """Settings of the optimisation; the defaults are the paper's where it gives them, else its baseline's.
 
-    `patience` is the number of epochs without a better one after which training ends. `precision` is that of matrix
+    `patience` is the number of epochs without improvement after which training ends. `precision` is that of matrix
     products on a GPU (`bf16`: of those with words, in captured steps); sums and parameters are always float32.
     """
 
@@ -73,7 +73,7 @@ class TrainConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """One run, whole; a negative seed means that one is drawn."""
+    """All settings of one run; with a negative seed, one is drawn."""
 
     seed: Annotated[int, SEED] = 13
     data: DataConfig = field(default_factory=DataConfig)
@@ -101,12 +101,12 @@ class RunConfig:
 
     @property
     def needs_types(self) -> bool:
-        """Whether entity types are part of training: in mentions, or to choose distractors."""
+        """Whether training uses entity types: in mentions, or to choose distractors."""
         return self.data.mentions != "words" or self.loss.distractor > 0
 
     @property
     def needs_direct(self) -> bool:
-        """Whether directly supervised sentences are part of training."""
+        """Whether training uses directly supervised sentences."""
         is_judged = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0
         return is_judged and self.loss.direct_sentences > 0
 
@@ -116,18 +116,18 @@ class RunConfig:
 
 
 def load_config(config: str | Path, changes: Iterable[str] = ()) -> RunConfig:
-    """Return the run that a config describes, a name such as `cnns_att_f_ld` or a TOML file, with changes `a.b=c`."""
+    """Return the settings of a config, a name such as `cnns_att_f_ld` or a TOML file, with changes `a.b=c`."""
     path, made = find_config(config), list(changes)
     table = read_table(path)
     changed = apply_changes(table, made)
     try:
         return config_of(changed)
     except BadConfigError as error:
-        source = f"{option('changes', '--set')} {' '.join(made)}" if made and _is_whole(table) else str(path)
-        raise BadConfigError(f"{source}: {error}{_elsewhere(str(error))}") from None
+        source = f"{option('changes', '--set')} {' '.join(made)}" if made and _is_valid(table) else str(path)
+        raise BadConfigError(f"{source}: {error}{_hint(str(error))}") from None
 
 
-def _is_whole(table: dict[str, Any]) -> bool:
+def _is_valid(table: dict[str, Any]) -> bool:
     try:
         config_of(table)
     except BadConfigError:
@@ -135,8 +135,8 @@ def _is_whole(table: dict[str, Any]) -> bool:
     return True
 
 
-def _elsewhere(message: str) -> str:
-    """Return the setting that was meant where a message knows none of this name: `epochs` is `train.max_epochs`."""
+def _hint(message: str) -> str:
+    """Return a hint for a setting in the wrong place or with part of its name, such as `epochs`."""
     name = message.partition(": no such setting")[0].rpartition(".")[2]
     if not message.endswith(": no such setting"):
         return ""
@@ -146,5 +146,5 @@ def _elsewhere(message: str) -> str:
 
 
 def config_of(table: dict[str, Any]) -> RunConfig:
-    """Return the run that nested tables describe."""
+    """Return the settings that nested tables describe."""
     return fill(RunConfig, table, KINDS)

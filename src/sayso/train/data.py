@@ -21,7 +21,7 @@ from sayso.train.config import RunConfig
 
 @dataclass(frozen=True)
 class RunData:
-    """A store and the run that reads it."""
+    """A store, as one run's config reads it."""
 
     store: Store
     config: RunConfig
@@ -33,15 +33,15 @@ class RunData:
 
     @cached_property
     def word_VW(self) -> np.ndarray:
-        """The word vectors; random ones for a store without, for words that training sentences have."""
+        """The word vectors; for a store without, random ones for the words of training sentences."""
         vector_VD = self.store.vector_VD
         if vector_VD.shape[1]:
             return vector_VD
-        # Words are numbered with those of the training part first.
+        # Words of the training part have the lowest numbers.
         num_words = max(1 + int((self.store.word_count[1:] > 0).sum()), 1)
         width = self.config.data.random_width
         what = f"random vectors of width {width:,} for {num_words:,} words need"
-        # Drawn in double precision, kept in single, and once more in the model.
+        # 8 bytes while drawing, 4 kept, and 4 in the model.
         refuse_beyond_memory(16 * num_words * width, what, "lower data.random_width")
         rng = np.random.default_rng(sub_seed(self.config.seed, "random vectors"))
         random_VD = rng.normal(0.0, 0.3, (num_words, width)).astype(np.float32)
@@ -50,7 +50,7 @@ class RunData:
 
     @cached_property
     def entity_EV(self) -> np.ndarray:
-        """The entity vectors, row 0 for an entity without."""
+        """The entity vectors; row 0 is for entities without one."""
         vector_EV = np.asarray(to_numpy(self.store.entities["vector"]))
         return np.concatenate([np.zeros((1, vector_EV.shape[1]), np.float32), vector_EV])
 
@@ -60,7 +60,7 @@ class RunData:
         return len(self.store.relations)
 
     def tables(self) -> ModelTables:
-        """Return what the model is built around."""
+        """Return the frozen vectors and sizes that the model is built from."""
         use_entities = self.config.model.use_entities
         if use_entities and self.entity_EV.shape[1] == 0:
             raise BadInputError(
@@ -76,7 +76,7 @@ class RunData:
         )
 
     def refuse_what_cannot_train(self) -> None:
-        """Raise `BadInputError` for a store that lacks what the run needs."""
+        """Raise `BadInputError` if the store lacks what the run needs."""
         folder, parts = self.store.folder, self.store.manifest["parts"]
         for name in ("train", "validation"):
             if not parts.get(name, {}).get("positive_bags"):
@@ -110,28 +110,28 @@ class RunData:
 
     @cached_property
     def direct(self) -> Part | None:
-        """The directly supervised sentences, where the run needs them."""
+        """The directly supervised sentences, if the run needs them."""
         return self.part("direct") if self.config.needs_direct else None
 
     @cached_property
     def direct_rows(self) -> np.ndarray:
-        """The directly supervised sentences of which somebody has said whether they express a relation."""
+        """The rows of directly supervised sentences that have a label."""
         assert self.direct is not None
         return np.flatnonzero(~np.isnan(self.direct.table.expresses_N))
 
     @cached_property
     def distractors(self) -> DistractorPool | None:
-        """Where distractors are drawn from, where the run needs them."""
+        """The pool of distractors, if the run needs them."""
         return DistractorPool(self.train.table, self.type_E) if self.config.loss.distractor else None
 
 
 def _copied(matrix: np.ndarray) -> Tensor:
-    """Return the numbers as a tensor of its own: what is memory-mapped cannot be written to."""
+    """Return a copy as a tensor: memory-mapped arrays are read-only."""
     return torch.from_numpy(np.array(matrix, np.float32))
 
 
-def remarks_on(data: RunData, device_type: str) -> list[str]:
-    """Return one line for each thing that does not stop the run but may surprise."""
+def warnings_about(data: RunData, device_type: str) -> list[str]:
+    """Return a warning for everything that the data lacks but the run can do without."""
     return [
         *_about_relations(data),
         *_about_words(data),
@@ -153,7 +153,7 @@ def _about_relations(data: RunData) -> list[str]:
 def _about_words(data: RunData) -> list[str]:
     if data.store.vector_VD.shape[1]:
         return []
-    return [f"the store has no word vectors: random ones of width {data.word_VW.shape[1]} stand in for them"]
+    return [f"the store has no word vectors: random ones of width {data.word_VW.shape[1]} are used"]
 
 
 def _about_types(data: RunData) -> list[str]:
@@ -163,7 +163,7 @@ def _about_types(data: RunData) -> list[str]:
     if not data.config.needs_types or 2 * num <= len(type_E):
         return []
     other = data.store.types[0]
-    return [f"{num:,} of {len(type_E):,} training entities have no type: {other} stands in for it"]
+    return [f"{num:,} of {len(type_E):,} training entities have no type: they count as {other}"]
 
 
 def _about_entities(data: RunData) -> list[str]:
@@ -179,11 +179,9 @@ def _about_entities(data: RunData) -> list[str]:
 
 def _about_half(half: str, vector_EV: np.ndarray) -> str:
     if not vector_EV.shape[1]:
-        return f"the store has no {half} vectors of entities: +E goes without them"
+        return f"the store has no {half} vectors of entities: +E does without them"
     num = int((~vector_EV.any(axis=1)).sum())
-    return (
-        f"{num:,} of {len(vector_EV):,} training entities have no {half} vector: zeros stand in for it" if num else ""
-    )
+    return f"{num:,} of {len(vector_EV):,} training entities have no {half} vector: zeros are used" if num else ""
 
 
 def _about_precision(data: RunData, device_type: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where a run computes, and with which others."""
+"""The device of a run, and the other processes that share its batches."""
 
 import inspect
 import os
@@ -15,13 +15,13 @@ from torch.nn.parallel import DistributedDataParallel
 from sayso.errors import UserError, option
 from sayso.io.folder import locked
 from sayso.memory import available_bytes
-from sayso.train.epoch import Shard
+from sayso.train.epoch import ProcessShard
 
 _CHOICES = ("auto", "cpu", "cuda")
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device called `auto`, `cpu` or `cuda`; of several GPUs the one that torchrun gives this process."""
+    """Return the device `auto`, `cpu` or `cuda`; of several GPUs, the one that torchrun assigns to this process."""
     if name not in _CHOICES:
         raise UserError(f"{option('device')} {name}: choose {', '.join(_CHOICES)}")
     if name == "cuda" and not torch.cuda.is_available():
@@ -34,43 +34,40 @@ def choose_device(name: str) -> torch.device:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Return how much memory the device has left."""
+    """Return the free memory of the device."""
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_bytes()
 
 
 def use_precision(precision: str, device: torch.device) -> None:
-    """Let the GPU compute matrix products in this precision; a CPU computes in float32 whatever is asked.
+    """Set the precision of matrix products on a GPU; a CPU always computes in float32.
 
-    `bf16` is the precision of the products with words alone, which are nearly all; the others are then tf32.
+    `bf16` applies to the products with words, which are nearly all; the others are then tf32.
     """
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
 
 
 @contextmanager
-def process_group(device: torch.device) -> Iterator[Shard]:
-    """Join the other processes that torchrun started, if it did; give this one's shard.
-
-    Within a group that has been joined already the block is part of that group.
-    """
+def process_group(device: torch.device) -> Iterator[ProcessShard]:
+    """Join the processes that torchrun started, if any, and yield this one's shard; may be nested."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield Shard()
+        yield ProcessShard()
         return
     if dist.is_initialized():
-        yield Shard(dist.get_rank(), dist.get_world_size())
+        yield ProcessShard(dist.get_rank(), dist.get_world_size())
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Shard(dist.get_rank(), dist.get_world_size())
+        yield ProcessShard(dist.get_rank(), dist.get_world_size())
     finally:
         dist.destroy_process_group()
 
 
 @contextmanager
-def claimed_by_first(folder: Path, shard: Shard, device: torch.device) -> Iterator[None]:
-    """Keep other runs out of the folder while the block runs; all processes learn if it is locked already."""
+def claimed_by_first(folder: Path, shard: ProcessShard, device: torch.device) -> Iterator[None]:
+    """Lock the folder in the first process; raise `UserError` in all processes if another run holds it."""
     refusal: UserError | None = None
     with ExitStack() as stack:
         if shard.rank == 0:
@@ -83,27 +80,27 @@ def claimed_by_first(folder: Path, shard: Shard, device: torch.device) -> Iterat
         yield
 
 
-def share_gradients(objective: nn.Module, shard: Shard) -> nn.Module:
-    """Return the module with gradients averaged over the processes, where there are several."""
+def share_gradients(objective: nn.Module, shard: ProcessShard) -> nn.Module:
+    """Return the module with gradients averaged over the processes, if there are several."""
     if shard.num == 1:
         return objective
-    # Every parameter takes part in every step, also on an empty shard, so none need be looked for. Buffers are the
-    # frozen vectors, the same everywhere: sending them before every step would cost more than the step.
+    # Every parameter takes part in every step, also on an empty shard. Buffers are the frozen vectors, the same
+    # everywhere: broadcasting them before every step would cost more than the step.
     known = inspect.signature(DistributedDataParallel).parameters
     name = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
     settings: dict[str, Any] = {name: False}
     return DistributedDataParallel(objective, **settings)
 
 
-def sum_over_shards(values: Tensor, shard: Shard) -> Tensor:
-    """Return the sum of the processes' values, in all of them; the tensor itself may be changed."""
+def sum_over_shards(values: Tensor, shard: ProcessShard) -> Tensor:
+    """Return the sum over all processes; may change the tensor."""
     if shard.num > 1:
         dist.all_reduce(values)
     return values
 
 
-def from_first(values: list[float], shard: Shard, device: torch.device) -> list[float]:
-    """Return the values of the first process in all of them."""
+def from_first(values: list[float], shard: ProcessShard, device: torch.device) -> list[float]:
+    """Return the first process's values in every process."""
     if shard.num == 1:
         return values
     shared = torch.tensor(values, dtype=torch.float64, device=device)
@@ -111,8 +108,8 @@ def from_first(values: list[float], shard: Shard, device: torch.device) -> list[
     return [float(value) for value in shared.tolist()]
 
 
-def refuse_disagreement(values: dict[str, int], shard: Shard, device: torch.device) -> None:
-    """Raise `UserError`, in all processes, unless all of them have the same values."""
+def refuse_disagreement(values: dict[str, int], shard: ProcessShard, device: torch.device) -> None:
+    """Raise `UserError` in every process unless all have the same values."""
     mine = torch.tensor(list(values.values()), dtype=torch.int64, device=device)
     first = torch.tensor(from_first(mine.tolist(), shard, device), dtype=torch.float64, device=device).long()
     num_different = sum_over_shards((mine != first).long(), shard)

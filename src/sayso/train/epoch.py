@@ -1,6 +1,6 @@
-"""The batches of one epoch: everything random about them comes from the run's seed and the epoch's number.
+"""The batches of one epoch; all randomness comes from the run's seed, the purpose's name and the epoch's number.
 
-So an epoch can be repeated exactly after a crash, and a new consumer of randomness changes none of the others.
+So an epoch can be repeated exactly after a crash, and a new random choice does not change the others.
 """
 
 from collections.abc import Iterator
@@ -18,26 +18,26 @@ from sayso.store.table import BagTable
 from sayso.train.data import RunData
 
 
-class Shard(NamedTuple):
-    """Which part of every batch this process works on."""
+class ProcessShard(NamedTuple):
+    """The part of every batch that this process works on."""
 
     rank: int = 0
     num: int = 1
 
 
 class DrawnDistractors(NamedTuple):
-    """For each bag its distractors' numbers, and each distractor's relation and sentence."""
+    """The distractors of each bag, and each distractor's relation and sentence."""
 
     of_bag: Rows
     relation_M: np.ndarray
     inputs: ModelInput
 
 
-class Step(NamedTuple):
-    """A batch, and the sizes of the whole batch of which it may be a shard.
+class TrainStep(NamedTuple):
+    """A batch or this process's shard of it, and the sizes of the whole batch.
 
-    Every process takes the same number of steps: where a batch has fewer bags than there are processes, some have
-    an empty shard.
+    Every process takes the same number of steps: if a batch has fewer bags than there are processes, some shards are
+    empty.
     """
 
     batch: BagBatch
@@ -46,21 +46,21 @@ class Step(NamedTuple):
 
 
 def num_steps(data: RunData) -> int:
-    """Return the number of batches of an epoch."""
+    """Return the number of batches in an epoch."""
     return -(-data.train.table.num_bags // data.config.train.batch_bags)
 
 
-def steps_of_epoch(data: RunData, epoch: int, shard: Shard = Shard()) -> Iterator[Step]:
+def steps_of_epoch(data: RunData, epoch: int, shard: ProcessShard = ProcessShard()) -> Iterator[TrainStep]:
     """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` of each, distractors drawn again."""
     plan = EpochPlan(data, epoch)
     size = data.config.train.batch_bags
     for number, first in enumerate(range(0, len(plan.order), size)):
         bags = plan.order[first : first + size]
-        yield Step(plan.batch(bags, number, shard), len(bags), plan.num_targets(bags, number))
+        yield TrainStep(plan.batch(bags, number, shard), len(bags), plan.num_targets(bags, number))
 
 
 class EpochPlan:
-    """What was drawn for an epoch: the order of the bags, the sentences each keeps, distractors, direct sentences."""
+    """The random choices of an epoch: order of the bags, sentences of each, distractors, direct sentences."""
 
     def __init__(self, data: RunData, epoch: int) -> None:
         self.data, self.epoch = data, epoch
@@ -71,7 +71,7 @@ class EpochPlan:
         self.distractors = self._draw_distractors() if data.distractors else None
         self.direct_order = self._order_direct() if data.direct else np.zeros(0, np.int64)
 
-    def batch(self, bags: np.ndarray, number: int, shard: Shard) -> BagBatch:
+    def batch(self, bags: np.ndarray, number: int, shard: ProcessShard) -> BagBatch:
         """Return this process's shard of the batch of these bags."""
         mine = bags[shard.rank :: shard.num]
         return collate(
@@ -79,11 +79,11 @@ class EpochPlan:
         )
 
     def num_targets(self, bags: np.ndarray, number: int) -> int:
-        """Return how many sentences of the whole batch have a target of their own."""
+        """Return the number of sentences in the whole batch that have their own target."""
         return int(self.num_targets_B[bags].sum()) + len(self._direct_rows(number))
 
     def _stream(self, name: str) -> np.random.Generator:
-        """Return the epoch's random numbers for one consumer."""
+        """Return the epoch's random generator for one purpose."""
         return np.random.default_rng(sub_seed(self.data.config.seed, f"{name}/{self.epoch}"))
 
     def _draw_distractors(self) -> DrawnDistractors:
@@ -93,7 +93,7 @@ class EpochPlan:
         chosen = pool.draw(bag_M, relation_M, pool.kind_B[bag_M], self._stream("distract"))
         inserted = insert(table, table, chosen)
         inputs = model_input(inserted, data.config.data.mentions, len(data.word_VW), data.type_E)
-        # Facts come bag by bag, so the distractors of a bag stand together.
+        # Facts come bag by bag, so the distractors of a bag are adjacent.
         of_bag = Rows(np.arange(len(chosen.bag_M)), starts(np.bincount(chosen.bag_M, minlength=table.num_bags)))
         return DrawnDistractors(of_bag, chosen.relation_M, inputs)
 
@@ -109,7 +109,7 @@ class EpochPlan:
         )
 
     def _order_direct(self) -> np.ndarray:
-        """Return the directly supervised sentences in the order in which batches take them, as often as needed."""
+        """Return the directly supervised sentences in batch order, repeated as needed."""
         rows = self.data.direct_rows
         wanted = num_steps(self.data) * self.data.config.loss.direct_sentences
         stream = self._stream("direct")
@@ -119,7 +119,7 @@ class EpochPlan:
         per_batch = self.data.config.loss.direct_sentences
         return self.direct_order[number * per_batch : (number + 1) * per_batch]
 
-    def _direct_of(self, number: int, shard: Shard) -> DirectSentences | None:
+    def _direct_of(self, number: int, shard: ProcessShard) -> DirectSentences | None:
         part = self.data.direct
         if part is None:
             return None
@@ -128,11 +128,11 @@ class EpochPlan:
 
 
 def _cap(table: BagTable, most: int, stream: np.random.Generator) -> Rows:
-    """Return the sentences of each bag, in their order; of a larger bag as many as may be, drawn at random."""
+    """Return the sentences of each bag in order; at most `most` of a bag, drawn at random."""
     size_B = table.size_B
     is_kept_N = np.ones(table.num_sentences, np.bool_)
     large = np.flatnonzero(size_B > most)
-    # Only large bags draw: sorting all sentences would cost more than a batch.
+    # Draw for large bags only: sorting all sentences would cost more than a batch.
     sentence_L = ranges(table.first_B1[:-1][large], size_B[large])
     order = np.lexsort((stream.random(len(sentence_L)), np.repeat(large, size_B[large])))
     rank_L = np.empty(len(sentence_L), np.int64)

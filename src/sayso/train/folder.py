@@ -22,14 +22,14 @@ from sayso.model.extractor import Extractor
 from sayso.store.direct import CorpusForm
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
-from sayso.train.state import Standing
+from sayso.train.state import RunStatus
 
 CONFIG, DESCRIPTION, METRICS, STATE, MODEL = "config.toml", "run.json", "metrics.jsonl", "state.safetensors", "model"
 BOARD = "tensorboard"
 
 
 class RunFolder:
-    """Writes a run's files; a process that is not the first of several writes nothing."""
+    """Writes a run's files; only the first of several processes writes."""
 
     def __init__(self, path: Path, is_writer: bool) -> None:
         self.path = path
@@ -38,23 +38,23 @@ class RunFolder:
 
     @property
     def state(self) -> Path:
-        """The file from which the run can go on."""
+        """The file from which the run resumes."""
         return self.path / STATE
 
     def refuse_other_run(self, resume: bool) -> None:
-        """Raise `UserError` where the folder holds a run that is not to be resumed, or cannot be one."""
+        """Raise `UserError` if the folder holds a run that is not resumed, or something else."""
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: a file of this name exists; name another folder")
         if self.state.exists() and not resume:
             raise UserError(
-                f"{self.path}: there is a run here already: go on with {option('resume=True', '--resume')},"
+                f"{self.path}: there is a run here already: continue it with {option('resume=True', '--resume')},"
                 " or name another folder"
             )
         if not self.state.exists():
             self._refuse_foreign()
 
     def _refuse_foreign(self) -> None:
-        """Raise `UserError` where the folder holds more than a run that was killed in its first epoch leaves."""
+        """Raise `UserError` if the folder holds more than the files of a run without a finished epoch."""
         begun = {CONFIG, DESCRIPTION, METRICS, BOARD}
         names = sorted(path.name for path in self.path.iterdir()) if self.path.is_dir() else []
         foreign = [name for name in names if name not in begun and not name.startswith(".")]
@@ -62,7 +62,7 @@ class RunFolder:
             raise UserError(f"{self.path}: the folder holds {foreign[0]}; name one that is empty or not there yet")
 
     def begin(self, config: RunConfig, description: dict[str, Any], epoch: int) -> None:
-        """Write the resolved settings before the first batch, `epoch` epochs being done already."""
+        """Write settings and description before the first batch; `epoch` epochs are already done."""
         if not self.is_writer:
             return
         make_folder(self.path)
@@ -78,7 +78,7 @@ class RunFolder:
             self._board = SummaryWriter(str(self.path / BOARD), purge_step=epoch + 1)
 
     def note(self, row: dict[str, Any]) -> None:
-        """Add one epoch's figures; those of an epoch that is done again take the place of the earlier ones."""
+        """Add one epoch's figures, replacing those of an earlier attempt."""
         if not self.is_writer:
             return
         kept = [earlier for earlier in read_metrics(self.path) if earlier["epoch"] < row["epoch"]]
@@ -90,20 +90,20 @@ class RunFolder:
             self._board.flush()
 
     def end(self) -> None:
-        """Close what is open."""
+        """Close the TensorBoard writer."""
         if self._board is not None:
             self._board.close()
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """Return the figures of a run's epochs so far."""
+    """Return the figures of a run's epochs."""
     path = folder / METRICS
     lines = path.read_bytes().splitlines() if path.exists() else []
     return [_figures(path, number, line) for number, line in enumerate(lines, 1)]
 
 
 def _figures(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    advice = "remove the file: no result depends on it, and the run goes on without it"
+    advice = "remove the file: no result depends on it, and the run continues without it"
     try:
         row = from_json(line)
     except JsonError as error:
@@ -114,9 +114,9 @@ def _figures(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def description_of(
-    config: RunConfig, fingerprint: str, device: torch.device, num_processes: int, remarks: Sequence[str]
+    config: RunConfig, fingerprint: str, device: torch.device, num_processes: int, warnings: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what a result must be able to name besides its settings."""
+    """Return the provenance of a result besides its settings: data, code, versions, hardware."""
     return {
         "variant": config.variant,
         "seed": config.seed,
@@ -127,12 +127,12 @@ def description_of(
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else f"cpu {platform.machine()}",
         "num_processes": num_processes,
         "num_threads": torch.get_num_threads(),
-        "remarks": list(remarks),
+        "warnings": list(warnings),
     }
 
 
 def code_fingerprint() -> str:
-    """Return what identifies the program text itself, which may be newer than its version."""
+    """Return a hash of the source code, which may be newer than its version."""
     source = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for path in sorted(source.rglob("*.py")):
@@ -140,22 +140,22 @@ def code_fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def model_of(extractor: Extractor, data: RunData, standing: Standing) -> ModelParts:
-    """Return the extractor together with what the store knows by name and where it all comes from."""
+def model_of(extractor: Extractor, data: RunData, status: RunStatus) -> ModelParts:
+    """Return the extractor with the store's vocabulary and how it was trained."""
     return ModelParts(
         extractor=extractor,
         lexicon=lexicon_of(data),
         relations=data.store.relations,
         variant=data.config.variant,
-        training=_training(data, standing),
+        training=_training(data, status),
     )
 
 
 def lexicon_of(data: RunData) -> Lexicon:
-    """Return the words that have a vector in this run, and the store's entities and types."""
+    """Return the words that have a vector, and the store's entities and types."""
     store = data.store
     if "form" not in store.manifest:
-        raise BadInputError(f"{store.folder}: the store does not say how its corpus writes: prepare it again")
+        raise BadInputError(f"{store.folder}: the store does not record the form of its corpus: prepare it again")
     return Lexicon(
         words=store.words[: len(data.word_VW)].to_pylist(),
         entity_ids=store.entities["id"].to_pylist(),
@@ -168,16 +168,16 @@ def lexicon_of(data: RunData) -> Lexicon:
     )
 
 
-def _training(data: RunData, standing: Standing) -> dict[str, Any]:
+def _training(data: RunData, status: RunStatus) -> dict[str, Any]:
     return {
         "seed": data.config.seed,
         "data_fingerprint": data.store.fingerprint,
-        "epochs": standing.epoch,
-        "best_epoch": standing.best_epoch,
-        "seconds": round(standing.seconds, 1),
+        "epochs": status.epoch,
+        "best_epoch": status.best_epoch,
+        "seconds": round(status.seconds, 1),
         "validation": {
-            "area_up_to_recall_0.4": standing.best_area,
-            "average_precision": standing.best_average_precision,
+            "area_up_to_recall_0.4": status.best_area,
+            "average_precision": status.best_average_precision,
         },
         "config": data.config.to_table(),
     }

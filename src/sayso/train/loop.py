@@ -16,12 +16,12 @@ from sayso.model.predict import NotFiniteError, predict_logits
 from sayso.seeding import sub_seed
 from sayso.train.data import RunData
 from sayso.train.device import sum_over_shards
-from sayso.train.epoch import Shard, num_steps, steps_of_epoch
+from sayso.train.epoch import ProcessShard, num_steps, steps_of_epoch
 
 _STEPS_BETWEEN_LOOKS = 50
 _GRADIENT = "gradient"
 _MOST_GROWTH = 1_000
-"""A loss so many times that of the fresh model has diverged: what is learned afterwards comes from dead units."""
+"""A loss that exceeds the initial one by this factor has diverged: what follows is learned by dead units."""
 
 
 class TrainingError(UserError):
@@ -29,21 +29,21 @@ class TrainingError(UserError):
 
 
 def diverged(epoch: int, what: str) -> TrainingError:
-    """Return the error of an epoch whose numbers are no longer finite, or have grown beyond use."""
-    kept = f"the state after epoch {epoch - 1} is kept" if epoch > 1 else "no epoch was finished and no state is kept"
+    """Return the error for an epoch that has diverged."""
+    kept = f"the state after epoch {epoch - 1} is kept" if epoch > 1 else "no epoch was finished, so no state is kept"
     return TrainingError(f"epoch {epoch}, {what}; {kept}: start again with a smaller train.learning_rate")
 
 
 def refuse_growth(epoch: int, loss: float, at_first: float) -> None:
-    """Raise `TrainingError` where the loss of an epoch is far above what it was at first."""
+    """Raise `TrainingError` if the loss of an epoch is far above the initial one."""
     if loss > _MOST_GROWTH * max(at_first, 1.0):
         raise diverged(epoch, f"loss {loss:.3g}: training has diverged, the loss was {at_first:.3g} at first")
 
 
 class LossTally:
-    """Collects loss terms on the device and looks at them now and then, so that no step waits for the one before."""
+    """Collects loss terms on the device and checks them at intervals, so that steps do not wait for each other."""
 
-    def __init__(self, epoch: int, shard: Shard) -> None:
+    def __init__(self, epoch: int, shard: ProcessShard) -> None:
         self.epoch, self.shard = epoch, shard
         self._names: list[str] = []
         self._waiting: list[Tensor] = []
@@ -51,7 +51,7 @@ class LossTally:
         self._num_bags: list[int] = []
 
     def add(self, terms: dict[str, Tensor], gradient_norm: Tensor, num_bags: int) -> None:
-        """Take this shard's terms of one batch, and the size of the whole batch's gradient and its number of bags."""
+        """Add this shard's terms of one batch, the norm of the whole batch's gradient and its number of bags."""
         self._names = [*terms, _GRADIENT]
         self._num_bags.append(num_bags)
         self._waiting.append(torch.stack([value.detach() for value in (*terms.values(), gradient_norm)]))
@@ -59,19 +59,19 @@ class LossTally:
             self._look()
 
     def add_all(self, names: Sequence[str], row_UX: Tensor, num_bags: Sequence[int]) -> None:
-        """Take the terms and the size of the gradient of many batches at once, a row each."""
+        """Add the terms and the gradient norm of many batches, one row per batch."""
         self._names = [*names, _GRADIENT]
         self._num_bags += num_bags
         self._take(row_UX)
 
     @property
     def first(self) -> float:
-        """The loss of the first batch, all terms together."""
+        """The loss of the first batch."""
         self._look()
         return sum(self._rows[0][:-1])
 
     def means(self) -> dict[str, float]:
-        """Return each term's mean over the batches, of all shards together, each batch weighed by its bags."""
+        """Return each term's mean over the batches of all shards, weighted by their bags."""
         self._look()
         columns = dict(zip(self._names, zip(*self._rows, strict=True), strict=True))
         del columns[_GRADIENT]
@@ -89,10 +89,10 @@ class LossTally:
         self._rows += rows
 
     def _refuse_divergence(self, number: int, row: list[float]) -> None:
-        """Raise `TrainingError`, in all processes alike, for the first batch with a number that is none."""
+        """Raise `TrainingError` in every process at the first batch with a value that is not finite."""
         for name, value in zip(self._names, row, strict=True):
             if not math.isfinite(value):
-                what = "size of the gradient" if name == _GRADIENT else f"{name} term of the loss"
+                what = "norm of the gradient" if name == _GRADIENT else f"{name} term of the loss"
                 raise diverged(self.epoch, f"batch {number}: the {what} is {value}")
 
 
@@ -107,7 +107,7 @@ class Validation(NamedTuple):
 
 
 class StepProgress(NamedTuple):
-    """Where training stands within an epoch."""
+    """Progress within an epoch."""
 
     epoch: int
     step: int
@@ -115,11 +115,10 @@ class StepProgress(NamedTuple):
     sentences_per_second: float
 
 
-class Epoch(NamedTuple):
-    """What an epoch of training gave: the mean of each loss term over the batches, and how fast it went.
+class EpochResult(NamedTuple):
+    """The mean of each loss term over an epoch's batches, the loss of the first batch, and the speed.
 
-    `first_loss` is the loss of the first batch. Sentences are all that were encoded, distractors and directly
-    supervised ones included, in all processes.
+    Sentences are all that were encoded in all processes, including distractors and directly supervised ones.
     """
 
     terms: dict[str, float]
@@ -136,11 +135,11 @@ def train_epoch(
     extractor: Extractor,
     optimizer: torch.optim.Optimizer,
     data: RunData,
-    shard: Shard,
+    shard: ProcessShard,
     epoch: int,
     on_step: OnStep,
-) -> Epoch:
-    """Take one step for each batch of the epoch."""
+) -> EpochResult:
+    """Train one epoch, one step per batch."""
     device = next(extractor.parameters()).device
     generator = torch.Generator(device).manual_seed(sub_seed(data.config.seed, f"dropout/{epoch}/{shard.rank}"))
     extractor.use_generator(generator)
@@ -150,7 +149,7 @@ def train_epoch(
     for number, step in enumerate(steps_of_epoch(data, epoch, shard), 1):
         terms: dict[str, Tensor] = objective(step.batch.to(device), step.num_bags, step.num_targets)
         optimizer.zero_grad(set_to_none=True)
-        # Data-parallel training averages the gradients of the shards; their sum is what the loss asks for.
+        # Data-parallel training averages the gradients of the shards, but the loss needs their sum.
         (sum(terms.values()) * shard.num).backward()  # type: ignore[union-attr]
         norm = nn.utils.clip_grad_norm_(extractor.parameters(), data.config.train.gradient_clip)
         optimizer.step()
@@ -160,11 +159,11 @@ def train_epoch(
     terms_of_epoch = losses.means()
     seconds = time.monotonic() - began
     num_everywhere = int(sum_over_shards(torch.tensor(num_sentences, device=device), shard))
-    return Epoch(terms_of_epoch, losses.first, seconds, num_everywhere / seconds)
+    return EpochResult(terms_of_epoch, losses.first, seconds, num_everywhere / seconds)
 
 
 def validate(extractor: Extractor, data: RunData) -> Validation:
-    """Return the figures that decide which epoch is the best; not a number where the logits are not finite."""
+    """Return the figures that decide which epoch is the best; NaN if a logit is not finite."""
     part = data.validation
     try:
         logit_BR = predict_logits(extractor, part)

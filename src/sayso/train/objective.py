@@ -16,7 +16,7 @@ from sayso.train.config import LossConfig
 
 
 class Objective(nn.Module):
-    """A model and its loss, in one forward pass, as data-parallel training wants it."""
+    """A model and its loss in one forward pass, as data-parallel training requires."""
 
     def __init__(self, extractor: Extractor, config: LossConfig) -> None:
         super().__init__()
@@ -24,9 +24,9 @@ class Objective(nn.Module):
         self.config = config
 
     def forward(self, batch: BagBatch, num_bags: int, num_targets: int) -> dict[str, Tensor]:
-        """Return the terms by name, each with its weight, so that their sum is the loss.
+        """Return the weighted terms by name; their sum is the loss.
 
-        The sums are divided by the sizes of the whole batch, of which this may be a shard: shards add up.
+        Sums are divided by the sizes of the whole batch, so that the losses of its shards add up.
         """
         num_sentences = batch.bags.num_sentences
         vector_SD = self.extractor.encode(batch.sentences)
@@ -54,7 +54,7 @@ class Objective(nn.Module):
 def augmented_scores(
     extractor: Extractor, config: LossConfig, vector_GD: Tensor, bags: BagIndex, relation_M: Tensor, itself_M: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return for each augmented bag the score of the distractor, which is sentence `itself_M`, and its own best."""
+    """Return each augmented bag's score of its distractor (sentence `itself_M`) and the best of its own sentences."""
     measure = saliency if config.distractor_measure == "saliency" else gradient_x_input
     score_GR = measure(extractor, vector_GD, bags)
     score_G = score_GR.gather(1, relation_M[bags.bag_N, None])[:, 0]
@@ -72,7 +72,7 @@ def bag_term(logit_BR: Tensor, label_BR: Tensor, num_bags: int) -> Tensor:
 def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor:
     """Return the mean binary cross-entropy of the sentences that have a target."""
     has_target_S = ~target_S.isnan()
-    # Masked rather than picked out: the shape does not depend on the data, and no value waits for the device.
+    # Masked rather than selected: the shape does not depend on the data, so nothing waits for the device.
     target_S = target_S.nan_to_num(0.0)
     loss_S = nn.functional.binary_cross_entropy_with_logits(logit_S, target_S, reduction="none")
     return (loss_S * has_target_S).sum() / max(num_targets, 1)
@@ -84,7 +84,7 @@ def distractor_term(distractor_M: Tensor, own_M: Tensor, margin: float) -> Tenso
 
 
 def augmented_bags(batch: BagBatch) -> tuple[Tensor, Tensor]:
-    """Return for each distractor the sentences of its bag and then itself, and which of the M bags each is in."""
+    """Return each distractor's bag (its sentences, then the distractor), and which of the M bags each row is in."""
     num_sentences, num_bags = batch.bags.num_sentences, batch.bags.num_bags
     device = batch.bags.bag_N.device
     size_B = torch.bincount(batch.bags.bag_N, minlength=num_bags)

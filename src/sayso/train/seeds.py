@@ -1,4 +1,4 @@
-"""The same run with several seeds, and how far their figures lie apart."""
+"""The same run with several seeds, with mean and standard deviation of their figures."""
 
 import json
 import statistics
@@ -14,8 +14,8 @@ from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.device import choose_device, claimed_by_first, from_first, process_group
 from sayso.train.folder import MODEL, STATE, RunFolder
-from sayso.train.run import Watchers, identity_of, train
-from sayso.train.state import Standing, read_standing
+from sayso.train.run import Callbacks, identity_of, train
+from sayso.train.state import RunStatus, read_status
 
 SUMMARY = "seeds.json"
 _PREFIX = "seed-"
@@ -23,16 +23,16 @@ _PREFIX = "seed-"
 
 @dataclass(frozen=True, kw_only=True)
 class SeedRun:
-    """One of several runs."""
+    """The run of one seed."""
 
     seed: int
     folder: Path
-    standing: Standing
+    status: RunStatus
 
     def figures(self) -> dict[str, float]:
         """Return the validation figures of the best epoch."""
-        standing = self.standing
-        return {"area_up_to_recall_0.4": standing.best_area, "average_precision": standing.best_average_precision}
+        status = self.status
+        return {"area_up_to_recall_0.4": status.best_area, "average_precision": status.best_average_precision}
 
 
 OnSkip = Callable[[SeedRun], None]
@@ -45,12 +45,12 @@ def train_seeds(
     num_seeds: int,
     device: str = "auto",
     resume: bool = False,
-    watchers: Watchers = Watchers(),
+    callbacks: Callbacks = Callbacks(),
     on_skip: OnSkip = lambda _: None,
 ) -> list[SeedRun]:
-    """Train with the config's seed and those that follow it, each in a folder of `out`; return how each went.
+    """Train with the config's seed and the next ones, each in a folder of `out`, and return the runs.
 
-    With `resume`, runs that have ended are skipped and the first that has not goes on. A summary is left in `out`.
+    With `resume`, finished runs are skipped and the first unfinished one continues. A summary is written to `out`.
     """
     target = choose_device(device)
     with process_group(target) as shard, claimed_by_first(out, shard, target):
@@ -60,12 +60,12 @@ def train_seeds(
         runs: list[SeedRun] = []
         for each in configs:
             folder = _folder(out, each.seed)
-            standing = _ended(each, store, folder)
-            run = SeedRun(seed=each.seed, folder=folder, standing=standing or Standing())
-            if standing is not None:
+            status = _ended(each, store, folder)
+            run = SeedRun(seed=each.seed, folder=folder, status=status or RunStatus())
+            if status is not None:
                 on_skip(run)
             else:
-                run = replace(run, standing=train(each, store, folder, device, resume, watchers))
+                run = replace(run, status=train(each, store, folder, device, resume, callbacks))
             runs.append(run)
         if shard.rank == 0:
             _write(out / SUMMARY, config.variant, runs)
@@ -73,7 +73,7 @@ def train_seeds(
 
 
 def summarise(runs: Sequence[SeedRun]) -> dict[str, dict[str, float | None]]:
-    """Return mean and standard deviation (of a sample) of each validation figure; None where one run has none."""
+    """Return mean and sample standard deviation (None for one run) of each validation figure."""
     columns = {name: [run.figures()[name] for run in runs] for name in runs[0].figures()}
     return {
         name: {
@@ -89,31 +89,31 @@ def _folder(out: Path, seed: int) -> Path:
 
 
 def _first_seed(out: Path, resume: bool) -> int:
-    """Return the first of the seeds that were drawn before, where these runs are to go on; else a fresh one."""
+    """Return the lowest seed in `out` when resuming, else a new one."""
     names = [path.name.removeprefix(_PREFIX) for path in out.glob(f"{_PREFIX}*")] if resume else []
     seeds = [int(name) for name in names if name.isdecimal()]
     return min(seeds) if seeds else drawn_seed()
 
 
 def _refuse_other_runs(out: Path, configs: Sequence[RunConfig], resume: bool) -> None:
-    """Raise `UserError` before anything is trained if one of the folders is taken."""
+    """Raise `UserError` before training if one of the folders is taken."""
     if (out / STATE).exists():
         raise UserError(f"{out}: there is a single run here already: name another folder for several seeds")
     for config in configs:
         RunFolder(_folder(out, config.seed), is_writer=False).refuse_other_run(resume)
 
 
-def _ended(config: RunConfig, store: Path, folder: Path) -> Standing | None:
-    """Return the standing of a run that has ended, None where there is none."""
+def _ended(config: RunConfig, store: Path, folder: Path) -> RunStatus | None:
+    """Return the status of a finished run, else None."""
     if not ((folder / STATE).exists() and (folder / MODEL).exists()):
         return None
-    standing = read_standing(folder / STATE, identity_of(config, Store(store)))
-    return standing if standing.is_finished else None
+    status = read_status(folder / STATE, identity_of(config, Store(store)))
+    return status if status.is_finished else None
 
 
 def _write(path: Path, variant: str, runs: Sequence[SeedRun]) -> None:
     rows: list[dict[str, Any]] = [
-        {"seed": run.seed, "folder": run.folder.name, "best_epoch": run.standing.best_epoch} | run.figures()
+        {"seed": run.seed, "folder": run.folder.name, "best_epoch": run.status.best_epoch} | run.figures()
         for run in runs
     ]
     with atomic_file(path) as file:

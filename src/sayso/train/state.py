@@ -1,4 +1,4 @@
-"""What a run needs to go on exactly where it stood: written after every epoch, whole or not at all, never pickled."""
+"""The state from which a run resumes exactly: written atomically after every epoch, never pickled."""
 
 import zlib
 from dataclasses import asdict, dataclass, replace
@@ -21,16 +21,16 @@ _ADVICE = "start again in another folder"
 
 
 class _About(NamedTuple):
-    """What the state says of itself; states from before there were checksums have none of their tensors."""
+    """The state's metadata; `tensors` is their checksum, missing in states of older versions."""
 
-    standing: "Standing"
+    standing: "RunStatus"
     identity: dict[str, Any]
     tensors: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """How far a run is: epochs done, and the best of them by validation area up to recall 0.4, then by AP."""
+class RunStatus:
+    """Epochs done, and the best of them by validation area up to recall 0.4, then by average precision."""
 
     epoch: int = 0
     best_epoch: int = 0
@@ -39,8 +39,8 @@ class Standing:
     seconds: float = 0.0
     is_finished: bool = False
 
-    def after(self, area: float, average_precision: float, seconds: float) -> "Standing":
-        """Return the standing after one more epoch with these validation figures."""
+    def after(self, area: float, average_precision: float, seconds: float) -> "RunStatus":
+        """Return the status after another epoch with these validation figures."""
         done = replace(self, epoch=self.epoch + 1, seconds=self.seconds + seconds)
         if (area, average_precision) <= (self.best_area, self.best_average_precision):
             return done
@@ -48,17 +48,17 @@ class Standing:
 
     @property
     def is_best(self) -> bool:
-        """Whether the last epoch is the best."""
+        """Whether the last epoch is the best so far."""
         return self.best_epoch == self.epoch
 
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return a copy of what is learned; frozen vectors come from the store."""
+    """Return a copy of the learned parameters; frozen vectors come from the store."""
     return {name: value.detach().cpu().clone() for name, value in model.named_parameters()}
 
 
 def load_parameters(model: nn.Module, values: dict[str, Tensor]) -> None:
-    """Set what is learned."""
+    """Set the learned parameters."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(values[name])
@@ -69,16 +69,16 @@ def save_state(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     best: dict[str, Tensor],
-    standing: Standing,
+    status: RunStatus,
     identity: dict[str, Any],
 ) -> None:
-    """Write parameters, the optimizer's moments, the best parameters so far and the standing."""
+    """Write parameters, the optimizer's moments, the best parameters so far and the status."""
     tensors = {f"model/{name}": value for name, value in parameters_of(model).items()}
     tensors |= {f"best/{name}": value for name, value in best.items()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{key}/{name}"] = torch.as_tensor(value).detach().cpu().clone()
-    about = {"standing": asdict(standing), "identity": identity, "tensors": _checksum_of(tensors)}
+    about = {"standing": asdict(status), "identity": identity, "tensors": _checksum_of(tensors)}
     metadata = {"format": str(FORMAT), _ABOUT: to_json(about)}
     with atomic_file(path, "wb") as file:
         file.write(save(tensors, metadata))
@@ -86,10 +86,10 @@ def save_state(
 
 def load_state(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, identity: dict[str, Any]
-) -> tuple[Standing, dict[str, Tensor]]:
-    """Set model and optimizer as they were; return the standing and the best parameters.
+) -> tuple[RunStatus, dict[str, Tensor]]:
+    """Restore model and optimizer; return the status and the best parameters.
 
-    The state must be of this format and of the same identity (config and data); else nothing is set.
+    Raises `BadInputError` before anything is set if the state has another format or identity (config and data).
     """
     metadata, tensors = _read(path)
     about = _checked(path, metadata, identity)
@@ -105,13 +105,13 @@ def load_state(
     return about.standing, best
 
 
-def read_standing(path: Path, identity: dict[str, Any]) -> Standing:
-    """Return how far the run is whose state this is, without loading the state; refused as `load_state` does."""
+def read_status(path: Path, identity: dict[str, Any]) -> RunStatus:
+    """Return the status without loading the tensors; raises as `load_state` does."""
     return _checked(path, _read_metadata(path), identity).standing
 
 
 def num_epochs_kept(path: Path) -> int:
-    """Return after how many epochs this state was written, 0 where there is none."""
+    """Return the number of epochs done in this state, 0 if there is no file."""
     return _about(path, _read_metadata(path)).standing.epoch if path.exists() else 0
 
 
@@ -122,10 +122,10 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
             f"{path}: the run was made with another {difference.removeprefix('.')}:"
             " resume with the same, or start from scratch"
         )
-    standing, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
-    if not 0 <= standing.best_epoch <= standing.epoch <= most or (standing.epoch and not standing.best_epoch):
+    status, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
+    if not 0 <= status.best_epoch <= status.epoch <= most or (status.epoch and not status.best_epoch):
         raise BadInputError(
-            f"{path}: says that {standing.epoch} epochs are done, the best the {standing.best_epoch}th, of at most"
+            f"{path}: says that {status.epoch} epochs are done, the best the {status.best_epoch}th, of at most"
             f" {most}: {_ADVICE}"
         )
     return about
@@ -152,7 +152,7 @@ def _refuse_odd_tensors(path: Path, tensors: dict[str, Tensor], checksum: int | 
 
 
 def _checksum_of(tensors: dict[str, Tensor]) -> int:
-    """Return the CRC-32 of the tensors, whatever order they are in."""
+    """Return the CRC-32 of the tensors, independent of their order."""
     crc = 0
     for name, value in sorted(tensors.items()):
         crc = zlib.crc32(f"{name} {value.dtype} {list(value.shape)}".encode(), crc)
@@ -161,7 +161,7 @@ def _checksum_of(tensors: dict[str, Tensor]) -> int:
 
 
 def _difference(old: Any, new: Any, name: str) -> str | None:
-    """Return the first thing that differs, as `name: old, not new`; None where nothing does.
+    """Return the first difference as `name: old, not new`, or None.
 
     >>> _difference({"seed": 1, "train": {"patience": 3}}, {"seed": 1, "train": {"patience": 5}}, "config")
     'config.train.patience: 3, not 5'

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from gpu import DEVICE, distance, needs_gpu
 from sayso.model.kernels import torch_kernel, triton_kernel
-from sayso.model.kernels.base import Codes, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, ProductTables, TokenRows, Windows
 
 OVER_TIME = Windows(widths=(2, 3, 4, 5), num_filters=100)
 NARROW = Windows(widths=(1, 2, 7), num_filters=6)
@@ -18,7 +18,7 @@ LENGTHS = {
 NUM_DISTINCT, NUM_DISTANCES, NUM_LEARNED = 300, 61, 9
 
 
-def make_case(windows: Windows, lengths: list[int]) -> tuple[Codes, Tables]:
+def make_case(windows: Windows, lengths: list[int]) -> tuple[Codes, ProductTables]:
     """Return drawn sentences and drawn tables in float64."""
     generator = torch.Generator().manual_seed(sum(lengths))
     total = sum(lengths)
@@ -38,15 +38,15 @@ def make_case(windows: Windows, lengths: list[int]) -> tuple[Codes, Tables]:
     word, head, tail = (
         torch.randn(num, windows.first_columns[-1], generator=generator, dtype=torch.float64) for num in sizes
     )
-    return codes, Tables(word_YA=word, head_QA=head, tail_QA=tail)
+    return codes, ProductTables(word_YA=word, head_QA=head, tail_QA=tail)
 
 
 def on_gpu(codes: Codes) -> Codes:
     return Codes(**{name: value.to(DEVICE) for name, value in vars(codes).items()})
 
 
-def rounded(tables: Tables, dtype: torch.dtype) -> Tables:
-    return Tables(**{name: value.to(dtype) for name, value in vars(tables).items()})
+def rounded(tables: ProductTables, dtype: torch.dtype) -> ProductTables:
+    return ProductTables(**{name: value.to(dtype) for name, value in vars(tables).items()})
 
 
 @needs_gpu
@@ -57,7 +57,7 @@ def test_peaks_are_those_of_the_plain_kernel_in_float64(windows: Windows, length
     codes, tables = make_case(windows, lengths)
     tables = rounded(tables, dtype)
     expected, token_GF = torch_kernel.peaks(rounded(tables, torch.float64), codes, windows)
-    on_device = Tables(**{name: value.to(DEVICE) for name, value in vars(tables).items()})
+    on_device = ProductTables(**{name: value.to(DEVICE) for name, value in vars(tables).items()})
     found, found_token_GF = (value.cpu() for value in triton_kernel.peaks(on_device, on_gpu(codes), windows))
     is_there = expected > -torch.inf
     assert torch.equal(found > -torch.inf, is_there)
@@ -75,9 +75,9 @@ def test_gradients_are_those_of_the_plain_kernel_in_float64(windows: Windows, le
     peak_GF, token_GF = torch_kernel.peaks(tables, codes, windows)
     grad_GF = torch.randn_like(peak_GF) * (peak_GF > 0.0)
     row_YW = torch.randn(NUM_DISTINCT, 24, dtype=torch.float64)
-    rows = Rows(row_YW=row_YW, num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
+    rows = TokenRows(row_YW=row_YW, num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
     expected = torch_kernel.gradients(grad_GF, token_GF, rows, codes, windows)
-    rows = Rows(row_YW=row_YW.float().to(DEVICE), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
+    rows = TokenRows(row_YW=row_YW.float().to(DEVICE), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
     torch.set_float32_matmul_precision("highest")
     found = triton_kernel.gradients(grad_GF.float().to(DEVICE), token_GF.to(DEVICE), rows, on_gpu(codes), windows)
     for name, value in vars(expected).items():

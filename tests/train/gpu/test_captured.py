@@ -10,11 +10,11 @@ from gpu import needs_gpu
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
 from sayso.train.config import RunConfig, config_of
-from sayso.train.epoch import Shard
+from sayso.train.epoch import ProcessShard
 from sayso.train.gpu.captured import CapturedEpochs, pack, why_not_captured
 from sayso.train.loop import TrainingError, train_epoch
 from sayso.train.objective import Objective
-from sayso.train.run import Watchers, train
+from sayso.train.run import Callbacks, train
 from train.toy_run import run_data, toy_config
 
 SHAPES = st.lists(st.lists(st.integers(0, 4), min_size=0, max_size=3), min_size=1, max_size=4)
@@ -66,7 +66,9 @@ class Trainee:
             return [epochs.train_epoch(number, lambda _: None).terms for number in range(1, num_epochs + 1)]
         objective = Objective(self.extractor, self.data.config.loss)
         return [
-            train_epoch(objective, self.extractor, self.optimizer, self.data, Shard(), number, lambda _: None).terms
+            train_epoch(
+                objective, self.extractor, self.optimizer, self.data, ProcessShard(), number, lambda _: None
+            ).terms
             for number in range(1, num_epochs + 1)
         ]
 
@@ -94,7 +96,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(store, tmp_path) -> 
     whole, half = config_of(table), tmp_path / "half"
     expected = train(whole, store, tmp_path / "whole", "cuda")
     with pytest.raises(InterruptedError):
-        train(whole, store, half, "cuda", watchers=stop_after(2))
+        train(whole, store, half, "cuda", callbacks=stop_after(2))
     found = train(whole, store, half, "cuda", resume=True)
     # Gradients are added up in no fixed order, so only draws repeat exactly, not the last digits.
     assert found.epoch == expected.epoch
@@ -106,7 +108,7 @@ def stop_after(epoch: int):
         if row["epoch"] == epoch:
             raise InterruptedError
 
-    return Watchers(on_epoch=stop)
+    return Callbacks(on_epoch=stop)
 
 
 @needs_gpu
@@ -138,7 +140,9 @@ def test_half_precision_stays_near(store) -> None:
 
 def test_steps_are_captured_on_one_gpu_alone(store) -> None:
     extractor = Extractor(toy_config().model, run_data(store, toy_config()).tables(), 13)
-    assert why_not_captured(extractor, torch.device("cpu"), Shard()) is None
-    assert why_not_captured(extractor, torch.device("cuda"), Shard(0, 2)) == "several processes share every batch"
+    assert why_not_captured(extractor, torch.device("cpu"), ProcessShard()) is None
+    assert (
+        why_not_captured(extractor, torch.device("cuda"), ProcessShard(0, 2)) == "several processes share every batch"
+    )
     if not compiler.IS_THERE:
-        assert why_not_captured(extractor, torch.device("cuda"), Shard()) == "triton is not installed"
+        assert why_not_captured(extractor, torch.device("cuda"), ProcessShard()) == "triton is not installed"

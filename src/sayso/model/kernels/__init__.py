@@ -15,7 +15,7 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor
 
-from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
 
 KERNELS = {
     "torch": "sayso.model.kernels.torch_kernel",
@@ -31,9 +31,9 @@ MAX_NUMBA_WIDTH = 5
 class Kernel(Protocol):
     """The functions that `base` describes."""
 
-    peaks: Callable[[Tables, Codes, Windows], tuple[Tensor, Tensor]]
-    highest: Callable[[Tables, Codes, Windows], Tensor]
-    gradients: Callable[[Tensor, Tensor, Rows, Codes, Windows], Gradients]
+    peaks: Callable[[ProductTables, Codes, Windows], tuple[Tensor, Tensor]]
+    highest: Callable[[ProductTables, Codes, Windows], Tensor]
+    gradients: Callable[[Tensor, Tensor, TokenRows, Codes, Windows], Gradients]
 
 
 @cache

@@ -58,7 +58,7 @@ class Codes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tables:
+class ProductTables:
     """The products of all taps of all filters with the distinct tokens and with the distances to head and tail."""
 
     word_YA: Tensor
@@ -67,7 +67,7 @@ class Tables:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class TokenRows:
     """What was multiplied: the vectors of the distinct tokens, of which the last U are learned, and Q distances."""
 
     row_YW: Tensor

@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
-from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
 from sayso.model.kernels.sequence import distinct_sequences
 from sayso.model.kernels.threads import in_threads, shares
 
@@ -62,17 +62,17 @@ def _ask_for(typing: Any, table: Any, row: Any, column: Any) -> Any:  # noqa: AR
     return types.void(table, row, column), emit
 
 
-def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
+def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
     """Return peak_GF and token_GF."""
     return _peaks(tables, codes, windows, wants_tokens=True)
 
 
-def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
+def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
     """Return peak_GF alone, for when nothing is learned."""
     return _peaks(tables, codes, windows, wants_tokens=False)[0]
 
 
-def _peaks(tables: Tables, codes: Codes, windows: Windows, wants_tokens: bool) -> tuple[Tensor, Tensor]:
+def _peaks(tables: ProductTables, codes: Codes, windows: Windows, wants_tokens: bool) -> tuple[Tensor, Tensor]:
     word_YA, head_QA, tail_QA = (_array(t) for t in (tables.word_YA, tables.head_QA, tables.tail_QA))
     code_T, piece_T, start_S1 = _array(codes.word_T), _array(codes.piece_T), _array(codes.start_S1)
     num_groups = windows.num_pieces * (len(start_S1) - 1)
@@ -105,7 +105,7 @@ def _peaks(tables: Tables, codes: Codes, windows: Windows, wants_tokens: bool) -
     return torch.from_numpy(peak_GF), torch.from_numpy(token_GF)
 
 
-def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows) -> Gradients:
+def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients; that of the filters directly from the rows of the winning windows' tokens.
 
     One (group, filter) in about 39 windows has a gradient, so this is far less work than a product with whole tables.

@@ -15,7 +15,7 @@ from torch import Tensor
 from sayso.features.batch import BagIndex
 from sayso.model.ragged import bag_starts
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 
 
 class _Sparing:
@@ -63,7 +63,7 @@ def shares(num: int) -> list[tuple[int, int]]:
     return [(start, stop) for start, stop in pairwise(edges) if start < stop]
 
 
-def in_threads(function: Callable[..., Result], calls: Sequence[tuple[Any, ...]]) -> list[Result]:
+def in_threads(function: Callable[..., Returned], calls: Sequence[tuple[Any, ...]]) -> list[Returned]:
     """Return what the function gives for each call's arguments, the first call in this thread."""
     if not calls:
         return []

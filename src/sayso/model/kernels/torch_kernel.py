@@ -6,22 +6,22 @@ Shapes as in `base`, and N windows of one width.
 import torch
 from torch import Tensor
 
-from sayso.model.kernels.base import Codes, Gradients, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
 
 
-def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
+def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
     """Return peak_GF and token_GF."""
     place = _Place(codes, windows)
     found = [_peaks_of_width(tables, codes, windows, place, k) for k in range(len(windows.widths))]
     return torch.cat([peak for peak, _ in found], 1), torch.cat([token for _, token in found], 1)
 
 
-def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
+def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
     """Return peak_GF alone."""
     return peaks(tables, codes, windows)[0]
 
 
-def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows) -> Gradients:
+def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients by way of those of whole tables."""
     place = _Place(codes, windows)
     num_filters, num_columns = windows.num_filters, windows.first_columns[-1]
@@ -39,10 +39,10 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windo
             for table, code_T in zip(found, (codes.word_T, codes.head_T, codes.tail_T), strict=True):
                 if covered_Gf.numel() and code_T.numel():
                     table.index_put_((code_T[covered_Gf].long(), column_Gf), value_Gf, accumulate=True)
-    return gradients_of_tables(Tables(word_YA=word_YA, head_QA=head_QA, tail_QA=tail_QA), rows)
+    return gradients_of_tables(ProductTables(word_YA=word_YA, head_QA=head_QA, tail_QA=tail_QA), rows)
 
 
-def gradients_of_tables(gradient: Tables, rows: Rows) -> Gradients:
+def gradients_of_tables(gradient: ProductTables, rows: TokenRows) -> Gradients:
     """Return what follows from the gradient of the tables."""
     return Gradients(
         weight_AW=gradient.word_YA.T @ rows.row_YW,
@@ -71,7 +71,9 @@ class _Place:
         return place.clamp(0, max(self.num_tokens - 1, 0)), is_inside
 
 
-def _peaks_of_width(tables: Tables, codes: Codes, windows: Windows, place: _Place, k: int) -> tuple[Tensor, Tensor]:
+def _peaks_of_width(
+    tables: ProductTables, codes: Codes, windows: Windows, place: _Place, k: int
+) -> tuple[Tensor, Tensor]:
     width, num_filters = windows.widths[k], windows.num_filters
     value_TF = tables.word_YA.new_zeros(place.num_tokens, num_filters, dtype=tables.head_QA.dtype)
     for j in range(width):

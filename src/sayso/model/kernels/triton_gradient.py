@@ -15,13 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sayso.model.kernels.base import Codes, Gradients, Rows, Windows
+from sayso.model.kernels.base import Codes, Gradients, TokenRows, Windows
 from sayso.model.kernels.compiler import jit, tl, triton
 
 _GROUPS_AT_ONCE, _WINNERS_AT_ONCE, _COLUMNS_AT_ONCE = 256, 32, 64
 
 
-def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows) -> Gradients:
+def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients in float32, as `base` promises."""
     grad_GF = grad_GF.contiguous()
     learned_UA, head_QA, tail_QA = _learned_gradient(grad_GF, token_GF, rows, codes, windows)
@@ -30,7 +30,7 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windo
 
 
 def _learned_gradient(
-    grad_GF: Tensor, token_GF: Tensor, rows: Rows, codes: Codes, windows: Windows
+    grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows
 ) -> tuple[Tensor, ...]:
     num = [rows.num_learned, rows.num_distances, rows.num_distances]
     # One piece of memory, so that it is cleared at one go.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sayso.model.kernels.base import Codes, Tables, Windows
+from sayso.model.kernels.base import Codes, ProductTables, Windows
 from sayso.model.kernels.compiler import jit, tl
 from sayso.model.kernels.triton_gradient import constants, gradients, sizes
 
@@ -18,7 +18,7 @@ __all__ = ["gradients", "highest", "peaks"]
 _WINDOWS_AT_ONCE, _PEAK_WARPS = 8, 2
 
 
-def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
+def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
     """Return peak_GF and token_GF, as `base` promises."""
     num_groups, num_filters = sizes(codes, windows)
     peak_GF = torch.empty(num_groups, num_filters, dtype=torch.float32, device=tables.word_YA.device)
@@ -33,7 +33,7 @@ def peaks(tables: Tables, codes: Codes, windows: Windows) -> tuple[Tensor, Tenso
     return peak_GF, token_GF
 
 
-def highest(tables: Tables, codes: Codes, windows: Windows) -> Tensor:
+def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
     """Return peak_GF alone."""
     return peaks(tables, codes, windows)[0]
 

@@ -24,13 +24,13 @@ from sayso.model.kernels import compiler
 from sayso.model.kernels.base import Codes
 from sayso.seeding import sub_seed
 from sayso.train.data import RunData
-from sayso.train.epoch import EpochPlan, Shard
+from sayso.train.epoch import EpochPlan, ProcessShard
 from sayso.train.gpu.dropped_rows import Draws
 from sayso.train.gpu.flat_adam import FlatAdam
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
 from sayso.train.gpu.padded_loss import PaddedLoss, distance_rows, peak_encoder
 from sayso.train.gpu.tokens import shared_space
-from sayso.train.loop import Epoch, LossTally, OnStep, StepProgress
+from sayso.train.loop import EpochResult, LossTally, OnStep, StepProgress
 
 _ALIGNED = 16
 """Bytes; what begins elsewhere is read more slowly."""
@@ -81,7 +81,7 @@ _GRAPHS_BETWEEN_LOOKS = 64
 _ONE_AT_A_TIME = Lock()
 
 
-def why_not_captured(extractor: Extractor, device: torch.device, shard: Shard) -> str | None:
+def why_not_captured(extractor: Extractor, device: torch.device, shard: ProcessShard) -> str | None:
     """Return why a run on a GPU takes its steps one by one; None where they can be captured, or there is no GPU."""
     if device.type != "cuda":
         return None
@@ -146,7 +146,7 @@ class CapturedEpochs:
         self._side = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._ahead: tuple[int, Future[tuple[PaddedEpoch, Packed]]] | None = None
 
-    def train_epoch(self, epoch: int, on_step: OnStep) -> Epoch:
+    def train_epoch(self, epoch: int, on_step: OnStep) -> EpochResult:
         """Take one step for each batch of the epoch."""
         began = time.monotonic()
         self.stream.wait_stream(torch.cuda.current_stream(self.key_1.device))
@@ -155,12 +155,12 @@ class CapturedEpochs:
             padded = self._prepare(epoch)
             self._ahead = (epoch + 1, self._thread.submit(self._lay_out, epoch + 1))
             self._replay(epoch, padded, began, on_step)
-            losses = LossTally(epoch, Shard())
+            losses = LossTally(epoch, ProcessShard())
             losses.add_all(self.names, torch.cat([self.term_UX, self.norm_U[:, None]], 1), padded.num_bags_U)
             terms = losses.means()
             self.adam.note_steps(len(padded.num_bags_U))
         seconds = time.monotonic() - began
-        return Epoch(terms, losses.first, seconds, padded.num_sentences / seconds)
+        return EpochResult(terms, losses.first, seconds, padded.num_sentences / seconds)
 
     def _lay_out(self, epoch: int) -> tuple[PaddedEpoch, Packed]:
         """Return the epoch's steps, laid out beside what the GPU is doing."""

@@ -26,7 +26,7 @@ from sayso.model.encoders.base import Encoder
 from sayso.model.encoders.cnn import CnnEncoder
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import kernel_for
-from sayso.model.kernels.base import Codes, Rows, Tables, Windows
+from sayso.model.kernels.base import Codes, ProductTables, TokenRows, Windows
 from sayso.model.window import flat
 from sayso.train.config import LossConfig
 from sayso.train.gpu.attention_loss import LabelledBags, attention_loss, fits_attention_loss
@@ -112,7 +112,7 @@ class _PreparedMax(torch.autograd.Function):
         distance = table_2QP.shape[2]
         part_2AP = weight_AD[:, weight_AD.shape[1] - 2 * distance :].view(-1, 2, distance).transpose(0, 1)
         head_QA, tail_QA = torch.bmm(table_2QP, part_2AP.transpose(1, 2))
-        tables = Tables(word_YA=row_YL @ word_AL.T, head_QA=head_QA, tail_QA=tail_QA)
+        tables = ProductTables(word_YA=row_YL @ word_AL.T, head_QA=head_QA, tail_QA=tail_QA)
         peak_GF, token_GF = kernel_for(row_YL.device, windows).peaks(tables, codes, windows)
         ctx.save_for_backward(table_2QP, weight_AD, row_YL, token_GF)
         ctx.num_types, ctx.width, ctx.codes, ctx.windows = num_types, width, codes, windows
@@ -122,7 +122,7 @@ class _PreparedMax(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         table_2QP, weight_AD, row_YL, token_GF = ctx.saved_tensors
         windows = ctx.windows
-        rows = Rows(row_YW=row_YL, num_learned=ctx.num_types, num_distances=table_2QP.shape[1])
+        rows = TokenRows(row_YW=row_YL, num_learned=ctx.num_types, num_distances=table_2QP.shape[1])
         found = kernel_for(row_YL.device, windows).gradients(gradients[0], token_GF, rows, ctx.codes, windows)
         table, of_distances = distance_gradients(found.head_QA, found.tail_QA, table_2QP, weight_AD)
         weight = torch.cat([found.weight_AW[:, : ctx.width], *of_distances], 1)
