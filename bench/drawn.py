@@ -18,11 +18,12 @@ from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.checkpoint import ModelParts, save_model
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.records import Relation
+from sayso.store.columns import Column
 from sayso.store.direct import CorpusForm
 from sayso.store.rows import Rows, starts
-from sayso.store.store import FORMAT, StoreContents, write_store
+from sayso.store.store import FORMAT, write_store
 from sayso.store.table import BagTable
-from sayso.store.vocabulary import OTHER_TYPE, EntityTypes
+from sayso.store.vocabulary import OTHER_TYPE
 
 NUM_WORDS, WORD_WIDTH, NUM_RELATIONS = 50_000, 300, 53
 NUM_ENTITIES, ENTITY_WIDTH = 20_000, 100
@@ -114,21 +115,27 @@ def save_drawn_model(folder: Path, extractor: Extractor) -> None:
 
 def make_store(folder: Path, table: BagTable) -> None:
     """Write a store with the bags as its training part, for models that bring their own word vectors."""
-    contents = StoreContents(
-        words=["<unknown>", *words()],
-        word_count=np.bincount(table.tokens.value, minlength=NUM_WORDS),
-        vector_VD=np.zeros((NUM_WORDS, 1), np.float32),
-        entity_ids=[f"e{number}" for number in range(NUM_ENTITIES)],
-        entity_names=[""] * NUM_ENTITIES,
-        entity_types=EntityTypes(names=[OTHER_TYPE], type_E=np.zeros(NUM_ENTITIES, np.int32)),
-        entity_vector_ED=np.zeros((NUM_ENTITIES, 0), np.float32),
-        relations=[Relation(f"relation-{number}") for number in range(NUM_RELATIONS)],
-        documents=[],
-        parts={"train": table},
-        marks={"sentence": np.zeros(0, np.int64)},
-        manifest={"format": FORMAT, "fingerprint": "drawn", "parts": {"train": {}}},
-    )
-    write_store(folder, contents)
+    no_texts = [""] * NUM_RELATIONS
+    files: dict[str, dict[str, Column]] = {
+        "words": {"word": ["<unknown>", *words()], "count": np.bincount(table.tokens.value, minlength=NUM_WORDS)},
+        "vectors": {"vector": np.zeros((NUM_WORDS, 1), np.float32)},
+        "entities": {
+            "id": [f"e{number}" for number in range(NUM_ENTITIES)],
+            "name": [""] * NUM_ENTITIES,
+            "type": np.zeros(NUM_ENTITIES, np.int32),
+            "vector": np.zeros((NUM_ENTITIES, 0), np.float32),
+        },
+        "types": {"name": [OTHER_TYPE]},
+        "documents": {"id": []},
+        "marks": {"sentence": np.zeros(0, np.int64)},
+        "relations": {
+            "name": [f"relation-{number}" for number in range(NUM_RELATIONS)],
+            "definition": no_texts,
+            "example": no_texts,
+            "functional": np.zeros(NUM_RELATIONS, np.uint8),
+        },
+    }
+    write_store(folder, files, {"train": table}, {"format": FORMAT, "fingerprint": "drawn", "parts": {"train": {}}})
 
 
 def words() -> list[str]:

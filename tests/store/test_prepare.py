@@ -274,9 +274,7 @@ def test_a_store_without_training_bags_is_refused_with_what_became_of_the_pairs(
     ):
         make(replace(files, test=files.train, marks=()), tmp_path / "store", leak="drop")
     files.train.write_text("".join(line(p, "rome", "NA", "ann and bob left rome .") for p in ("ann", "bob")))
-    with pytest.raises(
-        BadInputError, match=r"\(1 in validation, 1 left out because their sentences stand in validation"
-    ):
+    with pytest.raises(BadInputError, match=r"\(1 in validation, 1 left out because their sentences are in validation"):
         prepare(Inputs(train=files.train), PrepareSettings(validation_share=0.5), tmp_path / "store", quiet)
     assert not (tmp_path / "store").exists()
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sayso.metrics.agreement import majority
 from sayso.metrics.marked import IRRELEVANT, NEITHER, RATIONALE
-from sayso.store.marks import Judged, match_marks
+from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
@@ -61,13 +61,13 @@ def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Sen
 def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> SentenceMarks:
     """Return the marks of rationale files; those that name unknown bags, relations or sentences are in the report."""
     ids = store.entities["id"].to_pylist()
-    judged = Judged(
+    targets = MarkTargets(
         table=table,
         entities={entity_id: number for number, entity_id in enumerate(ids)},
         relations={relation.name: number for number, relation in enumerate(store.relations)},
         text=lambda row: " ".join(store.words.take(pa.array(table.tokens.row(row))).to_pylist()),
     )
-    matched = match_marks(paths, judged)
+    matched = match_marks(paths, targets)
     columns = matched.columns
     sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
     return SentenceMarks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)

@@ -16,24 +16,17 @@ from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
 from sayso.records import OnProgress, Relation, Sentence
+from sayso.store import leakage
+from sayso.store.columns import Column
 from sayso.store.decisions import FactDecisions, decisions_of
-from sayso.store.direct import CorpusForm, corpus_form, direct_types, in_form
+from sayso.store.direct import corpus_form, direct_types, in_form
 from sayso.store.group import BagBuilder, Grouped, group_lines
 from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
-from sayso.store.leakage import Split, find_leakage, not_in_test, refuse_leakage, split_by_pair, without_pairs_of
-from sayso.store.marks import Judged, match_marks
+from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import ParallelReader
-from sayso.store.store import FORMAT, StoreContents, refuse_no_store, write_store
+from sayso.store.store import FORMAT, refuse_no_store, write_store
 from sayso.store.table import BagTable
-from sayso.store.vocabulary import (
-    EntityTypes,
-    Vocabulary,
-    WordOrder,
-    count_mentions,
-    entity_vectors,
-    finest_types,
-    order_words,
-)
+from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
 
 
 def prepare(
@@ -46,20 +39,20 @@ def prepare(
 ) -> dict[str, Any]:
     """Write the store of these files to `out`, whole or not at all, and return its manifest.
 
-    A folder that holds something is a `UserError`, at once, unless it may be overwritten and is nothing but a store.
-    Where an engine is given, its workers read training and test sentences; the store is the same.
+    With an engine, its workers read training and test sentences; the store is the same.
+
+    Raises:
+        UserError: the folder is not empty (with `overwrite`: holds anything but a store); raised before any work.
     """
     refuse_missing(inputs)
     if overwrite:
         refuse_no_store(out)
     with atomic_folder(out, overwrite=overwrite) as folder:
-        contents = _Preparation(inputs, settings, on_progress, engine).run()
-        on_progress("writing the store", 0, 0)
-        return write_store(folder, contents)
+        return _Preparation(inputs, settings, on_progress, engine).write(folder)
 
 
 class _Preparation:
-    """The stages, and what they hand to each other: the vocabulary and what each stage has to report."""
+    """The stages, the vocabulary they share, and what each of them reports."""
 
     def __init__(
         self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress, engine: Engine | None
@@ -70,45 +63,46 @@ class _Preparation:
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
         self.decisions = FactDecisions()
-        self.reports: dict[str, Any] = {}
+        self.reports: dict[str, Any] = {"read": {}}
 
-    def run(self) -> StoreContents:
-        """Read, split, type, attach vectors and marks."""
+    def write(self, folder: Path) -> dict[str, Any]:
+        """Read, split, type, attach vectors and marks, write, and return the manifest."""
         train, test = self._read("train"), self._read("test") if self.inputs.test else None
         train = self._without_leakage(train, test)
         parts = self._split(train) | ({"test": test.table} if test else {})
-        form = self._form(train)
-        direct = self._without_tested(self._read_direct(form), test)
+        direct = self._read_direct(train, test)
         if direct:
             parts["direct"] = self._group("direct", [s._replace(relations=()) for s in direct]).table
         types = self._types(parts["train"], direct)
-        words = self._order_words(parts["train"])
+        if self.inputs.vectors:
+            self.on_progress("reading word vectors", 0, 0)
+        words = order_words(list(self.vocabulary.words), self._names(), parts["train"], self.inputs.vectors)
         parts = {name: words.renumber(table) for name, table in parts.items()}
-        return self._contents(parts, types, words)
-
-    def _contents(self, parts: dict[str, BagTable], types: EntityTypes, words: WordOrder) -> StoreContents:
-        entity_ids = list(self.vocabulary.entities)
-        vectors, self.reports["entity_vectors"] = entity_vectors(
-            entity_ids, words.name_vector_ED, self.inputs.entity_vectors
+        ids = list(self.vocabulary.entities)
+        vector_ED, self.reports["entity_vectors"] = entity_vectors(
+            ids, words.name_vector_ED, self.inputs.entity_vectors
         )
-        judged = self._judged(parts, words.words)
-        matched = match_marks(self.inputs.marks, judged, self.settings.max_bad_share)
-        self.reports |= {"words": words.report, "marks": matched.report}
+        targets = self._mark_targets(parts["test"], words.words) if test else None
+        marks = match_marks(self.inputs.marks, targets, self.settings.max_bad_share)
         relations = self.inventory or [Relation(name) for name in self.vocabulary.relations]
-        return StoreContents(
-            words=words.words,
-            word_count=words.count,
-            vector_VD=words.vector_VD,
-            entity_ids=entity_ids,
-            entity_names=self._names(),
-            entity_types=types,
-            entity_vector_ED=vectors,
-            relations=relations,
-            documents=list(self.vocabulary.documents),
-            parts=parts,
-            marks=matched.columns,
-            manifest=_manifest(self.settings, self.files.fingerprints(), parts, types, relations, self.reports),
-        )
+        self.reports |= {"words": words.report, "marks": marks.report}
+        files: dict[str, dict[str, Column]] = {
+            "words": {"word": words.words, "count": words.frequency},
+            "vectors": {"vector": words.vector_VD},
+            "entities": {"id": ids, "name": self._names(), "type": types.type_E, "vector": vector_ED},
+            "types": {"name": types.names},
+            "documents": {"id": list(self.vocabulary.documents)},
+            "marks": dict(marks.columns),
+            "relations": {
+                "name": [relation.name for relation in relations],
+                "definition": [relation.definition for relation in relations],
+                "example": [relation.example for relation in relations],
+                "functional": np.array([relation.is_functional for relation in relations], np.uint8),
+            },
+        }
+        manifest = _manifest(self.settings, self.files.fingerprints(), parts, types, len(relations)) | self.reports
+        self.on_progress("writing the store", 0, 0)
+        return write_store(folder, files, parts, manifest)
 
     def _read(self, part: str) -> Grouped:
         known = self.vocabulary.relations if self.inventory else None
@@ -133,90 +127,74 @@ class _Preparation:
         return self._report_read(part, builder.finish())
 
     def _report_read(self, part: str, grouped: Grouped) -> Grouped:
-        self.reports.setdefault("read", {})[part] = _counts(grouped)
+        self.reports["read"][part] = _counts(grouped)
         return grouped
 
     def _without_leakage(self, train: Grouped, test: Grouped | None) -> Grouped:
         if test is None:
             return train
-        leakage = find_leakage(train, test)
-        self.reports["leakage"] = asdict(leakage)
+        found = leakage.find_leakage(train, test)
+        self.reports["leakage"] = asdict(found)
         if self.settings.leak == "refuse":
-            refuse_leakage(leakage, train.num_sentences_read)
+            leakage.refuse_leakage(found, train.num_sentences_read)
         if self.settings.leak == "drop":
-            train = without_pairs_of(train, test.table)
+            train = leakage.without_pairs_of(train, test.table)
             # Sentences of other pairs stay, and some of them may be test sentences too.
-            self.reports["leakage"]["test_sentences_in_train"] = find_leakage(train, test).test_sentences_in_train
+            found = leakage.find_leakage(train, test)
+            self.reports["leakage"]["test_sentences_in_train"] = found.test_sentences_in_train
         return train
 
     def _split(self, train: Grouped) -> dict[str, BagTable]:
         settings = self.settings
-        split = split_by_pair(train, settings.validation_share, settings.seed, settings.keep_shared_sentences)
+        split = leakage.split_by_pair(train, settings.validation_share, settings.seed, settings.keep_shared_sentences)
         self.reports["split"] = _counts(split)
         if not split.train.num_bags:
             raise self._no_training(split)
-        if overruled := self.reports.get("overruled"):
-            num, *num_kept = map(self._num_decided, (train.table, split.train, split.validation))
-            overruled["num_facts_left_out_by_split"] = num - sum(num_kept)
+        if report := self.reports.get("overruled"):
+            num, *num_kept = (
+                self.decisions.num_facts_of(table, self.vocabulary.entities)
+                for table in (train.table, split.train, split.validation)
+            )
+            report["num_facts_left_out_by_split"] = num - sum(num_kept)
         return {"train": split.train, "validation": split.validation}
 
-    def _num_decided(self, table: BagTable) -> int:
-        return self.decisions.num_facts_of(table, self.vocabulary.entities)
-
-    def _no_training(self, split: Split) -> BadInputError:
-        """Return the error for a store that nothing could be trained on, with what became of the pairs."""
+    def _no_training(self, split: leakage.Split) -> BadInputError:
+        """Return the error of a store without training pairs, with what became of the pairs."""
         is_dropped = self.settings.leak == "drop" and "leakage" in self.reports
-        fates = {
+        counts = {
             "test pairs, left out": self.reports["leakage"]["test_pairs_in_train"] if is_dropped else 0,
             "in validation": split.validation.num_bags,
-            "left out because their sentences stand in validation": split.num_train_pairs_left_out,
+            "left out because their sentences are in validation": split.num_train_pairs_left_out,
         }
-        named = ", ".join(f"{num:,} {fate}" for fate, num in fates.items() if num)
+        shown = ", ".join(f"{num:,} {what}" for what, num in counts.items() if num)
         return BadInputError(
-            f"{self.inputs.train}: no pair is left for training ({named or 'all sentences are too long'}):"
+            f"{self.inputs.train}: no pair is left for training ({shown or 'all sentences are too long'}):"
             " name a file with sentences of other pairs"
         )
 
-    def _form(self, train: Grouped) -> CorpusForm:
-        """Return how the corpus writes, which direct sentences and those a model is asked about later must follow."""
+    def _read_direct(self, train: Grouped, test: Grouped | None) -> list[Sentence]:
+        """Return the directly supervised sentences, written as the corpus writes, without those of the test part."""
         form = corpus_form(train.table, list(self.vocabulary.words), self.vocabulary.entity_name.values())
         self.reports["form"] = asdict(form)
-        return form
-
-    def _read_direct(self, form: CorpusForm) -> list[Sentence]:
-        """Return the directly supervised sentences, written as the corpus writes."""
-        if not self.inputs.direct:
-            return []
-        return [in_form(sentence, form) for sentence in self.files.read("direct", None)]
-
-    def _without_tested(self, direct: list[Sentence], test: Grouped | None) -> list[Sentence]:
-        """Return the directly supervised sentences without those of test, which are counted in any case."""
+        direct = [in_form(sentence, form) for sentence in self.files.read("direct", None)]
         if test is None or not direct:
             return direct
-        kept = not_in_test(direct, test.table, list(self.vocabulary.words))
+        kept = leakage.not_in_test(direct, test.table, list(self.vocabulary.words))
         self.reports["leakage"]["direct_sentences_in_test"] = len(direct) - len(kept)
         return direct if self.settings.leak == "allow" else kept
 
-    def _types(self, train: BagTable, direct: Sequence[Sentence]) -> EntityTypes:
-        types = {}
+    def _types(self, train: BagTable, direct: Sequence[Sentence]) -> TypedEntities:
+        ids, types = list(self.vocabulary.entities), {}
         if self.inputs.types:
             types = read_entity_types(self.inputs.types, self.vocabulary.relations)
             refuse_no_type(self.inputs.types, types, self.vocabulary.entities)
         if direct:
-            names = dict(zip(self.vocabulary.entities, self._names(), strict=True))
+            names = dict(zip(ids, self._names(), strict=True))
             types = {**direct_types(direct, types, names, self.settings.seed), **types}
-        return finest_types(list(self.vocabulary.entities), types, count_mentions(train, len(self.vocabulary.entities)))
+        return finest_types(ids, types, count_mentions(train, len(ids)))
 
-    def _order_words(self, train: BagTable) -> WordOrder:
-        if self.inputs.vectors:
-            self.on_progress("reading word vectors", 0, 0)
-        return order_words(list(self.vocabulary.words), self._names(), train, self.inputs.vectors)
-
-    def _judged(self, parts: dict[str, BagTable], words: Sequence[str]) -> Judged | None:
-        test = parts.get("test")
-        if test is None:
-            return None
-        return Judged(
+    def _mark_targets(self, test: BagTable, words: Sequence[str]) -> MarkTargets:
+        return MarkTargets(
             table=test,
             entities=self.vocabulary.entities,
             relations=self.vocabulary.relations,
@@ -237,31 +215,29 @@ def _manifest(
     settings: PrepareSettings,
     inputs: dict[str, dict[str, Any]],
     parts: dict[str, BagTable],
-    types: EntityTypes,
-    relations: Sequence[Relation],
-    reports: dict[str, Any],
+    types: TypedEntities,
+    num_relations: int,
 ) -> dict[str, Any]:
-    """Return the manifest; its fingerprint names the inputs' content and the settings, not where the files lie."""
+    """Return the manifest; its fingerprint is of the inputs' content and the settings, not of the files' paths."""
     identity = {
         "format": FORMAT,
         "settings": asdict(settings),
         "inputs": {name: entry["sha256"] for name, entry in inputs.items()},
     }
-    num_bags_R = np.bincount(parts["train"].relations.value, minlength=len(relations))
+    num_bags_R = np.bincount(parts["train"].relations.value, minlength=num_relations)
     return {
         "format": FORMAT,
         "sayso": __version__,
         "fingerprint": hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16],
         "settings": asdict(settings),
         "inputs": inputs,
-        "parts": {name: _part(table) for name, table in parts.items()},
-        "relations": {"num": len(relations), "num_without_training_bag": int((num_bags_R == 0).sum())},
+        "parts": {name: _part_counts(table) for name, table in parts.items()},
+        "relations": {"num": num_relations, "num_without_training_bag": int((num_bags_R == 0).sum())},
         "entities": {"num": len(types.type_E), "num_types": len(types.names), "num_without_type": types.num_other},
-        **reports,
     }
 
 
-def _part(table: BagTable) -> dict[str, int]:
+def _part_counts(table: BagTable) -> dict[str, int]:
     return {
         "sentences": table.num_sentences,
         "bags": table.num_bags,

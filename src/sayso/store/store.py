@@ -1,6 +1,6 @@
 """A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 from sayso.store.columns import (
+    Column,
     Limits,
     as_arrow,
     is_finite,
@@ -29,7 +30,6 @@ from sayso.store.columns import (
 )
 from sayso.store.rows import Rows
 from sayso.store.table import BagTable
-from sayso.store.vocabulary import EntityTypes
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -38,7 +38,7 @@ _ADVICE = "make the store again with `sayso prepare`"
 
 @dataclass(frozen=True, kw_only=True)
 class StoreManifest:
-    """What every reader of a store relies on; the manifest says more, for people."""
+    """The keys that readers of a store rely on."""
 
     format: int
     fingerprint: str
@@ -54,33 +54,10 @@ class StoreManifest:
     leakage: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoreContents:
-    """All that a store holds.
-
-    Words come in the order of the numbers in the tables: word 0 is the unknown word, then the words with a vector,
-    most frequent in training first, then the others. `vector_VD` has a row for word 0 (zeros) and for each word with
-    a vector; `entity_vector_ED` a row per entity. Both have width 0 where no vectors were given.
-    """
-
-    words: list[str]
-    word_count: np.ndarray
-    vector_VD: np.ndarray
-    entity_ids: list[str]
-    entity_names: list[str]
-    entity_types: EntityTypes
-    entity_vector_ED: np.ndarray
-    relations: list[Relation]
-    documents: list[str]
-    parts: dict[str, BagTable]
-    marks: dict[str, np.ndarray | list[str]]
-    manifest: dict[str, Any]
-
-
 def refuse_no_store(folder: Path) -> None:
-    """Raise `UserError` where a folder holds what is not of a store, and must not be replaced by one."""
+    """Raise `UserError` if a folder holds what is not part of a store, and must not be replaced by one."""
     refuse_foreign(folder, lambda name: name == MANIFEST or name.endswith(".arrow"), "a store")
-    # One with a checksum is ours, however damaged: making the store again is the remedy.
+    # One with a checksum is ours, however damaged, and may be replaced.
     if folder.is_dir() and any(folder.iterdir()) and not has_checksum(folder / MANIFEST):
         _read_manifest(folder)
 
@@ -97,39 +74,18 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-def write_store(folder: Path, contents: StoreContents) -> dict[str, Any]:
-    """Write the store into a folder, which is made where it is missing, and return its manifest."""
+def write_store(
+    folder: Path, files: Mapping[str, Mapping[str, Column]], parts: Mapping[str, BagTable], manifest: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write the columns of each file, the parts and the manifest into a folder, and return the manifest as written."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_columns(folder / "words.arrow", {"word": contents.words, "count": contents.word_count})
-    write_columns(folder / "vectors.arrow", {"vector": contents.vector_VD})
-    write_columns(
-        folder / "entities.arrow",
-        {
-            "id": contents.entity_ids,
-            "name": contents.entity_names,
-            "type": contents.entity_types.type_E,
-            "vector": contents.entity_vector_ED,
-        },
-    )
-    write_columns(folder / "types.arrow", {"name": contents.entity_types.names})
-    write_columns(folder / "documents.arrow", {"id": contents.documents})
-    write_columns(folder / "marks.arrow", contents.marks)
-    write_columns(folder / "relations.arrow", _relation_columns(contents.relations))
-    for part, table in contents.parts.items():
+    for name, columns in files.items():
+        write_columns(folder / f"{name}.arrow", columns)
+    for part, table in parts.items():
         write_bags(folder, part, table)
-    sums = sums_of(folder, (path.name for path in folder.glob("*.arrow")))
-    manifest = sealed({**contents.manifest, FILES: sums})
-    (folder / MANIFEST).write_text(to_json(manifest, indent=2) + "\n", encoding="utf-8")
-    return manifest
-
-
-def _relation_columns(relations: Sequence[Relation]) -> dict[str, np.ndarray | Rows | list[str]]:
-    return {
-        "name": [relation.name for relation in relations],
-        "definition": [relation.definition for relation in relations],
-        "example": [relation.example for relation in relations],
-        "functional": np.array([relation.is_functional for relation in relations], np.uint8),
-    }
+    written = sealed({**manifest, FILES: sums_of(folder, (path.name for path in folder.glob("*.arrow")))})
+    (folder / MANIFEST).write_text(to_json(written, indent=2) + "\n", encoding="utf-8")
+    return written
 
 
 class Store:

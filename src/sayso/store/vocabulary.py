@@ -1,10 +1,11 @@
-"""Words, entities, relations and documents as numbers, handed out in the order in which they appear."""
+"""Words, entities, relations and documents as numbers; the order of words, their vectors and the types of entities."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from sayso.store.rows import Rows
 from sayso.store.table import BagTable
 
 UNKNOWN_WORD = "<unknown>"
+OTHER_TYPE = "/other"
 _MOST = 2**31
 """Numbers are kept in 32 bits, with a sign."""
 
@@ -59,11 +61,7 @@ class Vocabulary:
         self.entity_name: dict[int, str] = {}
 
 
-OTHER_TYPE = "/other"
-
-
-@dataclass(frozen=True, kw_only=True)
-class EntityTypes:
+class TypedEntities(NamedTuple):
     """The type of every entity as a number of `names`; number 0 is `/other`, for entities without a type."""
 
     names: list[str]
@@ -75,41 +73,40 @@ class EntityTypes:
         return int((self.type_E == 0).sum())
 
 
-def finest_types(entity_ids: Sequence[str], types: Mapping[str, Sequence[str]], mentions_E: np.ndarray) -> EntityTypes:
+def finest_types(
+    entity_ids: Sequence[str], types: Mapping[str, Sequence[str]], mentions_E: np.ndarray
+) -> TypedEntities:
     """Return each entity's finest type; of several equally fine ones the most frequent in training, then by name.
 
-    `mentions_E` is how often training sentences name each entity; it gives every type its frequency.
+    `mentions_E` is the number of training sentences with each entity; it gives every type its frequency.
     """
-    frequency: dict[str, int] = {}
+    frequency: Counter[str] = Counter()
     for entity_id, count in zip(entity_ids, mentions_E.tolist(), strict=True):
-        for name in types.get(entity_id, ()):
-            frequency[name] = frequency.get(name, 0) + count
+        frequency.update(dict.fromkeys(types.get(entity_id, ()), count))
 
     def coarseness(name: str) -> tuple[int, int, str]:
         return -name.strip("/").count("/"), -frequency[name], name
 
     numbers = Numbering([OTHER_TYPE])
     type_E = [numbers[min(types[entity_id], key=coarseness)] if types.get(entity_id) else 0 for entity_id in entity_ids]
-    return EntityTypes(names=list(numbers), type_E=np.array(type_E, np.int32))
+    return TypedEntities(list(numbers), np.array(type_E, np.int32))
 
 
 def count_mentions(table: BagTable, num_entities: int) -> np.ndarray:
-    """Return how many sentences of the table name each entity as head or tail."""
-    return sum(
-        np.bincount(entity_B, weights=table.size_B, minlength=num_entities) for entity_B in (table.head_B, table.tail_B)
-    ).astype(np.int64)  # type: ignore[union-attr]
+    """Return how many sentences of the table have each entity as head or tail."""
+    entity, size = np.concatenate([table.head_B, table.tail_B]), np.tile(table.size_B, 2)
+    return np.bincount(entity, weights=size, minlength=num_entities).astype(np.int64)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WordOrder:
+class WordOrder(NamedTuple):
     """Word 0 is the unknown word; then words with a vector, the most frequent first; then the others.
 
-    `vector_VD` has a row for word 0 (zeros) and for each word with a vector. `name_vector_ED` has a row for the name
-    of each entity, zeros where its words have none.
+    `vector_VD` has a row for word 0 (zeros) and for each word with a vector, `name_vector_ED` one for the name of each
+    entity, zeros if its words have none. `number` gives the new number of a word by its old one.
     """
 
     words: list[str]
-    count: np.ndarray
+    frequency: np.ndarray
     vector_VD: np.ndarray
     name_vector_ED: np.ndarray
     report: dict[str, Any]
@@ -121,7 +118,7 @@ class WordOrder:
 
 
 def order_words(words: Sequence[str], names: Sequence[str], train: BagTable, vectors: Path | None) -> WordOrder:
-    """Return the words, renumbered, with their vectors; without a file all vectors have width 0."""
+    """Return the words in their new order, with their vectors; without a file all vectors have width 0."""
     count = np.bincount(train.tokens.value, minlength=len(words)).astype(np.int64)
     # A name of several words gets the vector that the same name joined by `_` would get.
     wanted = [*words, *(name.replace(" ", "_") for name in names)]
@@ -129,35 +126,33 @@ def order_words(words: Sequence[str], names: Sequence[str], train: BagTable, vec
         matrix, kind = np.zeros((len(wanted), 0), np.float32), np.zeros(len(wanted), np.uint8)
     else:
         matrix, kind = vectors_for(wanted, vectors)
-    word_kind = kind[: len(words)]
-    has_vector = word_kind[1:] != VectorKind.NONE
-    order = 1 + np.lexsort((-count[1:], ~has_vector))
-    order = np.concatenate([[0], order])
+    word_kind = kind[1 : len(words)]
+    has_vector = word_kind != VectorKind.NONE
+    order = np.concatenate([[0], 1 + np.lexsort((-count[1:], ~has_vector))])
     number = np.empty(len(words), np.int32)
     number[order] = np.arange(len(words), dtype=np.int32)
     vector_VD = matrix[order[: 1 + int(has_vector.sum())]]
     vector_VD[0] = 0.0
+    coverage = measure_coverage(word_kind.tolist(), count[1:].tolist())._asdict()
     return WordOrder(
         words=[words[i] for i in order.tolist()],
-        count=count[order],
+        frequency=count[order],
         vector_VD=vector_VD,
         name_vector_ED=matrix[len(words) :],
-        report={"num": len(words) - 1, "vector_width": matrix.shape[1]}
-        | measure_coverage(word_kind[1:].tolist(), count[1:].tolist())._asdict(),
+        report={"num": len(words) - 1, "vector_width": matrix.shape[1], **coverage},
         number=number,
     )
 
 
 def entity_vectors(ids: Sequence[str], names: np.ndarray, path: Path | None) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return [vector of the name ‖ vector from the file] per entity, zeros where there is none, and the counts."""
-    report: dict[str, Any] = {"name_width": names.shape[1], "num_named": int(names.any(axis=1).sum())}
-    if path is None:
-        return names, report | {"graph_width": 0, "num_in_graph": 0}
-    found_ids, found = read_entity_vectors(path, set(ids))
+    """Return [vector of the name ‖ vector from the file] per entity, zeros if there is none, and the counts."""
+    found_ids, found = read_entity_vectors(path, set(ids)) if path else ([], np.zeros((0, 0), np.float32))
     number = {entity_id: row for row, entity_id in enumerate(ids)}
     graph = np.zeros((len(ids), found.shape[1]), np.float32)
     graph[[number[entity_id] for entity_id in found_ids]] = found
-    return np.concatenate([names, graph], axis=1), report | {
+    return np.concatenate([names, graph], axis=1), {
+        "name_width": names.shape[1],
+        "num_named": int(names.any(axis=1).sum()),
         "graph_width": found.shape[1],
         "num_in_graph": len(found_ids),
     }
