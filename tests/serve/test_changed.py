@@ -60,6 +60,13 @@ def test_predictions_that_were_made_again_are_shown_and_annotating_goes_on(clien
         assert client.get(page).json() != answer, page
 
 
+def test_predictions_that_a_killed_evaluation_had_moved_aside_are_shown(client, tmp_path: Path) -> None:
+    (folder,) = tmp_path.glob("**/predictions")
+    before = client.get("/api/facts/run").json()
+    folder.rename(folder.with_name(".predictions.0123abcd.replaced"))
+    assert client.get("/api/facts/run").json() == before
+
+
 def test_predictions_that_cannot_be_shown_affect_only_the_pages_of_their_run(client, tmp_path: Path) -> None:
     person = Person(client, "Bo")
     person.mark(1, "capital", "rationale", "irrelevant", "irrelevant")
