@@ -14,20 +14,20 @@ from figure import amount, at_most, record
 from measure import seconds_of
 from sayso.serve.fact_table import PAGE_SIZE
 from sayso.serve.settings import ServeSettings
-from toy_explored import Client
 from toy_predictions import make_plain_store, make_run_folder
+from toy_runs import Client
 
 NUM_BAGS, NUM_RELATIONS, NUM_TRAINING = 120_000, 50, 2_000
 REPEATS = 10
 PAGE_MS, FIRST_MS = 50.0, 1000.0
 ADDRESSES = {
-    "first page": "/facts/run",
-    "sorted by faithfulness": "/facts/run?sort=faithfulness&order=up",
-    "sorted by name": "/facts/run?sort=head&order=up",
-    "filtered": "/facts/run?relation=/drawn/relation7&label=no&min_probability=0.8&min_disagreement=0.3",
-    "searched by name": "/facts/run?q=land_7777",
-    "last page": "/facts/run?page=9999999",
-    "curve": "/facts/run/curve?point=20",
+    "first page": "/predictions/run",
+    "sorted by faithfulness": "/predictions/run?sort=faithfulness&order=up",
+    "sorted by name": "/predictions/run?sort=head&order=up",
+    "filtered": "/predictions/run?relation=/drawn/relation7&label=no&min_probability=0.8&min_disagreement=0.3",
+    "searched by name": "/predictions/run?q=land_7777",
+    "last page": "/predictions/run?page=9999999",
+    "curve": "/predictions/run/curve?point=20",
 }
 
 
@@ -60,10 +60,10 @@ def main() -> None:
         run = make_run_folder(folder / "run", store, with_words=False)
         client = Client(ServeSettings(data=store.folder, database=folder / "marks.db", runs=(run,)))
         bench = client.application.state.workbench
-        first = 1000 * seconds_of(lambda: client.get("/facts/run"))
+        first = 1000 * seconds_of(lambda: client.get("/predictions/run"))
         index = bench.explored["run"].index
         fact = bench.explored["run"].fact(index.num_facts // 2)
-        one_fact = f"/facts/run/fact?bag={fact['bag']}&relation={fact['relation']}"
+        one_fact = f"/predictions/run/fact?bag={fact['bag']}&relation={fact['relation']}"
         note = f"{index.num_facts:,} facts of {NUM_BAGS:,} bags, {PAGE_SIZE} on a page"
         figures = [amount("facts page, the very first time", [first], "ms", at_most(FIRST_MS), note)]
         for title, address in (ADDRESSES | {"one fact": one_fact}).items():

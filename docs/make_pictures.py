@@ -75,13 +75,13 @@ def take_annotating(page: Page) -> None:
     page.keyboard.press("r")
     page.wait_for_selector("text=· saved")
     take(page, "workbench-annotate")
-    page.goto("/agree")
+    page.goto("/agreement")
     take(page, "workbench-agree")
 
 
 def take_facts(page: Page) -> None:
     """Take the table of facts with some decided on, and one fact."""
-    table = f"/facts/{RUNS[0]}?max_probability=0.93&sort=probability"
+    table = f"/predictions/{RUNS[0]}?max_probability=0.93&sort=probability"
     for place, key in DECIDED.items():
         page.goto(table)
         page.locator("a.open").nth(place).click()
@@ -90,16 +90,16 @@ def take_facts(page: Page) -> None:
         page.wait_for_selector(".decide .badge")
     page.goto(table)
     take(page, "workbench-facts")
-    page.goto(f"/facts/{RUNS[0]}?sort=sentences&relation=/location/location/contains")
+    page.goto(f"/predictions/{RUNS[0]}?sort=sentences&relation=/location/location/contains")
     page.locator("a.open").nth(2).click()
     page.wait_for_url("**/fact?**")
     take(page, "workbench-fact", 1040)
 
 
 def take_found(page: Page) -> None:
-    """Take the table of what an extraction has found."""
-    page.goto("/found?status=new")
-    take(page, "workbench-found", 620)
+    """Take the table of extracted facts."""
+    page.goto("/review?status=new")
+    take(page, "workbench-review", 620)
 
 
 def take_files(page: Page, demo: Path, folder: Path) -> None:

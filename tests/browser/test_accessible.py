@@ -45,13 +45,13 @@ def test_no_page_has_a_serious_finding(workbench: Running, sign_in, scheme: str)
         "/annotate/queue",
         "/annotate/guideline",
         "/annotate/pilot",
-        "/agree",
+        "/agreement",
         "/api",
         "/nowhere",
     ):
         ada.goto(workbench.url + address)
         findings += serious(ada)
-    ada.goto(f"{workbench.url}/agree/fact?bag=1&relation=capital")
+    ada.goto(f"{workbench.url}/agreement/fact?bag=1&relation=capital")
     findings += serious(ada)
     ada.get_by_role("button", name="Sign out").click()
     ada.wait_for_url("**/sign-in")

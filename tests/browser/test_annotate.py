@@ -21,7 +21,7 @@ HOSTILE_BAG, BIG_BAG = NUM_PAIRS, NUM_PAIRS + 1
 def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.get_by_role("link", name="Guideline").click()
-    page.get_by_role("link", name="Back to the work").click()
+    page.get_by_role("link", name="Back to annotating").click()
     page.get_by_role("button", name="Start").click()
     page.wait_for_selector("#sentences")
     num = page.locator("#sentences > li").count()
@@ -29,13 +29,13 @@ def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
         page.locator("#sentences > li").nth(place).get_by_role("button", name="unsure").click()
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#count")).to_have_text(f"{num - 1} of {num}")
-    page.get_by_role("button", name="Rest irrelevant").click()
-    page.get_by_role("checkbox", name="label is wrong").click()
+    page.get_by_role("button", name="Mark the rest irrelevant").click()
+    page.get_by_role("checkbox", name="fact is wrong").click()
     page.get_by_role("button", name="Keys").click()
-    expect(page.get_by_role("dialog")).to_contain_text("undo, as often as you like")
+    expect(page.get_by_role("dialog")).to_contain_text("undo (unlimited)")
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Submit").click()
-    page.wait_for_selector("text=takes the submission back")
+    page.wait_for_selector("text=withdraws the submission")
     before = page.url
     page.get_by_role("button", name="Next").click()
     page.wait_for_url(lambda url: url != before)
@@ -65,7 +65,7 @@ def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Runni
     expect(page.locator('li[data-label="irrelevant"]')).to_have_count(1)
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
     press(page, "zIsr")
-    page.wait_for_selector("text=takes the submission back")
+    page.wait_for_selector("text=withdraws the submission")
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
 
 
@@ -103,7 +103,7 @@ def test_an_answer_that_is_not_the_workbenchs_is_no_answer(workbench: Running, s
     open_fact(page, workbench.url, 0)
     page.route("**/api/annotate/marks", lambda route: route.fulfill(body="<p>sign in to the proxy</p>"))
     press(page, "ri")
-    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    expect(page.get_by_role("alert")).to_contain_text("is not responding")
     page.unroute("**/api/annotate/marks")
     expect_saved(page)
     page.reload()
@@ -146,7 +146,7 @@ def test_hostile_text_is_shown_and_harms_nothing(workbench: Running, sign_in) ->
     assert labels(page) == ["rationale", "irrelevant", "unsure"]
 
 
-@pytest.mark.parametrize("address", ["/annotate", "/annotate/queue", "/annotate/guideline", "/agree", "/api"])
+@pytest.mark.parametrize("address", ["/annotate", "/annotate/queue", "/annotate/guideline", "/agreement", "/api"])
 def test_pages_fit_400_pixels_whatever_people_are_called(workbench: Running, sign_in, address: str) -> None:
     page = sign_in(workbench.url, LONG_NAME, viewport={"width": 400, "height": 800})
     page.goto(workbench.url + address)
@@ -161,13 +161,13 @@ def test_pages_fit_400_pixels_whatever_people_write(workbench: Running, sign_in)
         page.locator("#comment").fill("x" * 2_000)
         page.locator("#comment").blur()
         press(page, "s")
-        page.wait_for_selector("text=takes the submission back")
+        page.wait_for_selector("text=withdraws the submission")
     page.goto(f"{workbench.url}/annotate/guideline")
     page.locator("summary").click()
     page.locator("#text").fill("y" * 2_000)
     with page.expect_navigation():
         page.get_by_role("button", name="Save").click()
-    for address in ("/annotate/guideline", "/agree", "/agree/fact?bag=0&relation=capital"):
+    for address in ("/annotate/guideline", "/agreement", "/agreement/fact?bag=0&relation=capital"):
         page.goto(workbench.url + address)
         assert page.get_by_text("yyy" if "guideline" in address else "xxx").count() > 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, address
@@ -179,7 +179,7 @@ def test_a_person_with_a_narrow_screen_marks_and_submits(workbench: Running, sig
     for place in range(3):
         page.locator("#sentences > li").nth(place).get_by_role("button", name="irrelevant").tap()
     page.get_by_role("button", name="Submit").tap()
-    page.wait_for_selector("text=takes the submission back")
+    page.wait_for_selector("text=withdraws the submission")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
@@ -194,7 +194,7 @@ def test_marks_made_while_the_server_is_away_are_saved_when_it_is_back(
         running.process.send_signal(signal.SIGKILL)
         running.process.wait()
     press(page, "iu")
-    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    expect(page.get_by_role("alert")).to_contain_text("is not responding")
     assert labels(page) == ["rationale", "irrelevant", "unsure"]
     port = running.url.rsplit(":", 1)[1]
     with serving(shelf.data, tmp_path / "marks.db", "--port", port):
@@ -211,9 +211,9 @@ def test_what_the_server_refuses_is_said_and_not_shown_as_marked(workbench: Runn
     other = page.context.new_page()
     open_fact(other, workbench.url, 0)
     press(other, "rrrs")
-    other.wait_for_selector("text=takes the submission back")
+    other.wait_for_selector("text=withdraws the submission")
     press(page, "i")
-    expect(page.get_by_role("alert")).to_contain_text("you have submitted this fact")
+    expect(page.get_by_role("alert")).to_contain_text("you have already submitted this fact")
     assert labels(page) == ["rationale"] * 3
     sign_in.complaints[:] = [each for each in sign_in.complaints if "400 (Bad Request)" not in each]
 
@@ -224,14 +224,14 @@ def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(wor
         for bag in (0, 1):
             open_fact(page, workbench.url, bag)
             press(page, f"{keys}s")
-            page.wait_for_selector("text=takes the submission back")
-    ada.goto(f"{workbench.url}/agree/fact?bag=0&relation=capital")
-    ada.route("**/agree/fact?bag=1&**", held_up)
+            page.wait_for_selector("text=withdraws the submission")
+    ada.goto(f"{workbench.url}/agreement/fact?bag=0&relation=capital")
+    ada.route("**/agreement/fact?bag=1&**", held_up)
     press(ada, "inu")
-    ada.wait_for_url("**/agree/fact?bag=1&**")
+    ada.wait_for_url("**/agreement/fact?bag=1&**")
     assert labels(ada) == ["", "", ""]
     ada.get_by_role("link", name="Previous").click()
-    ada.wait_for_url("**/agree/fact?bag=0&**")
+    ada.wait_for_url("**/agreement/fact?bag=0&**")
     assert labels(ada) == ["irrelevant", "", ""]
 
 
@@ -242,14 +242,14 @@ def test_the_pilot_round_ends_with_its_outcome(workbench: Running, sign_in) -> N
     page.get_by_role("button", name="Save").click()
     expect(page.locator("h1")).to_have_text("Change the pilot round from 0 to 1 fact?")
     page.get_by_role("button", name="Change the pilot round").click()
-    expect(page.locator(".notice")).to_contain_text("Pilot round first: 0 of 1")
+    expect(page.locator(".notice")).to_contain_text("Start with the pilot round: 0 of 1")
     page.get_by_role("button", name="Start").click()
     press(page, "rrin")
     page.wait_for_url("**/annotate/pilot")
-    expect(page.locator("main")).to_contain_text("67 % of your marks are the same")
+    expect(page.locator("main")).to_contain_text("67 % of your marks on 3 sentences match")
     expect(page.locator(".sentences > li")).to_have_count(1)
     expect(page.locator(".badge")).to_have_text(["rationale", "irrelevant"])
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.wait_for_selector("#sentences")
 
 
@@ -257,7 +257,7 @@ def test_single_keys_can_be_turned_off(workbench: Running, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     page.keyboard.press("?")
-    page.get_by_role("checkbox", name="Single keys are on").click()
+    page.get_by_role("checkbox", name="Use single-key shortcuts").click()
     page.keyboard.press("Escape")
     press(page, "r")
     assert labels(page) == ["", "", ""]

@@ -83,7 +83,7 @@ def submit_by_keyboard(page: Page) -> None:
     page.keyboard.type("first of all")
     page.keyboard.press("Escape")
     page.keyboard.press("s")
-    page.wait_for_selector("text=takes the submission back")
+    page.wait_for_selector("text=withdraws the submission")
     assert page.locator("meter").count() == 3
     expect(page.locator("#wrong")).to_be_checked()
     here = fact_of(page)
@@ -105,7 +105,7 @@ def disagree(ben: Page, ada: Page) -> None:
 
 def settle_by_keyboard(page: Page, url: str) -> None:
     """Settle two disputed sentences, with an undo and a reload in between."""
-    page.goto(f"{url}/agree")
+    page.goto(f"{url}/agreement")
     page.locator(".disputed a").first.press("Enter")
     page.wait_for_selector("#sentences")
     assert page.locator("#sentences > li").count() == 2

@@ -82,7 +82,7 @@ def test_the_default_is_json_ld_of_the_accepted(database: Path, tmp_path: Path) 
 
 def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
     missing = sayso("decisions", "export", tmp_path / "out", "--db", tmp_path / "absent.db")
-    assert (missing.returncode, "there is no such file" in missing.stderr) == (2, True)
+    assert (missing.returncode, "no such file" in missing.stderr) == (2, True)
     Database(tmp_path / "empty.db").close()
     empty = sayso("decisions", "export", tmp_path / "out", "--db", tmp_path / "empty.db")
     assert (empty.returncode, "no fact is accepted yet" in empty.stderr) == (2, True)

@@ -37,7 +37,7 @@ def test_a_disputed_sentence_is_settled_and_undone(dispute: tuple[Person, Person
     ben.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
     (fact,) = ada.client.get("/api/agreement/disagreements").json()
     assert [(each["settled"], each["settled_by"]) for each in fact["sentences"]] == [("irrelevant", "Ben")]
-    assert "settled by" in ada.page("/agree/fact", **FACT)
+    assert "settled by" in ada.page("/agreement/fact", **FACT)
     assert ben.ask("POST", "/agreement/undo", key="undo it once") == {"fact": FACT}
     assert ben.ask("POST", "/agreement/undo", key="undo it twice") == {"fact": None}
 
@@ -57,7 +57,7 @@ def test_what_nobody_disputes_cannot_be_settled(dispute: tuple[Person, Person]) 
 def test_the_settling_page_shows_disputed_sentences_only(dispute: tuple[Person, Person]) -> None:
     ada, ben = dispute
     ben.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="hard to tell")
-    page = ada.page("/agree/fact", **FACT)
+    page = ada.page("/agreement/fact", **FACT)
     assert page.count("<li data-place=") == 1
     assert "hard to tell" in page
 
@@ -66,14 +66,14 @@ def test_remarks_are_shown_and_can_be_taken_away_once_the_fact_is_closed(ada: Pe
     ada.ask("PUT", "/annotate/wrong", **FACT, key="the flag", is_wrong=True)
     ada.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="not <b>so</b>")
     for person in (ada, ben):
-        assert ben.client.get("/api/annotations/remarks").text == ""
-        assert "holds the bag" not in ben.page("/agree")
+        assert ben.client.get("/api/annotations/comments").text == ""
+        assert "says this fact" not in ben.page("/agreement")
         person.mark(1, "capital", "rationale", "irrelevant", "irrelevant")
         person.submit(1, "capital")
-    page = ben.page("/agree")
-    assert "holds the bag's label for wrong" in page
+    page = ben.page("/agreement")
+    assert "says this fact is wrong" in page
     assert "not &lt;b&gt;so&lt;/b&gt;" in page
-    (line,) = ben.client.get("/api/annotations/remarks").text.splitlines()
+    (line,) = ben.client.get("/api/annotations/comments").text.splitlines()
     said = {"head": "l1", "tail": "t1", "relation": "capital", "by": "Ada", "is_wrong": True}
     assert json.loads(line) == {**said, "comment": "not <b>so</b>"}
 

@@ -10,11 +10,11 @@ import pytest
 
 from running import serving
 from sayso.store.store import Store
-from toy_found import write_found
+from toy_extraction import write_found
 from toy_predictions import make_run_folder
 from toy_workbench import Person, make_settings, open_client
 
-PAGES = ("/annotate", "/facts/run", "/facts/run/fact?bag=0&relation=capital", "/api/facts/run", "/")
+PAGES = ("/annotate", "/predictions/run", "/predictions/run/fact?bag=0&relation=capital", "/api/predictions/run", "/")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_pages_of_files_that_were_cut_short_say_so_and_the_server_lives(client, 
     for page in PAGES:
         answer = client.get(page)
         assert answer.status_code == 409, page
-        assert "the file has changed since it was opened: start the workbench again" in answer.text
+        assert "the file has changed since it was opened: restart the workbench" in answer.text
     assert client.get("/sign-in").status_code == 200
     person.mark(0, "capital", "rationale")  # what somebody has on the screen can still be saved
 
@@ -51,10 +51,17 @@ def evaluate_again(folder: Path, part: str = "test") -> None:
 
 
 def test_predictions_that_were_made_again_are_shown_and_annotating_goes_on(client, tmp_path: Path) -> None:
-    asked = "/api/facts/run/fact?bag=1&relation=capital"
-    before = {page: client.get(page).json() for page in ("/api/facts/run", asked)}
+    asked = "/api/predictions/run/fact?bag=1&relation=capital"
+    before = {page: client.get(page).json() for page in ("/api/predictions/run", asked)}
     evaluate_again(tmp_path)
-    for page in (*PAGES, "/agree", "/try", "/curate", "/api/annotations", "/annotate/fact?bag=0&relation=capital"):
+    for page in (
+        *PAGES,
+        "/agreement",
+        "/try",
+        "/decisions",
+        "/api/annotations",
+        "/annotate/fact?bag=0&relation=capital",
+    ):
         assert client.get(page).status_code == 200, page
     for page, answer in before.items():
         assert client.get(page).json() != answer, page
@@ -72,34 +79,34 @@ def test_predictions_that_cannot_be_shown_affect_only_the_pages_of_their_run(cli
     person.mark(1, "capital", "rationale", "irrelevant", "irrelevant")
     person.submit(1, "capital")
     fact = "/annotate/fact?bag=1&relation=capital"
-    assert "What the models say" in person.page(fact)
+    assert "score is shown below each sentence" in person.page(fact)
     evaluate_again(tmp_path, part="validation")
-    for page in ("/facts/run", "/api/facts/run"):
+    for page in ("/predictions/run", "/api/predictions/run"):
         answer = client.get(page)
         assert answer.status_code == 409
         assert "predictions of the validation part, not of test" in answer.text
-    assert "What the models say" not in person.page(fact)
-    for page in ("/annotate", "/agree", "/try", "/curate", "/found/facts"):
+    assert "score is shown below each sentence" not in person.page(fact)
+    for page in ("/annotate", "/agreement", "/try", "/decisions", "/review/facts"):
         person.page(page)
     evaluate_again(tmp_path)
-    assert "What the models say" in person.page(fact)
-    person.page("/facts/run")
+    assert "score is shown below each sentence" in person.page(fact)
+    person.page("/predictions/run")
 
 
 def test_a_run_whose_predictions_were_removed_affects_only_its_own_pages(client, tmp_path: Path) -> None:
-    assert client.get("/facts/run").status_code == 200
+    assert client.get("/predictions/run").status_code == 200
     shutil.rmtree(tmp_path / "run" / "predictions")
-    assert client.get("/facts/run").status_code == 409
+    assert client.get("/predictions/run").status_code == 409
     assert client.get("/annotate").status_code == 200
     evaluate_again(tmp_path)
-    assert client.get("/facts/run").status_code == 200
+    assert client.get("/predictions/run").status_code == 200
 
 
 @pytest.mark.parametrize("damage", [cut, lambda folder: (folder / "evidence.arrow").unlink()])
 def test_damaged_predictions_in_place_of_good_ones_do_not_stop_annotating(client, tmp_path: Path, damage) -> None:
     evaluate_again(tmp_path)
     damage(tmp_path / "run" / "predictions")
-    assert client.get("/facts/run").status_code == 409
+    assert client.get("/predictions/run").status_code == 409
     assert client.get("/annotate").status_code == 200
 
 
@@ -112,13 +119,13 @@ def test_a_store_that_was_replaced_by_the_same_one_is_shown(client, tmp_path: Pa
 
 
 def test_facts_that_were_written_again_are_not_mixed_with_those_that_were_read(client, tmp_path: Path) -> None:
-    fact = client.get("/api/found/facts").json()["rows"][0]
+    fact = client.get("/api/review/facts").json()["rows"][0]
     ids = {"head": fact["head_id"], "relation": fact["relation"], "tail": fact["tail_id"]}
-    assert client.get("/found/facts/fact", params=ids).status_code == 200
+    assert client.get("/review/facts/fact", params=ids).status_code == 200
     os.truncate(tmp_path / "facts" / "facts.jsonl", 100)
-    answer = client.get("/found/facts/fact", params=ids)
+    answer = client.get("/review/facts/fact", params=ids)
     assert answer.status_code == 409
-    assert "facts.jsonl: the file has changed since it was read: start the workbench again" in answer.text
+    assert "facts.jsonl: the file has changed since it was read: restart the workbench" in answer.text
     assert client.get("/annotate").status_code == 200
 
 
@@ -126,7 +133,7 @@ def test_facts_that_were_written_again_are_not_mixed_with_those_that_were_read(c
 def test_a_running_server_survives(tmp_path: Path) -> None:
     settings = make_settings(tmp_path)
     with serving(settings.data, tmp_path / "live.db", "--run", settings.runs[0], "--port", 0) as running:
-        assert urllib.request.urlopen(f"{running.url}/facts/run").status == 200
+        assert urllib.request.urlopen(f"{running.url}/predictions/run").status == 200
         cut(settings.data)
         cut(settings.runs[0] / "predictions")
         for page in PAGES[:3]:

@@ -8,7 +8,7 @@ import pytest
 from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.run import ExploredRun
 from sayso.serve.settings import ServeSettings
-from toy_explored import Client, make_toy_settings
+from toy_runs import Client, make_toy_settings
 
 FACT = {"run": "one", "relation": "capital"}
 
@@ -36,9 +36,9 @@ def decide(client: Client, decision: str, q: str = "land18", **more: str) -> str
     (row,) = explored(client).index.rows(
         explored(client).index.find_all(FactQuery(q=q, relation="capital", label="yes"))
     )
-    answer = client.post("/curate/decide", data={**FACT, "bag": str(row.bag), "decision": decision, **more})
+    answer = client.post("/decisions/decide", data={**FACT, "bag": str(row.bag), "decision": decision, **more})
     assert answer.status_code == 200
-    assert answer.url.path == "/facts/one/fact"
+    assert answer.url.path == "/predictions/one/fact"
     return answer.text
 
 
@@ -46,54 +46,54 @@ def test_a_decision_is_shown_where_it_was_made_and_in_the_list(client: Client) -
     page = decide(client, "accepted", reason="<b>plain</b> to see")
     assert "accepted</span> by Ada" in page
     assert "&lt;b&gt;plain&lt;/b&gt; to see" in page
-    listed = client.get("/curate").text
+    listed = client.get("/decisions").text
     assert "1 accepted" in listed
     assert "north land18" in listed
-    assert "badge accepted" in client.get("/facts/one", params={"q": "land18"}).text
+    assert "badge accepted" in client.get("/predictions/one", params={"q": "land18"}).text
 
 
 def test_undo_and_withdrawal_leave_the_fact_undecided(client: Client) -> None:
     decide(client, "rejected")
-    assert "by Ada" not in client.post("/curate/undo").text
+    assert "by Ada" not in client.post("/decisions/undo").text
     decide(client, "accepted")
     assert "by Ada" not in decide(client, "withdrawn")
-    assert "Nothing is decided yet" in client.get("/curate").text
-    assert "accepted</span> by Ada" in client.post("/curate/undo").text
-    assert client.post("/curate/undo").status_code == 200
-    last = client.post("/curate/undo")
-    assert last.url.path == "/curate"
-    assert "no decision of yours to undo" in last.text
+    assert "No decisions yet" in client.get("/decisions").text
+    assert "accepted</span> by Ada" in client.post("/decisions/undo").text
+    assert client.post("/decisions/undo").status_code == 200
+    last = client.post("/decisions/undo")
+    assert last.url.path == "/decisions"
+    assert "You have no decision to undo" in last.text
 
 
 def test_undoing_a_decision_on_a_fact_that_is_not_open_is_said(client: Client, settings: ServeSettings) -> None:
     decide(client, "accepted")
     without_runs = Client(replace(settings, runs=()))
-    assert "was taken back; its fact is not among those" in without_runs.post("/curate/undo").text
+    assert "was undone. Its fact is not in any open run" in without_runs.post("/decisions/undo").text
     assert client.get("/api/decisions").json() == []
 
 
 def test_the_list_is_filtered(client: Client) -> None:
     decide(client, "accepted", "land18")
     decide(client, "rejected", "land19")
-    page = client.get("/curate", params={"decision": "rejected"}).text
+    page = client.get("/decisions", params={"decision": "rejected"}).text
     assert "land19" in page
     assert "land18" not in page
-    assert "No decision is like this" in client.get("/curate", params={"q": "nobody"}).text
+    assert "No decisions match these filters" in client.get("/decisions", params={"q": "nobody"}).text
 
 
 def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_decisions(client: Client) -> None:
     decide(client, "accepted", "land18", reason="told")
     decide(client, "rejected", "land19")
     decide(client, "needs_evidence", "land20")
-    (item,) = json.loads(client.get("/curate/files/jsonld").text)["first"]["items"]
+    (item,) = json.loads(client.get("/decisions/files/jsonld").text)["first"]["items"]
     assert item["body"][0]["rdf:subject"]["label"] == "north_land18"
     assert item["target"][0]["selector"]["refinedBy"]["exact"]
-    rows = list(csv.DictReader(io.StringIO(client.get("/curate/files/csv").text)))
+    rows = list(csv.DictReader(io.StringIO(client.get("/decisions/files/csv").text)))
     assert {row["head_name"] for row in rows} == {"north_land18"}
     assert rows[0]["model_fingerprint"] == "model0"
-    lines = [json.loads(line) for line in client.get("/curate/files/decisions").text.splitlines()]
+    lines = [json.loads(line) for line in client.get("/decisions/files/decisions").text.splitlines()]
     assert sorted((line["head"], line["decision"]) for line in lines) == [("l18", "accepted"), ("l19", "rejected")]
-    assert client.get("/curate/files/odt").status_code == 422
+    assert client.get("/decisions/files/odt").status_code == 422
 
 
 def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: Client) -> None:
@@ -127,12 +127,12 @@ def test_the_interface_decides_and_undoes(client: Client) -> None:
 def test_nobody_decides_without_a_name_or_from_elsewhere(client: Client) -> None:
     bag = str(explored(client).fact(0)["bag"])
     forged = client.post(
-        "/curate/decide", data={**FACT, "bag": bag, "decision": "accepted"}, headers={"X-Form-Token": "x"}
+        "/decisions/decide", data={**FACT, "bag": bag, "decision": "accepted"}, headers={"X-Form-Token": "x"}
     )
     assert forged.status_code == 403
     client.cookies.clear()
     assert client.post("/api/decisions", json={}).json()["error"]["status"] == 403
-    assert "Sign in" in client.get(f"/facts/one/fact?bag={bag}&relation=capital").text
+    assert "Sign in" in client.get(f"/predictions/one/fact?bag={bag}&relation=capital").text
     client.get("/sign-in")
 
 
@@ -146,5 +146,5 @@ def test_what_cannot_be_decided_is_refused(client: Client) -> None:
         {"reason": "x" * 3_000},
     ):
         values = {**FACT, "bag": str(explored(client).fact(0)["bag"]), "decision": "accepted", **changes}
-        assert client.post("/curate/decide", data=values).status_code in (404, 422), changes
+        assert client.post("/decisions/decide", data=values).status_code in (404, 422), changes
     assert client.get("/api/decisions").json() == []

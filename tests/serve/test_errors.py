@@ -60,7 +60,7 @@ def test_who_is_not_signed_in_hears_it(client: TestClient) -> None:
 def test_pages_say_the_same_in_words(client: TestClient) -> None:
     answer = client.get("/nowhere")
     assert answer.status_code == 404
-    assert "There is no such page." in answer.text
+    assert "Page not found." in answer.text
     assert answer.headers["content-type"].startswith("text/html")
 
 
@@ -98,3 +98,17 @@ def test_a_full_disk_reaches_the_person_and_what_was_refused_can_be_sent_again(a
     assert "the disk is full; nothing was saved" in check(answer, 507).error.message
     writer.execute("PRAGMA max_page_count = 1000000")
     assert comment(number).status_code == 200
+
+
+def test_urls_of_0_1_lead_to_the_renamed_pages(ada: Person) -> None:
+    for old, new in {
+        "/facts/run?q=a&page=2": "/predictions/run?q=a&page=2",
+        "/found": "/review",
+        "/curate?decision=accepted": "/decisions?decision=accepted",
+        "/agree/fact?bag=0&relation=capital": "/agreement/fact?bag=0&relation=capital",
+        "/api/facts/run": "/api/predictions/run",
+        "/api/annotations/remarks": "/api/annotations/comments",
+    }.items():
+        moved = ada.client.get(old, follow_redirects=False)
+        assert (moved.status_code, moved.headers["location"]) == (308, f"{ada.client.base_url}{new}")
+    assert ada.client.get("/factsheet").status_code == 404

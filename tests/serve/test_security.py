@@ -11,7 +11,7 @@ from sayso.serve.server import make_links
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
 
-PAGES = ["/annotate", "/annotate/queue", "/annotate/guideline", "/annotate/pilot", "/agree", "/api", "/sign-in"]
+PAGES = ["/annotate", "/annotate/queue", "/annotate/guideline", "/annotate/pilot", "/agreement", "/api", "/sign-in"]
 
 
 @pytest.mark.parametrize("address", [*PAGES, "/static/base.css", "/api/queue", "/nowhere", "/api/nowhere"])
@@ -113,7 +113,7 @@ def remote(settings: ServeSettings) -> ServeSettings:
 
 def test_other_machines_see_nothing_without_a_link(remote: ServeSettings) -> None:
     with open_client(remote) as client:
-        for address in ("/annotate", "/agree", "/facts", "/annotate/guideline"):
+        for address in ("/annotate", "/agreement", "/predictions", "/annotate/guideline"):
             assert client.get(address, follow_redirects=False).headers["location"] == "/sign-in"
         for address in ("/api/queue", "/api/annotations", "/api/openapi.json"):
             assert client.get(address).status_code == 401

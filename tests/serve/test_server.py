@@ -23,7 +23,7 @@ from sayso.serve import server as connection
 from sayso.serve.security import Gate
 from sayso.serve.server import Connection, Seldom, open_socket, run
 from sayso.serve.settings import ServeSettings
-from toy_found import NEW, ids, write_found
+from toy_extraction import NEW, ids, write_found
 from toy_workbench import NUM_PAIRS, big_bag, fact_lines, make_store
 
 
@@ -119,8 +119,8 @@ def test_the_process_never_loads_torch(tmp_path: Path) -> None:
     store, facts = make_store(tmp_path), write_found(tmp_path / "news", NEW)
     with serving(store.folder, tmp_path / "marks.db", "--port", 0, "--facts", facts) as running:
         with closing(sign_in(running.url, "Ada")) as client:
-            fact = f"/found/news/fact?{urlencode(ids(NEW[0]))}"
-            for address in ("/annotate", "/agree", "/facts", "/found", fact, "/curate", "/try", "/api"):
+            fact = f"/review/news/fact?{urlencode(ids(NEW[0]))}"
+            for address in ("/annotate", "/agreement", "/predictions", "/review", fact, "/decisions", "/try", "/api"):
                 assert client.get(address).status_code == 200, address
         assert "libtorch" not in Path(f"/proc/{running.process.pid}/maps").read_text()
 

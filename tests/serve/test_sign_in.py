@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from sayso.serve.settings import ServeSettings
-from toy_found import write_found
+from toy_extraction import write_found
 from toy_workbench import Person, open_client
 
 
-@pytest.mark.parametrize(("with_run", "first"), [(False, "/found/facts"), (True, "/annotate")])
+@pytest.mark.parametrize(("with_run", "first"), [(False, "/review/facts"), (True, "/annotate")])
 def test_work_begins_with_the_review_list_if_facts_and_no_run_are_open(
     settings: ServeSettings, tmp_path: Path, with_run: bool, first: str
 ) -> None:

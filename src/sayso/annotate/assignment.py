@@ -45,7 +45,7 @@ def claim(
     quota = None if is_pilot or annotators_per_fact is None else _quota(connection, number) or annotators_per_fact
     others = _others(connection, annotator, number)
     if quota is not None and not is_begun and len(others) >= quota:
-        raise UserError(f"{len(others)} others mark this fact, as many as are wanted; see the agreement instead")
+        raise UserError(f"this fact is already assigned to enough people ({len(others)})")
     connection.execute(
         "INSERT INTO claim (annotator, fact, time, is_pilot, quota) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (annotator, fact) DO UPDATE SET time = excluded.time, is_pilot = excluded.is_pilot,"

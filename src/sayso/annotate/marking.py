@@ -90,7 +90,7 @@ def comment(connection: Connection, annotator: Annotator, fact: Triple, text: st
 
 
 def flag_wrong(connection: Connection, annotator: Annotator, fact: Triple, is_wrong: bool, key: str) -> None:
-    """Save whether somebody holds the bag's label for wrong."""
+    """Save whether somebody says this fact is wrong."""
     _refuse_submitted(connection, annotator, fact)
     _set(connection, annotator, fact, WRONG, YES if is_wrong else "", key)
 
@@ -100,7 +100,7 @@ def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Se
     labels = work_of(connection, annotator.id, fact).labels
     num_open = sum(text not in labels for text in texts)
     if num_open:
-        raise UserError(f"{num_open} of {len(texts)} sentences have no mark yet; unsure is a mark, too")
+        raise UserError(f"{num_open} of {len(texts)} sentences have no mark yet; mark the rest, as unsure if need be")
     _set(connection, annotator, fact, SUBMITTED, YES, key)
 
 
@@ -119,7 +119,7 @@ def undo_last(
     number = find_fact(connection, shown) if shown else None
     changes = undo(connection, annotator, SCOPE, key, has_fact, number) if number is not None else []
     if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:
-        raise UserError("there is no step of yours to undo on this fact: its marks were imported")
+        raise UserError("there is nothing to undo on this fact: its marks were imported")
     changes = changes or undo(connection, annotator, SCOPE, key, has_fact)
     if not changes:
         return None
@@ -137,4 +137,4 @@ def _set(connection: Connection, annotator: Annotator, fact: Triple, kind: str, 
 
 def _refuse_submitted(connection: Connection, annotator: Annotator, fact: Triple) -> None:
     if work_of(connection, annotator.id, fact).is_submitted:
-        raise UserError("you have submitted this fact; undo takes the submission back")
+        raise UserError("you have already submitted this fact; undo to change your marks")

@@ -129,10 +129,10 @@ def _refuse_missing(path: Path) -> None:
     """Refuse to read what is not there, or holds nothing."""
     try:
         if not path.exists():
-            raise BadInputError(f"{path}: there is no such file; `sayso serve` makes one, `--db` names another")
+            raise BadInputError(f"{path}: no such file; `sayso serve` creates one, or name another with `--db`")
         _refuse_folder(path)
         if not path.stat().st_size and not _log_of(path).exists():
-            raise BadInputError(f"{path}: an empty file, not an annotation database; `--db` names another")
+            raise BadInputError(f"{path}: an empty file, not an annotation database; name another with `--db`")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise BadInputError(f"{path}: cannot be opened for reading ({reason}); name another file") from error

@@ -136,7 +136,7 @@ def lead(request: Request) -> Annotator:
     found = annotator(request)
     if not access(request).is_lead(found):
         raise RequestError(
-            HTTPStatus.FORBIDDEN, "Only a lead can change this; `sayso serve --lead NAME` names the leads."
+            HTTPStatus.FORBIDDEN, "Only a lead can change this; name leads with `sayso serve --lead NAME`."
         )
     return found
 

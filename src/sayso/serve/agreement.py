@@ -83,7 +83,7 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
     with bench.database.writing() as connection:
         disputed = disagreements(connection, read_settings(connection).annotators_per_fact).get(shown.fact, [])
         if text not in {each.sentence for each in disputed}:
-            raise RequestError(HTTPStatus.CONFLICT, "There is nothing to settle about this sentence.")
+            raise RequestError(HTTPStatus.CONFLICT, "This sentence has no disagreement to settle.")
         settle(connection, who, shown.fact, text, given.label, given.key)
 
 
@@ -122,7 +122,7 @@ def export(
     return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
-@exports.get("/remarks", response_class=Response)
+@exports.get("/comments", response_class=Response)
 def get_remarks(bench: Bench, _: Who) -> Response:
     """Return what people have said about closed facts as JSON lines: comments, and labels that they hold for wrong."""
     with bench.database.reading() as connection:
@@ -143,7 +143,7 @@ def _zipped(folder: Path) -> bytes:
 pages = APIRouter(include_in_schema=False)
 
 
-@pages.get("/agree")
+@pages.get("/agreement")
 def home(request: Request, bench: Bench, _: Who) -> Response:
     """Show how far people agree, and on which facts they do not."""
     with bench.database.reading() as connection:
@@ -159,8 +159,8 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
     disputed.sort(key=lambda each: each["num_settled"] == each["num"])
     return page(
         request,
-        "agree/home.html",
-        section="agree",
+        "agreement/home.html",
+        section="agreement",
         figures=figures,
         disputed=disputed,
         remarks=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
@@ -168,7 +168,7 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
     )
 
 
-@pages.get("/agree/fact")
+@pages.get("/agreement/fact")
 def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
     """Show the sentences of one fact that people have marked differently, to settle them."""
     shown = find_bag_fact(bench, *asked)
@@ -176,7 +176,7 @@ def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
         found = disagreements(connection, read_settings(connection).annotators_per_fact)
         said = remarks(connection, {shown.fact})
     if shown.fact not in found:
-        raise not_found("There is nothing to settle about this fact.")
+        raise not_found("This fact has no disagreement to settle.")
     places = {text: place for place, text in enumerate(shown.texts)}
     sentences = [
         {"place": places[each.sentence], "disagreement": each, "stretches": stretches(sentence)}
@@ -188,8 +188,8 @@ def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
     here = addresses.index(shown.address)
     return page(
         request,
-        "agree/fact.html",
-        section="agree",
+        "agreement/fact.html",
+        section="agreement",
         shown=shown,
         sentences=sentences,
         remarks=said,

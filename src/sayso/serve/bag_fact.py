@@ -59,7 +59,7 @@ def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
     """Return the fact of a bag's number and a relation's name; one that is not there is a problem."""
     number = bench.relation_numbers.get(relation)
     if number is None or bag >= bench.table.num_bags:
-        raise not_found("The store has no such fact.")
+        raise not_found("Fact not found in the store.")
     return BagFact(number=bag, bag=bench.bag(bag), relation=bench.store.relations[number])
 
 

@@ -56,7 +56,7 @@ class DecisionForm(DecisionStep):
     within: Annotated[str, Field(max_length=2_000)] = ""
 
 
-@pages.get("/curate")
+@pages.get("/decisions")
 def list_page(
     request: Request,
     bench: Bench,
@@ -79,8 +79,8 @@ def list_page(
     asked = {name: value for name, value in vars(wanted).items() if value}
     return page(
         request,
-        "curate/list.html",
-        section="curate",
+        "decisions/list.html",
+        section="decisions",
         wanted=wanted,
         rows=[(row, fact_link(bench, row.run, Triple(row.head_id, row.relation, row.tail_id))) for row in rows],
         totals={name: num for name, num in totals.items() if name != DAMAGED},
@@ -91,14 +91,14 @@ def list_page(
         curators=names,
         relations=[each.name for each in bench.store.relations],
         forms=FORMS,
-        page_link=lambda other: "/curate?" + urlencode({**asked, "page": other}),
+        page_link=lambda other: "/decisions?" + urlencode({**asked, "page": other}),
         undone=undone,
         first_run=next(iter(bench.explored), ""),
         first_found=next(iter(bench.found), ""),
     )
 
 
-@pages.post("/curate/decide")
+@pages.post("/decisions/decide")
 def decide_form(
     bench: Bench,
     who: Who,
@@ -110,7 +110,7 @@ def decide_form(
     return RedirectResponse(address, HTTPStatus.SEE_OTHER)
 
 
-@pages.post("/curate/undo")
+@pages.post("/decisions/undo")
 def undo_form(
     bench: Bench,
     who: Who,
@@ -127,7 +127,7 @@ def undo_form(
     return RedirectResponse(undone_link(bench, fact, facts, within), HTTPStatus.SEE_OTHER)
 
 
-@pages.get("/curate/files/{form}")
+@pages.get("/decisions/files/{form}")
 def file(bench: Bench, form: FormName) -> Response:
     """Give the decided facts as a file."""
     return decided_file(bench, form)
@@ -136,7 +136,7 @@ def file(bench: Bench, form: FormName) -> Response:
 def undone_link(bench: Workbench, fact: Triple | None, facts: str, within: str) -> str:
     """Return where the fact is shown whose decision was taken back, or where it is said that it cannot be."""
     link = fact and (found_link(bench, fact, facts, within) or fact_link(bench, "", fact))
-    return link or ("/curate?undone=elsewhere" if fact else "/curate?undone=nothing")
+    return link or ("/decisions?undone=elsewhere" if fact else "/decisions?undone=nothing")
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:

@@ -34,6 +34,15 @@ SAFETY_HEADERS = {
 
 _log = logging.getLogger(__name__)
 
+_MOVED = {
+    "/facts": "/predictions",
+    "/found": "/review",
+    "/curate": "/decisions",
+    "/agree": "/agreement",
+    "/annotations/remarks": "/annotations/comments",
+}
+"""Paths of 0.1, with or without `/api`, and where they are now; bookmarks and queued decisions still use them."""
+
 
 class RequestError(Exception):
     """What ends a request: the HTTP status and one sentence that says what to do."""
@@ -93,7 +102,18 @@ def answer(request: Request, problem: RequestError) -> Response:
 
 
 def _answer(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND and (moved := _moved(request)):
+        return RedirectResponse(moved, HTTPStatus.PERMANENT_REDIRECT)
     return answer(request, _problem(error))
+
+
+def _moved(request: Request) -> str | None:
+    """Return the current URL of a path that has been renamed."""
+    path = request.url.path.removeprefix("/api")
+    for old, new in _MOVED.items():
+        if path == old or path.startswith(f"{old}/"):
+            return str(request.url.replace(path=request.url.path.replace(old, new, 1)))
+    return None
 
 
 def _problem(error: Exception) -> RequestError:
@@ -105,20 +125,16 @@ def _problem(error: Exception) -> RequestError:
         case BusyError():
             return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ChangedError():
-            return RequestError(HTTPStatus.CONFLICT, f"{error}: start the workbench again.")
+            return RequestError(HTTPStatus.CONFLICT, f"{error}: restart the workbench.")
         case UserError():
             return RequestError(HTTPStatus.BAD_REQUEST, str(error))
         case HTTPException():
             status = HTTPStatus(error.status_code)
-            return RequestError(
-                status, "There is no such page." if status is HTTPStatus.NOT_FOUND else str(error.detail)
-            )
+            return RequestError(status, "Page not found." if status is HTTPStatus.NOT_FOUND else str(error.detail))
         case RequestValidationError():
             details = tuple(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-            return RequestError(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "The request does not have the expected form.", details
-            )
+            return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
     _log.error("a request failed", exc_info=error)
     return RequestError(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "This is a fault of sayso; the terminal it runs in shows more."
+        HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error in sayso; see the terminal it runs in for details."
     )

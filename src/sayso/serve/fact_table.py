@@ -95,13 +95,13 @@ class FactQuery(TableQuery):
 
 
 PRESETS: tuple[tuple[str, FactQuery], ...] = (
-    ("New to the knowledge base", FactQuery(label="no")),
+    ("Not in the knowledge base", FactQuery(label="no")),
     (
-        "Probable, but not because of the first sentence",
+        "Probable, but not because of the top sentence",
         FactQuery(min_probability=0.76, sort="faithfulness", order="up"),
     ),
     ("Mechanisms disagree", FactQuery(min_disagreement=0.34, sort="disagreement")),
-    ("Not on the sentences", FactQuery(support="not_sentences")),
+    ("Does not rest on the sentences", FactQuery(support="not_sentences")),
     ("Labels that are not predicted", FactQuery(label="yes", support="not_predicted", order="up")),
 )
 """Questions that people ask of a run."""

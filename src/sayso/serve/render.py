@@ -72,7 +72,7 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
         "annotator": access.annotator(request),
         "form_token": access.form_token(request),
         "is_local": workbench.settings.is_local,
-        "has_found": bool(workbench.found),
+        "has_extractions": bool(workbench.found),
         "section": "",
     }
     return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)

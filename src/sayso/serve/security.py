@@ -73,7 +73,7 @@ async def _whole_body(receive: Receive, limit: int) -> bytes:
         message = await receive()
         if message["type"] == "http.disconnect":
             # What has come is not what was sent: half a form may look like a whole one.
-            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive whole.")
+            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "The request was incomplete.")
         body += message.get("body", b"")
         has_more = message.get("more_body", False)
         if len(body) > limit:
@@ -95,7 +95,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_large(limit: int) -> RequestError:
-    return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A request may bring at most {limit:,} bytes.")
+    return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The request is larger than {limit:,} bytes.")
 
 
 async def refuse_forged(request: Request) -> None:
@@ -125,4 +125,4 @@ async def refuse_strangers(request: Request) -> None:
     if state.workbench.settings.is_local or request.url.path in _DOORS:
         return
     if state.access.annotator(request) is None:
-        raise RequestError(HTTPStatus.UNAUTHORIZED, "Open the link that you were given.")
+        raise RequestError(HTTPStatus.UNAUTHORIZED, "Open the link you were given.")

@@ -25,7 +25,7 @@ def first_page(bench: Bench, _: Who) -> Response:
 
 def _first_page(bench: Workbench) -> str:
     """Return where work begins: on an extraction if only that was named, with annotating otherwise."""
-    return "/found" if bench.found and not bench.runs else "/annotate"
+    return "/review" if bench.found and not bench.runs else "/annotate"
 
 
 @router.get("/sign-in")
@@ -43,7 +43,7 @@ def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response
 def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[str, Form()]) -> Response:
     """Start a session under a name; only on this machine, where whoever asks could read the files as well."""
     if not bench.settings.is_local:
-        raise RequestError(HTTPStatus.FORBIDDEN, "Open the link that you were given.")
+        raise RequestError(HTTPStatus.FORBIDDEN, "Open the link you were given.")
     with bench.database.writing() as connection:
         annotator = annotator_named(connection, name)
     return sessions.sign_in(request, annotator, _first_page(bench))
@@ -80,7 +80,7 @@ def enter_after_click(
 def _link_annotator(sessions: Access, token: str) -> Annotator:
     annotator = sessions.link_annotator(token)
     if annotator is None:
-        raise RequestError(HTTPStatus.FORBIDDEN, "This link is not valid, or no longer; ask for a new one.")
+        raise RequestError(HTTPStatus.FORBIDDEN, "This link is invalid or has expired; ask for a new one.")
     return annotator
 
 

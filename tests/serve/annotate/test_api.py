@@ -33,8 +33,8 @@ def test_nothing_that_somebody_can_ask_for_shows_anothers_marks_before_the_fact_
     ada.submit(0, "capital")
     assert ben.client.get("/api/annotations", params={"each": True}).text == ""
     assert ben.client.get("/api/agreement/disagreements").json() == []
-    assert "rationale</span>" not in ben.page("/agree")
-    assert ben.client.get("/agree/fact", params=FACT).status_code == 404
+    assert "rationale</span>" not in ben.page("/agreement")
+    assert ben.client.get("/agreement/fact", params=FACT).status_code == 404
     assert ben.client.get("/api/agreement").json()["overall"]["num_units"] == 0
 
 
@@ -118,7 +118,7 @@ def test_as_many_people_as_wanted_mark_a_fact(ada: Person, ben: Person) -> None:
     ada.mark(0, "capital", "rationale")
     marks = [{"sentence": 0, "label": "rationale"}]
     refused = ben.ask("POST", "/annotate/marks", 400, **FACT, key="some key", marks=marks)
-    assert "as many as are wanted" in refused["error"]["message"]
+    assert "enough people" in refused["error"]["message"]
 
 
 def test_next_and_previous_walk_ones_own_row(ada: Person) -> None:

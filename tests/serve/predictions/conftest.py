@@ -6,7 +6,7 @@ from sayso.serve.predictions.run import ExploredRun
 from sayso.serve.settings import ServeSettings
 from sayso.store.predictions import Predictions
 from sayso.store.store import Store
-from toy_explored import Client, make_toy_settings
+from toy_runs import Client, make_toy_settings
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@ import pytest
 
 from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.run import ExploredRun
-from toy_explored import Client
 from toy_predictions import MECHANISMS
+from toy_runs import Client
 
 
 def test_runs_say_what_they_are_about(client: Client) -> None:
@@ -14,7 +14,7 @@ def test_runs_say_what_they_are_about(client: Client) -> None:
 
 
 def test_facts_come_in_pages(client: Client, run: ExploredRun) -> None:
-    answer = client.get("/api/facts/one", params={"label": "yes", "sort": "relation"}).json()
+    answer = client.get("/api/predictions/one", params={"label": "yes", "sort": "relation"}).json()
     expected = run.index.page(FactQuery(label="yes", sort="relation"))
     assert answer["num_found"] == expected.num_found
     assert [row["number"] for row in answer["rows"]] == [row.number for row in expected.rows]
@@ -22,7 +22,7 @@ def test_facts_come_in_pages(client: Client, run: ExploredRun) -> None:
 
 def test_a_fact_has_its_sentences_scores_and_tests(client: Client, run: ExploredRun) -> None:
     fact = run.fact(0)
-    answer = client.get("/api/facts/one/fact", params={"bag": fact["bag"], "relation": fact["relation"]}).json()
+    answer = client.get("/api/predictions/one/fact", params={"bag": fact["bag"], "relation": fact["relation"]}).json()
     assert len(answer["evidence"]) == fact["num_sentences"]
     assert set(answer["evidence"][0]["scores"]) == set(MECHANISMS)
     assert answer["support"]["text"]
@@ -30,10 +30,10 @@ def test_a_fact_has_its_sentences_scores_and_tests(client: Client, run: Explored
 
 
 def test_the_curve_and_the_facts_of_its_points(client: Client) -> None:
-    curve = client.get("/api/facts/one/curve").json()
-    rows = client.get("/api/facts/one/curve/0").json()
+    curve = client.get("/api/predictions/one/curve").json()
+    rows = client.get("/api/predictions/one/curve/0").json()
     assert len(rows) == curve["points"][0]["stop"]
-    assert client.get("/api/facts/one/curve/999").status_code == 404
+    assert client.get("/api/predictions/one/curve/999").status_code == 404
 
 
 def test_a_comparison_has_both_runs(client: Client, run: ExploredRun) -> None:
@@ -45,9 +45,9 @@ def test_a_comparison_has_both_runs(client: Client, run: ExploredRun) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "/api/facts/three",
-        "/api/facts/one/fact?bag=1",
-        "/api/facts/one?page=0",
+        "/api/predictions/three",
+        "/api/predictions/one/fact?bag=1",
+        "/api/predictions/one?page=0",
         "/api/compare?left=one&right=one&bag=99999&relation=born",
     ],
 )

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from sayso.serve.settings import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
-WITHHELD = "You are to annotate this fact"
+WITHHELD = "This fact is yours to annotate"
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def asked(bag: int, **more: object) -> dict[str, Any]:
 
 
 def status(client: TestClient, bag: int) -> int:
-    return client.get("/api/facts/run/fact", params=asked(bag)).status_code
+    return client.get("/api/predictions/run/fact", params=asked(bag)).status_code
 
 
 def marks(client: TestClient, bag: int) -> list[str]:
-    evidence = client.get("/api/facts/run/fact", params=asked(bag)).json()["evidence"]
+    evidence = client.get("/api/predictions/run/fact", params=asked(bag)).json()["evidence"]
     return [each["mark"] for each in evidence if each["mark"]]
 
 
@@ -41,9 +41,9 @@ def marked_bag(client: TestClient) -> int:
 
 
 def test_a_fact_that_somebody_is_marking_is_withheld_until_they_submit_it(ada: Person, nobody: TestClient) -> None:
-    assert "What the prediction rests on" in ada.page("/facts/run/fact", **asked(1))
+    assert "What the prediction rests on" in ada.page("/predictions/run/fact", **asked(1))
     ada.mark(1, "capital", "rationale", "irrelevant", "unsure")
-    page = ada.page("/facts/run/fact", **asked(1))
+    page = ada.page("/predictions/run/fact", **asked(1))
     assert WITHHELD in page
     assert "/annotate/fact?bag=1&amp;relation=capital" in page
     for led in (
@@ -56,7 +56,7 @@ def test_a_fact_that_somebody_is_marking_is_withheld_until_they_submit_it(ada: P
         assert led not in page
     assert status(nobody, 1) == 200
     ada.submit(1, "capital")
-    assert "What the prediction rests on" in ada.page("/facts/run/fact", **asked(1))
+    assert "What the prediction rests on" in ada.page("/predictions/run/fact", **asked(1))
     assert status(ada.client, 1) == 200
 
 
@@ -64,9 +64,8 @@ def test_every_way_to_a_withheld_fact_is_closed(ada: Person) -> None:
     ada.mark(1, "capital", "rationale")
     both = asked(1, left="run", right="run")
     assert status(ada.client, 1) == 403
-    assert (
-        "/annotate/fact?bag=1" in ada.client.get("/api/facts/run/fact", params=asked(1)).json()["error"]["details"][0]
-    )
+    refused = ada.client.get("/api/predictions/run/fact", params=asked(1)).json()["error"]
+    assert "/annotate/fact?bag=1" in refused["details"][0]
     assert ada.client.get("/api/compare", params=both).status_code == 403
     assert WITHHELD in ada.page("/compare", **both)
     ada.ask("POST", "/decisions", 403, **asked(1, run="run", decision="accepted", key="decide it"))
@@ -77,12 +76,12 @@ def test_the_tables_have_no_figures_of_a_withheld_fact(ada: Person, nobody: Test
     hidden = {"probability": None, "support": "", "faithfulness": None, "disagreement": None, "is_withheld": True}
     rows = {
         (row["bag"], row["relation"]): row
-        for row in ada.client.get("/api/facts/run", params={"relation": "capital"}).json()["rows"]
+        for row in ada.client.get("/api/predictions/run", params={"relation": "capital"}).json()["rows"]
     }
     assert hidden.items() <= rows[1, "capital"].items()
     assert rows[2, "capital"]["probability"] is not None
-    assert ada.page("/facts/run", relation="capital").count("to annotate</td>") == 1
-    assert "to annotate</td>" not in nobody.get("/facts/run", params={"relation": "capital"}).text
+    assert ada.page("/predictions/run", relation="capital").count("to annotate</td>") == 1
+    assert "to annotate</td>" not in nobody.get("/predictions/run", params={"relation": "capital"}).text
 
 
 def test_the_pilot_round_is_withheld_until_all_of_it_is_done(ada: Person, nobody: TestClient) -> None:
@@ -103,11 +102,11 @@ def test_the_pilot_round_is_withheld_until_all_of_it_is_done(ada: Person, nobody
 def test_peoples_marks_are_shown_to_who_has_submitted_the_fact(ada: Person, nobody: TestClient) -> None:
     bag = marked_bag(nobody)
     assert marks(ada.client, bag) == []
-    assert "you see their marks once you have submitted yours" in ada.page("/facts/run/fact", **asked(bag))
+    assert "you will see their marks after you submit yours" in ada.page("/predictions/run/fact", **asked(bag))
     ada.mark(bag, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(bag, "capital")
     assert marks(ada.client, bag) == marks(nobody, bag)
-    assert "you see their marks" not in ada.page("/facts/run/fact", **asked(bag))
+    assert "you see their marks" not in ada.page("/predictions/run/fact", **asked(bag))
 
 
 def test_a_decision_quotes_nothing_that_the_person_could_not_see(ada: Person, nobody: TestClient) -> None:

@@ -10,8 +10,8 @@ from sayso.serve.fact_table import FactQuery
 from sayso.serve.predictions.pages import compare
 from sayso.serve.predictions.run import ExploredRun
 from sayso.serve.settings import ServeSettings
-from toy_explored import Client, make_toy_settings
 from toy_predictions import HOSTILE
+from toy_runs import Client, make_toy_settings
 from toy_workbench import open_client
 
 
@@ -22,7 +22,7 @@ def hostile(run: ExploredRun) -> str:
 
 
 def test_the_first_page_leads_to_the_first_run(client: Client) -> None:
-    assert client.get("/facts").url.path == "/facts/one"
+    assert client.get("/predictions").url.path == "/predictions/one"
 
 
 @pytest.mark.parametrize(("part", "option"), [("test", ""), ("train", " --part train")])
@@ -30,13 +30,13 @@ def test_without_a_run_the_page_gives_commands_for_the_store_and_part_that_are_o
     settings: ServeSettings, tmp_path: Path, part: str, option: str
 ) -> None:
     with open_client(replace(settings, runs=(), part=part, database=tmp_path / "marks.db")) as client:
-        page = client.get("/facts").text
+        page = client.get("/predictions").text
     assert f"sayso evaluate RUN --data {settings.data}{option}\n" in page
     assert f"sayso serve --data {settings.data} --run RUN{option}<" in page
 
 
 def test_the_table_lists_what_the_index_finds(client: Client, run: ExploredRun) -> None:
-    page = client.get("/facts/one", params={"label": "no", "sort": "head", "order": "up"}).text
+    page = client.get("/predictions/one", params={"label": "no", "sort": "head", "order": "up"}).text
     rows = run.index.page(FactQuery(label="no", sort="head", order="up"))
     listed = re.findall(r'class="open" href="[^"]*bag=(\d+)&amp;relation=(\w+)', page)
     assert listed == [(str(row.bag), row.relation) for row in rows.rows]
@@ -44,7 +44,11 @@ def test_the_table_lists_what_the_index_finds(client: Client, run: ExploredRun) 
 
 
 def test_no_text_of_the_corpus_becomes_markup(client: Client, hostile: str) -> None:
-    for address in ("/facts/one?q=land%3C", f"/facts/one/fact?{hostile}", f"/compare?left=one&right=two&{hostile}"):
+    for address in (
+        "/predictions/one?q=land%3C",
+        f"/predictions/one/fact?{hostile}",
+        f"/compare?left=one&right=two&{hostile}",
+    ):
         page = client.get(address)
         assert page.status_code == 200
         assert "<script>alert" not in page.text
@@ -56,10 +60,10 @@ def test_no_text_of_the_corpus_becomes_markup(client: Client, hostile: str) -> N
 
 def test_sentences_are_shown_as_their_documents_write_them(client: Client, run: ExploredRun) -> None:
     row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
-    page = client.get("/facts/one/fact", params={"bag": row.bag, "relation": row.relation, "view": "both"}).text
+    page = client.get("/predictions/one/fact", params={"bag": row.bag, "relation": row.relation, "view": "both"}).text
     assert '<mark class="head" dir="auto">north land18</mark>.</p>' in page.replace("\n", "")
     assert "news/" in page
-    answer = client.get("/api/facts/one/fact", params={"bag": row.bag, "relation": row.relation}).json()
+    answer = client.get("/api/predictions/one/fact", params={"bag": row.bag, "relation": row.relation}).json()
     for each in answer["evidence"]:
         assert each["text"] == " ".join(each["tokens"])
         assert {each["tokens"][number] for number in each["source"]["glued"]} in ({"."}, {","}, {",", "."})
@@ -70,7 +74,7 @@ def test_a_fact_leads_to_its_neighbours_in_the_table(client: Client, run: Explor
     query = FactQuery(label="no", sort="head", order="up")
     rows = run.index.page(query).rows
     page = client.get(
-        "/facts/one/fact", params={"bag": rows[1].bag, "relation": rows[1].relation, "within": query.link()}
+        "/predictions/one/fact", params={"bag": rows[1].bag, "relation": rows[1].relation, "within": query.link()}
     ).text
     assert f"bag={rows[0].bag}&amp;relation={rows[0].relation}" in page
     assert f"bag={rows[2].bag}&amp;relation={rows[2].relation}" in page
@@ -78,8 +82,8 @@ def test_a_fact_leads_to_its_neighbours_in_the_table(client: Client, run: Explor
 
 
 def test_a_fact_found_nowhere_in_the_table_is_shown_all_the_same(client: Client, hostile: str) -> None:
-    assert client.get(f"/facts/one/fact?{hostile}&within=relation%3Dborn").status_code == 200
-    assert client.get(f"/facts/one/fact?{hostile}&within=page%3D-7").status_code == 200
+    assert client.get(f"/predictions/one/fact?{hostile}&within=relation%3Dborn").status_code == 200
+    assert client.get(f"/predictions/one/fact?{hostile}&within=page%3D-7").status_code == 200
 
 
 @pytest.mark.parametrize(("view", "read", "seen"), [("read", True, False), ("seen", False, True), ("both", True, True)])
@@ -87,7 +91,7 @@ def test_the_view_shows_what_people_read_or_what_the_model_saw(
     client: Client, run: ExploredRun, view: str, read: bool, seen: bool
 ) -> None:
     row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
-    page = client.get("/facts/one/fact", params={"bag": row.bag, "relation": row.relation, "view": view}).text
+    page = client.get("/predictions/one/fact", params={"bag": row.bag, "relation": row.relation, "view": view}).text
     assert ('<mark class="tail" dir="auto">port town18</mark> is the capital' in page) == read
     assert ("/tail" in page.split("evidence-list")[1]) == seen
 
@@ -103,7 +107,7 @@ def test_runs_that_share_no_mechanism_are_compared_each_by_its_own(tmp_path: Pat
 
 
 def test_a_point_of_the_curve_lists_its_facts(client: Client) -> None:
-    page = client.get("/facts/one/curve", params={"point": 0}).text
+    page = client.get("/predictions/one/curve", params={"point": 0}).text
     assert 'aria-current="true"' in page
     assert "facts at recall" in page
     assert page.count('class="open"') >= 1
@@ -111,7 +115,11 @@ def test_a_point_of_the_curve_lists_its_facts(client: Client) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["/facts/three", "/facts/one/fact?bag=99999&relation=capital", "/compare?left=one&right=three&bag=0&relation=born"],
+    [
+        "/predictions/three",
+        "/predictions/one/fact?bag=99999&relation=capital",
+        "/compare?left=one&right=three&bag=0&relation=born",
+    ],
 )
 def test_what_is_not_there_is_said_on_a_page(client: Client, address: str) -> None:
     page = client.get(address)
@@ -120,8 +128,8 @@ def test_what_is_not_there_is_said_on_a_page(client: Client, address: str) -> No
 
 
 def test_an_odd_query_is_refused_and_not_a_fault(client: Client) -> None:
-    assert client.get("/facts/one?min_probability=many").status_code == 422
-    assert client.get("/facts/one?sort=colour").status_code == 422
+    assert client.get("/predictions/one?min_probability=many").status_code == 422
+    assert client.get("/predictions/one?sort=colour").status_code == 422
 
 
 def test_each_sentence_has_both_sides(explored: list[ExploredRun]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sayso.serve.settings import ServeSettings
-from toy_found import write_found
+from toy_extraction import write_found
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from sayso.errors import BadInputError
 from sayso.facts.file import facts_file
 from sayso.serve.review.file import open_found
 from sayso.serve.review.table import FoundQuery
-from toy_found import FACTS, KNOWN, NEW, write_found, write_found_manifest
+from toy_extraction import FACTS, KNOWN, NEW, write_found, write_found_manifest
 
 LINE = KNOWN.to_json()
 

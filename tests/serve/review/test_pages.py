@@ -14,7 +14,7 @@ from sayso.facts.fact import ExtractedFact
 from sayso.serve.settings import ServeSettings
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
-from toy_found import (
+from toy_extraction import (
     CONTRADICTING,
     DEFAULT_ORDER,
     FACTS,
@@ -30,52 +30,52 @@ from toy_workbench import Person, fact_lines, open_client
 
 
 def listed(page: str) -> list[str]:
-    return re.findall(r'class="open" href="/found/news/fact\?head=([^&]*)&amp;', page)
+    return re.findall(r'class="open" href="/review/news/fact\?head=([^&]*)&amp;', page)
 
 
 def decide(person: Person, fact: ExtractedFact, decision: str, **more: str) -> str:
-    person.page("/found/news/fact", **ids(fact))
-    return person.post_form("/found/news/decide", **ids(fact), decision=decision, **more)
+    person.page("/review/news/fact", **ids(fact))
+    return person.post_form("/review/news/decide", **ids(fact), decision=decision, **more)
 
 
 def test_the_section_is_there_only_where_facts_are(client: TestClient, shelf: ServeSettings, tmp_path: Path) -> None:
-    assert 'href="/found"' in client.get("/curate").text
-    assert client.get("/found").url.path == "/found/news"
+    assert 'href="/review"' in client.get("/decisions").text
+    assert client.get("/review").url.path == "/review/news"
     with open_client(replace(shelf, database=tmp_path / "other.db")) as without:
-        assert 'href="/found"' not in without.get("/curate").text
-        assert without.get("/found").status_code == 404
+        assert 'href="/review"' not in without.get("/decisions").text
+        assert without.get("/review").status_code == 404
 
 
 def test_the_table_lists_what_is_not_decided_new_ones_first(ada: Person) -> None:
-    assert listed(ada.page("/found/news")) == [
+    assert listed(ada.page("/review/news")) == [
         "Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "h%3C1%3E%26%22", "Q21", "Q20",
     ]  # fmt: skip
     decide(ada, NEW[0], "accepted")
-    page = ada.page("/found/news")
+    page = ada.page("/review/news")
     assert listed(page)[0] == "Q1"
     assert "9 facts" in page
-    assert "written down, 1 decided" in page
-    assert "badge accepted" in ada.page("/found/news", decision="any", status="new")
+    assert "</code>, 1 decided" in page
+    assert "badge accepted" in ada.page("/review/news", decision="any", status="new")
 
 
 def test_a_list_of_nothing_says_why(ada: Person) -> None:
-    assert "No fact is like this" in ada.page("/found/news", decision="rejected")
+    assert "No facts match these filters" in ada.page("/review/news", decision="rejected")
     for fact in FACTS:
         decide(ada, fact, "rejected")
-    assert "Every fact is decided" in ada.page("/found/news")
+    assert "All facts are decided" in ada.page("/review/news")
 
 
 def test_a_fact_is_shown_with_its_quotes_its_support_and_what_it_contradicts(ada: Person) -> None:
-    page = unescape(ada.page("/found/news/fact", **ids(NEW[1])))
+    page = unescape(ada.page("/review/news/fact", **ids(NEW[1])))
     assert "The tail is the seat of government of the head." in page
     assert "Rests on one sentence: 1 of 3 keeps the prediction (0.91 without the others)" in page
     assert 'So <mark class="exact" dir="auto">Windhoek is Namibia</mark> \'s capital .' in page.replace("\n", "")
     assert "https://example.org/7, characters 120–155" in page
     assert page.count('class="badge smallest"') == 1
-    assert "1 further sentence is not in the file" in page
+    assert "1 more sentence is not in the file" in page
     assert "instead" not in page
-    page = ada.page("/found/news/fact", **ids(CONTRADICTING))
-    assert "The knowledge base has instead" in page
+    page = ada.page("/review/news/fact", **ids(CONTRADICTING))
+    assert "The knowledge base has a different tail" in page
     assert '<bdi class="name">port town0</bdi> <span class="code">t0</span>, <span class="code">nobody</span>' in page
     assert "without any sentence the model still gives 0.80" in page
 
@@ -86,9 +86,9 @@ def test_pages_name_the_threshold_and_say_that_the_precision_of_new_facts_was_no
     folder = write_found(tmp_path / "news")
     write_found_manifest(folder, threshold=0.85, threshold_chosen={"precision": 0.8, "recall": 0.7})
     with open_client(replace(shelf, database=tmp_path / "marks.db", facts=(folder,))) as client:
-        listing = client.get("/found/news").text
-        fact = client.get("/found/news/fact", params=ids(NEW[1])).text
-        answer = client.get("/api/found/news/fact", params=ids(NEW[1])).json()
+        listing = client.get("/review/news").text
+        fact = client.get("/review/news/fact", params=ids(NEW[1])).text
+        answer = client.get("/api/review/news/fact", params=ids(NEW[1])).json()
     assert (
         "Threshold 0.850: precision 0.80 and recall 0.70 on validation pairs;"
         " the precision of new facts was not measured, and will be lower."
@@ -98,41 +98,41 @@ def test_pages_name_the_threshold_and_say_that_the_precision_of_new_facts_was_no
 
 
 def test_next_and_previous_are_those_of_the_list_as_it_was(ada: Person) -> None:
-    page = ada.page("/found/news", relation="capital", status="new")
+    page = ada.page("/review/news", relation="capital", status="new")
     first, second, _ = (unescape(each) for each in re.findall(r'class="open" href="([^"]*)"', page))
     shown = ada.page(first)
     assert "1 of 3" in shown
-    (within,) = re.findall(r'name="within" value="([^"]*)"', shown.split("/curate/undo")[0])
+    (within,) = re.findall(r'name="within" value="([^"]*)"', shown.split("/decisions/undo")[0])
     shown = decide(ada, NEW[1], "accepted", within=unescape(within))
     assert "accepted</span> by Ada" in shown
     assert "1 of 3" in shown
     assert unescape(re.search(r'rel="next" href="([^"]*)"', shown)[1]) == second
     shown = ada.page(second)
     assert unescape(re.search(r'rel="prev" href="([^"]*)"', shown)[1]) == first
-    back = unescape(re.search(r'href="([^"]*)">← Found', shown)[1])
+    back = unescape(re.search(r'href="([^"]*)">← Review', shown)[1])
     assert listed(ada.page(back)) == ["Q3", "Q5"]
 
 
 def test_a_decision_is_listed_exported_withdrawn_and_undone(ada: Person) -> None:
     decide(ada, NEW[0], "accepted", reason=" <b>told</b> ")
     decide(ada, KNOWN, "rejected")
-    page = ada.page("/curate")
+    page = ada.page("/decisions")
     assert "1 accepted" in page
     assert "&lt;b&gt;told&lt;/b&gt;" in page
-    assert 'href="/found/news/fact?head=Q0&amp;relation=contains&amp;tail=T0"' in page
-    (item,) = json.loads(ada.client.get("/curate/files/jsonld").text)["first"]["items"]
+    assert 'href="/review/news/fact?head=Q0&amp;relation=contains&amp;tail=T0"' in page
+    (item,) = json.loads(ada.client.get("/decisions/files/jsonld").text)["first"]["items"]
     assert item["target"][0]["selector"]["refinedBy"]["exact"] == "Windhoek is Namibia"
-    rows = list(csv.DictReader(io.StringIO(ada.client.get("/curate/files/csv").text)))
+    rows = list(csv.DictReader(io.StringIO(ada.client.get("/decisions/files/csv").text)))
     assert {row["reason"] for row in rows} == {"<b>told</b>"}
     assert {row["model_fingerprint"] for row in rows} == {"abc"}
-    decisions = [json.loads(line) for line in ada.client.get("/curate/files/decisions").text.splitlines()]
+    decisions = [json.loads(line) for line in ada.client.get("/decisions/files/decisions").text.splitlines()]
     assert {(each["head"], each["decision"]) for each in decisions} == {("Q0", "accepted"), ("Q20", "rejected")}
-    undone = ada.post_form("/curate/undo", facts="news", within="decision=any")
+    undone = ada.post_form("/decisions/undo", facts="news", within="decision=any")
     assert "2 of 9" not in undone
     assert "9 of 9" in undone
     assert "by Ada" not in undone
     assert "by Ada" not in decide(ada, NEW[0], "withdrawn")
-    assert "Nothing is decided yet" in ada.page("/curate")
+    assert "No decisions yet" in ada.page("/decisions")
 
 
 def test_an_undo_goes_back_to_the_extraction_also_where_the_store_has_the_fact(
@@ -144,21 +144,21 @@ def test_an_undo_goes_back_to_the_extraction_also_where_the_store_has_the_fact(
     with open_client(replace(shelf, database=tmp_path / "marks.db", facts=facts)) as client:
         ada = Person(client, "Ada")
         decide(ada, fact, "accepted")
-        assert 'href="/facts/run/fact?' in ada.page("/curate")
-        assert "← Found: news" in ada.post_form("/curate/undo", facts="news")
+        assert 'href="/predictions/run/fact?' in ada.page("/decisions")
+        assert "← Review: news" in ada.post_form("/decisions/undo", facts="news")
 
 
 def test_no_text_of_the_file_becomes_markup(ada: Person) -> None:
     decide(ada, HOSTILE_FACT, "accepted", reason="<b>sure</b>")
     for page in (
-        ada.page("/found/news", decision="any", q="<i>land"),
-        ada.page("/found/news/fact", **ids(HOSTILE_FACT)),
-        ada.page("/curate"),
+        ada.page("/review/news", decision="any", q="<i>land"),
+        ada.page("/review/news/fact", **ids(HOSTILE_FACT)),
+        ada.page("/decisions"),
     ):
         for tag in ("<script>alert", "<b>", "<i>", "<u>", "<s>run", "<em>"):
             assert tag not in page
         assert "<i>land</i>" in unescape(page)
-    page = unescape(ada.page("/found/news/fact", **ids(HOSTILE_FACT)))
+    page = unescape(ada.page("/review/news/fact", **ids(HOSTILE_FACT)))
     assert HOSTILE["long"].split()[0] in page
     assert "<em>doc</em>, characters 0–9" in page
 
@@ -168,10 +168,10 @@ def test_several_extractions_have_tabs_and_names_of_their_own(shelf: ServeSettin
     single = (tmp_path / "single.jsonl",)
     single[0].write_text(f"{KNOWN.to_json()}\n")
     with open_client(replace(shelf, database=tmp_path / "marks.db", facts=folders + single)) as client:
-        page = client.get("/found/news-2", params={"status": "new"}).text
-        assert re.findall(r'<a href="/found/([\w-]+)\?status=new"', page) == ["news", "news-2", "single"]
-        assert "6 facts that" in page
-        assert "1 fact that" in client.get("/found/single").text
+        page = client.get("/review/news-2", params={"status": "new"}).text
+        assert re.findall(r'<a href="/review/([\w-]+)\?status=new"', page) == ["news", "news-2", "single"]
+        assert "6 facts written by" in page
+        assert "1 fact written by" in client.get("/review/single").text
 
 
 def test_a_store_without_a_test_part_will_do(tmp_path: Path) -> None:
@@ -181,18 +181,18 @@ def test_a_store_without_a_test_part_will_do(tmp_path: Path) -> None:
     prepare(Inputs(train=tmp_path / "train.txt"), settings, tmp_path / "store", lambda *_: None)
     facts = (write_found(tmp_path / "news"),)
     with open_client(ServeSettings(data=tmp_path / "store", database=tmp_path / "marks.db", facts=facts)) as client:
-        assert client.get("/found/news").status_code == 200
+        assert client.get("/review/news").status_code == 200
         assert client.app.state.workbench.settings.part == "validation"
 
 
 @pytest.mark.parametrize(
     ("address", "status"),
     [
-        ("/found/elsewhere", 404),
-        ("/found/news/fact?head=Q0&relation=contains&tail=nobody", 404),
-        ("/found/news/fact?head=Q0&relation=contains", 422),
-        ("/found/news?sort=colour", 422),
-        ("/found/news?min_probability=nan", 422),
+        ("/review/elsewhere", 404),
+        ("/review/news/fact?head=Q0&relation=contains&tail=nobody", 404),
+        ("/review/news/fact?head=Q0&relation=contains", 422),
+        ("/review/news?sort=colour", 422),
+        ("/review/news?min_probability=nan", 422),
     ],
 )
 def test_what_is_not_there_is_said_in_the_one_form(client: TestClient, address: str, status: int) -> None:
@@ -206,24 +206,24 @@ def test_a_bad_line_is_told_on_the_page_and_nothing_else_suffers(settings: Serve
     path = settings.facts[0] / "facts.jsonl"
     path.write_text(f"{FACTS[0].to_json()}\nnonsense\n")
     with open_client(settings) as client:
-        answer = client.get("/found/news")
+        answer = client.get("/review/news")
         assert answer.status_code == 400
         assert "facts.jsonl:2: not a fact of `sayso extract --format jsonl`" in unescape(answer.text)
-        assert client.get("/api/found").json()["error"]["code"] == "bad_request"
-        assert client.get("/curate").status_code == 200
+        assert client.get("/api/review").json()["error"]["code"] == "bad_request"
+        assert client.get("/decisions").status_code == 200
         path.write_text(f"{FACTS[0].to_json()}\n")
-        assert client.get("/found/news").status_code == 200
+        assert client.get("/review/news").status_code == 200
 
 
 def test_nobody_decides_without_a_name_or_from_elsewhere(ada: Person) -> None:
     form = {**ids(NEW[0]), "decision": "accepted"}
-    forged = ada.client.post("/found/news/decide", data={**form, "form_token": "x"})
+    forged = ada.client.post("/review/news/decide", data={**form, "form_token": "x"})
     assert forged.status_code == 403
     stranger = Person(TestClient(ada.client.app, base_url=str(ada.client.base_url)))
-    assert "Sign in" in stranger.page("/found/news/fact", **ids(NEW[0]))
-    answer = stranger.client.post("/found/news/decide", data={**form, "form_token": stranger.token})
+    assert "Sign in" in stranger.page("/review/news/fact", **ids(NEW[0]))
+    answer = stranger.client.post("/review/news/decide", data={**form, "form_token": stranger.token})
     assert answer.status_code in (401, 403)
-    assert listed(ada.page("/found/news", decision="accepted")) == []
+    assert listed(ada.page("/review/news", decision="accepted")) == []
 
 
 def test_a_damaged_decision_breaks_no_page_and_can_be_made_again(ada: Person, settings: ServeSettings) -> None:
@@ -233,29 +233,29 @@ def test_a_damaged_decision_breaks_no_page_and_can_be_made_again(ada: Person, se
             connection.execute(f"UPDATE {table} SET value = replace(value, '0.9', 'NaN') WHERE kind = 'decision'")
     with open_client(settings) as client:
         again = Person(client, "Ada")
-        page = again.page("/found/news")
+        page = again.page("/review/news")
         assert listed(page)[0] == "Q0"
         assert "badge damaged" in page
-        assert "damaged and cannot be read" in again.page("/found/news/fact", **ids(NEW[0]))
-        assert "is damaged and in no file" in again.page("/curate")
-        assert client.get("/curate/files/csv").status_code == client.get("/api/decisions").status_code == 200
+        assert "damaged and cannot be read" in again.page("/review/news/fact", **ids(NEW[0]))
+        assert "is damaged and left out of the downloads" in again.page("/decisions")
+        assert client.get("/decisions/files/csv").status_code == client.get("/api/decisions").status_code == 200
         decide(again, NEW[0], "rejected")
-        assert "damaged" not in again.page("/curate")
+        assert "damaged" not in again.page("/decisions")
 
 
 def test_files_say_how_far_people_have_come(ada: Person) -> None:
-    assert ada.ask("GET", "/found") == [{"name": "news", "num_facts": len(FACTS), "num_decided": 0}]
+    assert ada.ask("GET", "/review") == [{"name": "news", "num_facts": len(FACTS), "num_decided": 0}]
 
 
 def test_facts_come_in_pages(client: TestClient) -> None:
-    answer = client.get("/api/found/news", params={"status": "new", "relation": "capital"}).json()
+    answer = client.get("/api/review/news", params={"status": "new", "relation": "capital"}).json()
     expected = [fact for fact in DEFAULT_ORDER if fact.status == "new" and fact.relation == "capital"]
     assert [row["head_id"] for row in answer["rows"]] == [fact.head_id for fact in expected]
     assert (answer["num_found"], answer["page"], answer["num_pages"]) == (len(expected), 1, 1)
 
 
 def test_a_fact_has_everything_that_the_file_says(client: TestClient) -> None:
-    answer = client.get("/api/found/news/fact", params=ids(CONTRADICTING)).json()
+    answer = client.get("/api/review/news/fact", params=ids(CONTRADICTING)).json()
     assert answer["contradicts"] == list(CONTRADICTING.contradicts)
     assert answer["support"]["text"].startswith("Not on the sentences")
     assert [quote["exact"] for quote in answer["quotes"]] == [quote.exact for quote in CONTRADICTING.quotes]
@@ -266,13 +266,13 @@ def test_a_fact_has_everything_that_the_file_says(client: TestClient) -> None:
 def test_a_decision_is_saved_once_under_its_key_and_undone(ada: Person) -> None:
     step = {**ids(NEW[0]), "decision": "accepted", "reason": "told", "key": "a-key-of-mine"}
     for _ in range(2):
-        ada.ask("POST", "/found/news/decisions", **step)
+        ada.ask("POST", "/review/news/decisions", **step)
     (decided,) = ada.ask("GET", "/decisions")
     assert (decided["head_id"], decided["reason"], decided["run"]) == (NEW[0].head_id, "told", NEW[0].run)
-    assert ada.client.get("/api/found/news/fact", params=ids(NEW[0])).json()["decision"] == "accepted"
-    assert ada.ask("GET", "/found")[0]["num_decided"] == 1
+    assert ada.client.get("/api/review/news/fact", params=ids(NEW[0])).json()["decision"] == "accepted"
+    assert ada.ask("GET", "/review")[0]["num_decided"] == 1
     assert ada.ask("POST", "/decisions/undo", key="another-key")["head_id"] == NEW[0].head_id
-    assert ada.ask("GET", "/found")[0]["num_decided"] == 0
+    assert ada.ask("GET", "/review")[0]["num_decided"] == 0
 
 
 def test_what_cannot_be_decided_is_refused(ada: Person) -> None:
@@ -285,16 +285,16 @@ def test_what_cannot_be_decided_is_refused(ada: Person) -> None:
         ({"reason": "told\0"}, 422),
         ({"key": "short"}, 422),
     ):
-        ada.ask("POST", "/found/news/decisions", status, **(step | changes))
-    ada.ask("POST", "/found/elsewhere/decisions", 404, **step)
+        ada.ask("POST", "/review/news/decisions", status, **(step | changes))
+    ada.ask("POST", "/review/elsewhere/decisions", 404, **step)
     assert ada.ask("GET", "/decisions") == []
 
 
 def test_the_interface_is_described(client: TestClient) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
-    assert {path for path in paths if path.startswith("/api/found")} == {
-        "/api/found",
-        "/api/found/{facts}",
-        "/api/found/{facts}/fact",
-        "/api/found/{facts}/decisions",
+    assert {path for path in paths if path.startswith("/api/review")} == {
+        "/api/review",
+        "/api/review/{facts}",
+        "/api/review/{facts}/fact",
+        "/api/review/{facts}/decisions",
     }

@@ -14,7 +14,7 @@ from sayso.facts.file import facts_file
 from sayso.records import Triple
 from sayso.serve.review.file import FoundFile, open_found
 from sayso.serve.review.table import FoundQuery
-from toy_found import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
+from toy_extraction import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
 
 ALL = FoundQuery(decision="any")
 

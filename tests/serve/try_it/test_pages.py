@@ -7,7 +7,7 @@ import pytest
 from sayso.records import Source
 from sayso.serve.try_it.pages import _to_try
 from toy import make_sentence
-from toy_explored import Client, make_toy_settings
+from toy_runs import Client, make_toy_settings
 
 FORM = {"run": "one", "sentences": "Windhoek lies in Namibia.", "heads": "Namibia", "tails": "Windhoek"}
 
@@ -22,7 +22,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 def test_the_form_is_there_without_a_model(client: Client) -> None:
     page = client.get("/try").text
-    assert "Ask the model" in page
+    assert "Run the model" in page
     assert not any(worker.is_running for worker in client.application.state.workbench.workers.values())
 
 
@@ -48,7 +48,7 @@ def test_a_sentence_to_try_comes_to_the_tokens_that_it_has() -> None:
     [
         ({"heads": " "}, 422, "Name the head"),
         ({"sentences": ""}, 422, "there is no sentence"),
-        ({"run": "three"}, 404, "There is no run"),
+        ({"run": "three"}, 404, "not found"),
         ({"run": "one"}, 503, "model"),
     ],
 )

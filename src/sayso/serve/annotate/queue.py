@@ -165,10 +165,10 @@ def put_guideline(bench: Bench, _: Lead, given: Guideline) -> Guideline:
 pages = APIRouter(include_in_schema=False)
 
 ORDER_TITLES = {
-    "contrast": "Contrast first: several relations, or a prediction that rests on some of the sentences",
-    "doubtful": "Doubtful first: high probability that hardly falls without the sentence that ranks first",
-    "relation": "Relation by relation",
-    "random": "In a random order",
+    "contrast": "Contrast: facts with several relations, or whose prediction rests on only some sentences, first",
+    "doubtful": "Doubtful: facts whose high probability barely drops without the top-ranked sentence first",
+    "relation": "By relation",
+    "random": "Random",
 }
 
 

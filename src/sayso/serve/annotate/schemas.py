@@ -74,7 +74,7 @@ class Comment(FactStep):
 
 
 class Wrong(FactStep):
-    """Whether somebody holds the bag's label for wrong."""
+    """Whether somebody says this fact is wrong."""
 
     is_wrong: bool
 

@@ -24,14 +24,14 @@ def get_runs(bench: Bench) -> list[RunAnswer]:
     return [run_answer(run) for run in bench.explored.values()]
 
 
-@router.get("/facts/{run}")
+@router.get("/predictions/{run}")
 def get_facts(bench: Bench, who: PerhapsWho, run: AskedRun, query: Wanted) -> FactPage:
     """Return one page of the facts that are asked for, sorted and filtered."""
     found = run.index.page(query)
     return replace(found, rows=veiled(bench, who, found.rows))
 
 
-@router.get("/facts/{run}/fact")
+@router.get("/predictions/{run}/fact")
 def get_fact(bench: Bench, who: PerhapsWho, run: AskedRun, asked: Asked) -> FactAnswer:
     """Return one fact with all its sentences and scores; refused to somebody who is still to annotate it.
 
@@ -41,13 +41,13 @@ def get_fact(bench: Bench, who: PerhapsWho, run: AskedRun, asked: Asked) -> Fact
     return fact_answer(run, row, full_sight(bench, who, asked))
 
 
-@router.get("/facts/{run}/curve")
+@router.get("/predictions/{run}/curve")
 def get_curve(run: AskedRun, relation: RelationName = "") -> Curve:
     """Return precision over recall, of all relations together or of one."""
     return run.curve(relation)
 
 
-@router.get("/facts/{run}/curve/{point}")
+@router.get("/predictions/{run}/curve/{point}")
 def get_curve_facts(
     bench: Bench, who: PerhapsWho, run: AskedRun, point: int, relation: RelationName = ""
 ) -> list[FactRow]:
@@ -64,7 +64,7 @@ def get_comparison(bench: Bench, who: PerhapsWho, asked: Asked, left: RunName, r
     runs = [find_run(name, bench) for name in (left, right)]
     rows = [run.index.find(*asked) for run in runs]
     if rows == [None, None]:
-        raise not_found("Neither run has written this fact down.")
+        raise not_found("Neither run has this fact.")
     with_marks = full_sight(bench, who, asked)
     return [
         SideAnswer(run=run.name, fact=None if row is None else fact_answer(run, row, with_marks))

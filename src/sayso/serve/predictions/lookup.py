@@ -36,7 +36,7 @@ def find_run(run: str, bench: Bench) -> ExploredRun:
     """Return the run of this name; one whose predictions have changed and cannot be read again is a problem."""
     found = bench.run(run)
     if found is None:
-        raise not_found(f"There is no run {run!r} here.")
+        raise not_found(f"Run {run!r} not found.")
     if found.problem is not None:
         raise found.problem
     return found.explored
@@ -53,7 +53,7 @@ def find_fact(run: ExploredRun, asked: AskedFact) -> int:
     """Return the row of the fact."""
     row = run.index.find(*asked)
     if row is None:
-        raise not_found(f"{run.name} has not written this fact down: it is neither a label nor predicted.")
+        raise not_found(f"{run.name} has no such fact: it is neither a label nor predicted.")
     return row
 
 
@@ -65,7 +65,7 @@ def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> FactQu
 def fact_address(run: str, bag: int, relation: str, **more: object) -> str:
     """Return where a fact is shown; values of `more` that say nothing are left out."""
     values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
-    return f"/facts/{quote(run, safe='')}/fact?{urlencode(values)}"
+    return f"/predictions/{quote(run, safe='')}/fact?{urlencode(values)}"
 
 
 AskedRun = Annotated[ExploredRun, Depends(find_run)]
@@ -74,7 +74,7 @@ Wanted = Annotated[FactQuery, Query()]
 Within = Annotated[FactQuery, Depends(within_query)]
 
 
-WITHHELD = "You are to annotate this fact: what runs and other people say about it is shown once you have submitted it."
+WITHHELD = "This fact is yours to annotate. Model scores and other people's marks are shown after you submit it."
 
 
 class Sight(NamedTuple):

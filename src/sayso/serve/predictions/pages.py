@@ -93,25 +93,25 @@ MAX_LISTED = 200
 """Facts of one point of the curve that are listed."""
 
 
-@router.get("/facts")
+@router.get("/predictions")
 def first_run(request: Request, bench: Bench) -> Response:
     """Go to the facts of the first run, or say how to name one."""
     if not bench.runs:
         store, part = bench.settings.data, bench.settings.part
         commands = [evaluate_command("RUN", store, part), serve_command("RUN", store, part)]
-        return page(request, "explore/no_run.html", section="facts", commands=commands)
-    return RedirectResponse(f"/facts/{quote(bench.runs[0].name, safe='')}", HTTPStatus.SEE_OTHER)
+        return page(request, "predictions/no_run.html", section="predictions", commands=commands)
+    return RedirectResponse(f"/predictions/{quote(bench.runs[0].name, safe='')}", HTTPStatus.SEE_OTHER)
 
 
-@router.get("/facts/{run}")
+@router.get("/predictions/{run}")
 def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, query: Wanted) -> Response:
     """Show one page of the facts that were asked for."""
     found = run.index.page(query)
     found = replace(found, rows=veiled(bench, who, found.rows))
     return page(
         request,
-        "explore/facts.html",
-        section="facts",
+        "predictions/list.html",
+        section="predictions",
         run=run,
         runs=list(bench.explored),
         query=query,
@@ -123,7 +123,7 @@ def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, q
     )
 
 
-@router.get("/facts/{run}/fact")
+@router.get("/predictions/{run}/fact")
 def fact_page(
     request: Request,
     bench: Bench,
@@ -139,7 +139,7 @@ def fact_page(
     fact = run.explanation(row, sight.with_marks).to_dict()
     shown = show_fact(fact, by)
     shared: dict[str, Any] = {
-        "section": "facts",
+        "section": "predictions",
         "run": run,
         "asked": asked,
         "fact": fact,
@@ -152,13 +152,13 @@ def fact_page(
         "fact_address": fact_address,
     }
     if sight.is_withheld:
-        return page(request, "explore/withheld.html", **shared, notice=WITHHELD)
+        return page(request, "predictions/withheld.html", **shared, notice=WITHHELD)
     with bench.database.reading() as connection:
         triple = Triple(fact["head"]["entity_id"], asked.relation, fact["tail"]["entity_id"])
         decision = decision_on(connection, triple)
     return page(
         request,
-        "explore/fact.html",
+        "predictions/fact.html",
         **shared,
         others=[name for name in bench.explored if name != run.name],
         shown=shown,
@@ -188,14 +188,14 @@ def compare_page(
     sight = sight_of(bench, who, asked)
     found = compare(runs, *asked, by, sight.with_marks)
     if found is None:
-        raise not_found("Neither run has written this fact down.")
+        raise not_found("Neither run has this fact.")
     if sight.is_withheld:
         having = next(side.run.name for side in found.sides if side.fact)
         return RedirectResponse(fact_address(having, *asked), HTTPStatus.SEE_OTHER)
     return page(
         request,
-        "explore/compare.html",
-        section="facts",
+        "predictions/compare.html",
+        section="predictions",
         asked=asked,
         found=found,
         runs=list(bench.explored),
@@ -205,7 +205,7 @@ def compare_page(
     )
 
 
-@router.get("/facts/{run}/curve")
+@router.get("/predictions/{run}/curve")
 def curve_page(
     request: Request,
     bench: Bench,
@@ -221,8 +221,8 @@ def curve_page(
     rows = veiled(bench, who, rows)
     return page(
         request,
-        "explore/curve.html",
-        section="facts",
+        "predictions/curve.html",
+        section="predictions",
         run=run,
         runs=list(bench.explored),
         relation=relation,

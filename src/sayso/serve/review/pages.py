@@ -35,7 +35,7 @@ def find_file(facts: str, bench: Bench) -> FoundFile:
     """Return the facts of this name, which know what was decided up to now."""
     found = bench.found.get(facts)
     if found is None:
-        raise not_found(f"There are no facts {facts!r} here.")
+        raise not_found(f"Extraction {facts!r} not found.")
     with bench.database.reading() as connection:
         found.index.decided.follow(connection)
     return found
@@ -62,7 +62,7 @@ def within_found(within: Annotated[str, Query(max_length=2_000)] = "") -> FoundQ
 def found_address(facts: str, fact: Triple, within: str = "") -> str:
     """Return where a fact of an extraction is shown."""
     values = {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}
-    return f"/found/{quote(facts, safe='')}/fact?{urlencode(values | ({'within': within} if within else {}))}"
+    return f"/review/{quote(facts, safe='')}/fact?{urlencode(values | ({'within': within} if within else {}))}"
 
 
 AskedFile = Annotated[FoundFile, Depends(find_file)]
@@ -94,7 +94,7 @@ def save_found_decision(bench: Workbench, who: Annotator, file: FoundFile, given
     save(bench, who, given.fact, given, lambda decision, reason: fact.decided(decision, who.name, now(), reason))
 
 
-api = APIRouter(prefix="/api/found", tags=["found"])
+api = APIRouter(prefix="/api/review", tags=["found"])
 
 
 @api.get("")
@@ -134,15 +134,15 @@ class FoundForm(FoundDecision):
     within: Annotated[str, Field(max_length=2_000)] = ""
 
 
-@pages.get("/found")
+@pages.get("/review")
 def first_file(bench: Bench) -> Response:
     """Go to the facts of the first file."""
     if not bench.found:
-        raise not_found("No extraction is open: `sayso serve --facts` names one.")
-    return RedirectResponse(f"/found/{quote(next(iter(bench.found)), safe='')}", HTTPStatus.SEE_OTHER)
+        raise not_found("No extraction is open; open one with `sayso serve --facts`.")
+    return RedirectResponse(f"/review/{quote(next(iter(bench.found)), safe='')}", HTTPStatus.SEE_OTHER)
 
 
-@pages.get("/found/{facts}")
+@pages.get("/review/{facts}")
 def list_page(request: Request, bench: Bench, file: AskedFile, query: WantedFound) -> Response:
     """Show one page of the facts that were asked for."""
     found = file.index.page(query)
@@ -150,8 +150,8 @@ def list_page(request: Request, bench: Bench, file: AskedFile, query: WantedFoun
     within = query.link(page=1, since=file.index.decided.last_event)
     return page(
         request,
-        "found/list.html",
-        section="found",
+        "review/list.html",
+        section="review",
         file=file,
         files=list(bench.found),
         query=query,
@@ -162,7 +162,7 @@ def list_page(request: Request, bench: Bench, file: AskedFile, query: WantedFoun
     )
 
 
-@pages.get("/found/{facts}/fact")
+@pages.get("/review/{facts}/fact")
 def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound, query: WithinFound) -> Response:
     """Show one fact with its quotes."""
     row = find_found(file, asked)
@@ -173,8 +173,8 @@ def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound
     within = query.link(page=1)
     return page(
         request,
-        "found/fact.html",
-        section="found",
+        "review/fact.html",
+        section="review",
         file=file,
         asked=asked,
         fact=fact,
@@ -190,7 +190,7 @@ def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound
     )
 
 
-@pages.post("/found/{facts}/decide")
+@pages.post("/review/{facts}/decide")
 def decide_form(bench: Bench, who: Who, file: AskedFile, given: Annotated[FoundForm, Form()]) -> Response:
     """Save a decision and show the fact again."""
     save_found_decision(bench, who, file, given)

@@ -140,10 +140,10 @@ class FoundQuery(TableQuery):
 
 
 PRESETS: tuple[tuple[str, FoundQuery], ...] = (
-    ("To decide", FoundQuery()),
-    ("Against the knowledge base", FoundQuery(status="contradicts")),
-    ("Not on the sentences", FoundQuery(support="not_sentences")),
-    ("Waiting for evidence", FoundQuery(decision="needs_evidence")),
+    ("Without a decision", FoundQuery()),
+    ("Contradicts the knowledge base", FoundQuery(status="contradicts")),
+    ("Does not rest on the sentences", FoundQuery(support="not_sentences")),
+    ("Needs evidence", FoundQuery(decision="needs_evidence")),
     ("All", FoundQuery(decision="any", sort="probability")),
 )
 """Questions that people ask of an extraction."""

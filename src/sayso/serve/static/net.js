@@ -5,7 +5,7 @@ const LONGEST_WAIT = 8000;
 const SIGNED_OUT = new Set([401, 403]);
 // Longer than the server waits for other writers.
 const LONGEST_ANSWER = 60_000;
-export const AWAY = "The workbench does not answer. What you mark or decide is kept here and sent again.";
+export const AWAY = "The workbench is not responding. Your marks and decisions are kept in this browser and will be sent again.";
 
 export class Refused extends Error {
   constructor(status, message) {
@@ -32,7 +32,7 @@ export async function send(method, path, body) {
     throw new Refused(0, AWAY);
   }
   const value = jsonOf(text);
-  if (!answer.ok) throw new Refused(answer.status, value?.error?.message ?? `The workbench answers ${answer.status}.`);
+  if (!answer.ok) throw new Refused(answer.status, value?.error?.message ?? `The workbench returned status ${answer.status}.`);
   // Whatever answers so is not the workbench: a proxy that wants somebody to sign in, perhaps.
   if (value === undefined) throw new Refused(0, AWAY);
   return value;
@@ -125,7 +125,7 @@ export class Saver {
           this.#running = false;
           this.#halted = true;
           for (const done of this.#idle.splice(0)) done();
-          this.onState("waiting", `${error.message} What you decided is kept here.`);
+          this.onState("waiting", `${error.message} Your decision is kept in this browser.`);
           return;
         }
         if (this.#store && !error.mayPass) {

@@ -48,7 +48,7 @@ def ask(bench: Workbench, run: str, asked: Asked) -> dict[str, Any]:
     """Return the answer of a run's model; a process that fails is a `RequestError`, a bad question a `UserError`."""
     worker = bench.workers.get(run)
     if worker is None:
-        raise not_found(f"There is no run {run!r} here.")
+        raise not_found(f"Run {run!r} not found.")
     try:
         return worker.ask(asked.model_dump())
     except WorkerError as error:
@@ -144,7 +144,7 @@ def _page(
 def _of_bag(bench: Workbench, number: int) -> dict[str, str]:
     """Return what the form holds for a bag of the part."""
     if number >= bench.table.num_bags:
-        raise not_found("The store has no such bag.")
+        raise not_found("Bag not found in the store.")
     bag, kinds = bench.bag(number), bench.store.entities["type"]
     first = bag.sentences[0]
     return {

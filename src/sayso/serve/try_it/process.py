@@ -61,7 +61,7 @@ class Worker:
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
         """Return the answer; what the worker refuses is a `UserError`, what it cannot do a `WorkerError`."""
         if not self._seats.acquire(blocking=False):
-            raise WorkerError("the model is busy with other questions; try again in a minute")
+            raise WorkerError("the model is busy with other requests; try again in a minute")
         try:
             with self._lock:
                 if not self.is_running:
@@ -102,7 +102,7 @@ class Worker:
         greeting = self._read_line(self._start_seconds, "load")
         if "ready" not in greeting:
             self._clear()
-            raise WorkerError(str(greeting.get("error", "the model's process does not say that it is ready")))
+            raise WorkerError(str(greeting.get("error", "the model's process did not report that it is ready")))
 
     def _exchange(self, question: dict[str, Any]) -> dict[str, Any]:
         assert self._process
@@ -128,7 +128,7 @@ class Worker:
             if left <= 0 or not select.select([descriptor], [], [], left)[0]:
                 self._clear()
                 raise WorkerError(
-                    f"the model took more than {seconds:g} seconds to {what} and was stopped; ask for less"
+                    f"the model took more than {seconds:g} seconds to {what} and was stopped; try fewer sentences"
                 )
             chunk = os.read(descriptor, _CHUNK)
             self._rest += chunk
@@ -149,4 +149,4 @@ class Worker:
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_BYTES))
         _log.error("the model's process ended (%s): %s", status, complaints.read().decode(errors="replace"))
         self._clear()
-        return WorkerError("the model's process ended without an answer; try again: it is started again")
+        return WorkerError("the model's process ended without an answer and will be restarted; try again")

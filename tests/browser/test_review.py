@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.visit import serving, signed_in
 from sayso.serve.settings import ServeSettings
-from toy_found import CONTRADICTING, FACTS, HOSTILE_FACT, NEW, ids, write_found
+from toy_extraction import CONTRADICTING, FACTS, HOSTILE_FACT, NEW, ids, write_found
 from toy_workbench import make_settings
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-
 BADGE = ".decide .badge"
 LEFT = {
     "method": "POST",
-    "path": "/api/found/news/decisions",
+    "path": "/api/review/news/decisions",
     "body": {**ids(NEW[0]), "decision": "rejected", "key": "left over"},
 }
 """What a page has left to be sent."""
@@ -52,8 +52,8 @@ def test_from_the_list_to_the_file_of_accepted_facts_by_keyboard(browser: Browse
         open_by_keyboard(page)
         decide_by_keyboard(page)
         page.locator(".crumbs a").first.click()
-        expect(page.get_by_role("status")).to_contain_text(f"of {len(FACTS) - 1} facts ({len(FACTS)} in all)")
-        page.goto("/curate")
+        expect(page.get_by_role("status")).to_contain_text(f"of {len(FACTS) - 1} facts ({len(FACTS)} in total)")
+        page.goto("/decisions")
         expect(page.get_by_role("link", name="1 accepted")).to_be_visible()
         expect(page.get_by_role("link", name="0 rejected")).to_be_visible()
         with page.expect_download() as download:
@@ -63,18 +63,18 @@ def test_from_the_list_to_the_file_of_accepted_facts_by_keyboard(browser: Browse
         assert collection["first"]["items"][0]["body"][0]["rdf:subject"]["label"] == "north_land0"
         press(page, "j")
         press(page, "Enter")
-        page.wait_for_url("**/found/news/fact?**")
+        page.wait_for_url("**/review/news/fact?**")
         expect(page.locator(BADGE)).to_have_text("accepted")
 
 
 def open_by_keyboard(page: Page) -> None:
     """Open the first fact of the list, and go to its first sentence."""
-    page.goto("/found")
+    page.goto("/review")
     expect(page.get_by_role("status")).to_have_text(f"1–{len(FACTS)} of {len(FACTS)} facts")
     press(page, "j")
     expect(page.locator("a.open").first).to_be_focused()
     press(page, "Enter")
-    page.wait_for_url("**/found/news/fact?**")
+    page.wait_for_url("**/review/news/fact?**")
     expect(page.get_by_role("heading", level=1)).to_contain_text("north land0")
     press(page, "j")
     expect(page.locator(".evidence").first).to_be_focused()
@@ -104,12 +104,12 @@ def test_no_key_is_lost_and_each_decides_on_the_fact_on_the_screen(browser: Brow
     with signed_in(browser, address) as page:
         open_by_keyboard(page)
         # As fast as the browser takes them, and every answer held up.
-        page.route("**/api/found/**", lambda route: (time.sleep(0.1), route.continue_()))
+        page.route("**/api/review/**", lambda route: (time.sleep(0.1), route.continue_()))
         for key in "anxnenaz":
             page.keyboard.press(key)
         expect(page.locator(".crumbs .number")).to_have_text(f"4 of {len(FACTS)}")
         expect(page.locator(BADGE)).to_have_count(0)
-        page.goto("/curate")
+        page.goto("/decisions")
         expect(page.locator("ul.decisions .badge")).to_have_text(["needs evidence", "rejected", "accepted"])
         names = page.locator("ul.decisions .pair").all_inner_texts()
         assert [name.split("land")[1][0] for name in names] == ["2", "1", "0"]
@@ -125,10 +125,10 @@ def test_decisions_made_while_the_server_is_away_are_kept_and_sent(
         page.goto("/sign-in")
         page.locator("input[name=name]").fill("Ada")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/found/**")
+        page.wait_for_url("**/review/**")
         open_by_keyboard(page)
     page.keyboard.press("a")
-    expect(page.locator(".state")).to_contain_text("does not answer")
+    expect(page.locator(".state")).to_contain_text("is not responding")
     expect(page.locator(BADGE)).to_have_text("accepted")
     with serving(settings, port=int(url.rpartition(":")[2])):
         expect(page.locator(".state")).to_be_hidden()
@@ -142,16 +142,16 @@ def test_decisions_made_while_the_server_is_away_are_kept_and_sent(
 
 def shown(page: Page) -> Iterator[str]:
     """Go through the pages of Found, hostile and decided ones among them."""
-    hostile = f"/found/news/fact?{urlencode(ids(HOSTILE_FACT))}"
+    hostile = f"/review/news/fact?{urlencode(ids(HOSTILE_FACT))}"
     page.goto(hostile)
     press(page, "a")
     expect(page.locator(BADGE)).to_have_text("accepted")
     for each in (
-        "/found/news?decision=any",
-        "/found/more?min_probability=0.2",
+        "/review/news?decision=any",
+        "/review/more?min_probability=0.2",
         hostile,
-        f"/found/news/fact?{urlencode(ids(CONTRADICTING))}",
-        "/curate",
+        f"/review/news/fact?{urlencode(ids(CONTRADICTING))}",
+        "/decisions",
     ):
         page.goto(each)
         page.wait_for_load_state("load")
@@ -163,7 +163,7 @@ def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, address: 
     with signed_in(browser, address, width) as page:
         for each in shown(page):
             assert page.evaluate("document.documentElement.scrollWidth") <= width, each
-        page.goto(f"/found/news/fact?{urlencode(ids(HOSTILE_FACT))}")
+        page.goto(f"/review/news/fact?{urlencode(ids(HOSTILE_FACT))}")
         expect(page.get_by_role("heading", level=1)).to_contain_text("<i>land</i>")
         expect(page.locator(".read").filter(has_text="<script>alert(1)</script>")).to_have_count(1)
 

@@ -3,7 +3,7 @@
 import { AWAY } from "../net.js";
 import { inTurn, leave } from "../turn.js";
 
-const SCRIPT = 'script[src="/static/explore/browse.js"]';
+const SCRIPT = 'script[src="/static/facts/browse.js"]';
 const LONGEST_ANSWER = 60_000;
 const FRESH = 30_000;
 const LONGEST_WAIT = 8000;

@@ -14,7 +14,7 @@ const marking = new Marking({
 
 async function undo() {
   const { fact } = await marking.saver.add("POST", "/api/agreement/undo", { key: newKey(), fact: factName });
-  if (!fact) return complain("You have settled nothing on this fact.");
+  if (!fact) return complain("You have not settled anything on this fact.");
   return marking.leave(() => location.reload());
 }
 document.getElementById("undo").addEventListener("click", () => inTurn(undo));

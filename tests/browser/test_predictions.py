@@ -16,8 +16,8 @@ from sayso.serve.settings import ServeSettings
 from sayso.store.predictions import write_predictions
 from sayso.store.store import Store
 from toy_evaluation import make_marked_store
-from toy_explored import make_toy_settings
 from toy_run import make_run, toy_config
+from toy_runs import make_toy_settings
 
 pytestmark = pytest.mark.slow
 
@@ -57,13 +57,13 @@ def press(page: Page, key: str) -> None:
 
 
 def open_fact(page: Page, query: str = "") -> None:
-    page.goto(f"/facts/run?{query}")
+    page.goto(f"/predictions/run?{query}")
     page.locator("a.open").first.click()
     page.wait_for_url("**/fact?**")
 
 
 def test_a_fact_is_found_opened_and_left_by_keyboard(page: Page) -> None:
-    page.goto("/facts")
+    page.goto("/predictions")
     press(page, "/")
     page.keyboard.type("land1 town1")
     press(page, "Enter")
@@ -75,7 +75,7 @@ def test_a_fact_is_found_opened_and_left_by_keyboard(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("north land1")
     expect(page.locator(".seen").first).to_be_visible()
     press(page, "v")
-    expect(page.get_by_label("what people read")).to_be_checked()
+    expect(page.get_by_label("text", exact=True)).to_be_checked()
     expect(page.locator(".seen")).to_have_count(0)
     press(page, "j")
     expect(page.locator(".evidence").first).to_be_focused()
@@ -94,7 +94,7 @@ def test_another_mechanism_orders_the_sentences_anew(page: Page) -> None:
 
 
 def test_a_point_of_the_curve_leads_to_its_facts_by_keyboard(page: Page) -> None:
-    page.goto("/facts/run/curve")
+    page.goto("/predictions/run/curve")
     press(page, "ArrowRight")
     press(page, "ArrowRight")
     press(page, "Enter")
@@ -119,7 +119,7 @@ def test_decisions_are_made_undone_listed_and_taken_away(page: Page) -> None:
     expect(page.locator(".decide .badge")).to_have_text("accepted")
     page.reload()
     expect(page.locator(".decide .reason")).to_have_text("it is <b>told</b>")
-    page.goto("/curate")
+    page.goto("/decisions")
     expect(page.get_by_role("link", name="1 accepted")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="accepted.jsonld").click()
@@ -168,12 +168,12 @@ def test_own_sentences_are_marked_and_asked_about_by_keyboard(page: Page) -> Non
     expect(page.get_by_role("textbox", name="Head")).to_have_value("ada_1")
     page.get_by_role("textbox", name="Tail").fill("Port Town1")
     expect(page.locator(".preview mark.tail")).to_have_count(2)
-    page.get_by_role("button", name="Ask the model").press("Enter")
+    page.get_by_role("button", name="Run the model").press("Enter")
     expect(page.locator("#answer .evidence").first).to_be_visible(timeout=60_000)
     expect(page.locator("#answer table").first).to_contain_text("born")
     page.get_by_role("textbox", name="Tail").fill("Paris")
-    expect(page.locator(".preview .missing").first).to_contain_text("no tail is named here")
-    page.get_by_role("button", name="Ask the model").press("Enter")
+    expect(page.locator(".preview .missing").first).to_contain_text("the tail is not named here")
+    page.get_by_role("button", name="Run the model").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("'Paris' is not named")
 
 
@@ -186,7 +186,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize("width", [400, 1280])
 def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, hostile: str, width: int) -> None:
     with signed_in(browser, hostile, width) as page:
-        page.goto("/facts/one?q=land%3C")
+        page.goto("/predictions/one?q=land%3C")
         page.locator("a.open").first.click()
         page.wait_for_url("**/fact?**")
         fact = page.url
@@ -194,13 +194,13 @@ def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, hostile: 
         expect(page.locator(".read").filter(has_text="<script>alert(1)</script>")).to_have_count(1)
         press(page, "a")
         expect(page.locator(".decide .badge")).to_have_text("accepted")
-        compared = fact.replace("/facts/one/fact?", "/compare?left=one&right=two&")
+        compared = fact.replace("/predictions/one/fact?", "/compare?left=one&right=two&")
         for address in (
-            "/facts/one?q=land%3C",
+            "/predictions/one?q=land%3C",
             fact,
             compared,
-            fact.replace("/facts/one/fact?", "/try?run=one&"),
-            "/curate",
+            fact.replace("/predictions/one/fact?", "/try?run=one&"),
+            "/decisions",
         ):
             page.goto(address)
             page.wait_for_load_state("load")
@@ -212,12 +212,12 @@ def test_nothing_serious_stands_in_the_way_of_anybody(browser: Browser, hostile:
     fact = "bag=0&relation=capital"
     with signed_in(browser, hostile, scheme=scheme) as page:
         for address in (
-            "/facts/one?min_probability=0.2",
-            f"/facts/one/fact?{fact}",
+            "/predictions/one?min_probability=0.2",
+            f"/predictions/one/fact?{fact}",
             f"/compare?left=one&right=two&{fact}",
-            "/facts/one/curve?point=1",
+            "/predictions/one/curve?point=1",
             "/try",
-            "/curate",
+            "/decisions",
         ):
             page.goto(address)
             page.evaluate(AXE)
