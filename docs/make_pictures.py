@@ -76,7 +76,7 @@ def take_annotating(page: Page) -> None:
     page.wait_for_selector("text=· saved")
     take(page, "workbench-annotate")
     page.goto("/agreement")
-    take(page, "workbench-agree")
+    take(page, "workbench-agreement")
 
 
 def take_facts(page: Page) -> None:

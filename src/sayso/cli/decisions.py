@@ -84,7 +84,7 @@ def export(
         print_json({"written": str(out), "form": form.value, **counts})
     else:
         say(f"{len(facts):,} facts")
-    remark(f"wrote {out}; docs/workbench-explore.md says what is in it")
+    remark(f"wrote {out}; docs/workbench-facts.md says what is in it")
 
 
 def _name_damaged(damaged: "list[DamagedDecision]") -> None:
