@@ -3,7 +3,7 @@ import pytest
 from sayso.annotate import assignment as claim
 from sayso.annotate import marking as work
 from sayso.annotate.agreement import closed_facts
-from sayso.annotate.assignment import hold, next_turn
+from sayso.annotate.assignment import hold, next_fact
 from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
@@ -118,5 +118,5 @@ def test_a_fact_opened_and_left_is_refused_once_enough_others_have_it(
         finish(connection, person, QUEUE[0], per_fact=2)
     with pytest.raises(UserError, match="enough people"):
         hold(connection, cleo, QUEUE[0])
-    assert next_turn(connection, cleo, [], None) is None
+    assert next_fact(connection, cleo, [], None) is None
     hold(connection, ada, QUEUE[0])

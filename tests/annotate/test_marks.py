@@ -7,18 +7,18 @@ from sayso.annotate import marking as work
 from sayso.annotate.assignment import hold
 from sayso.annotate.marking import comment, flag_wrong, mark, submit
 from sayso.annotate.marks import (
-    Remark,
+    FactComment,
+    comment_lines,
     each_mark,
-    holds_remarks,
-    read_remarks,
-    remark_lines,
-    remarks,
+    fact_comments,
+    holds_comments,
+    read_comments,
+    save_comments,
     save_marks,
     settled_marks,
-    take_remarks,
 )
 from sayso.annotate.people import KNOWN, Annotator, annotator_named
-from sayso.annotate.pilot import answers_of_database, set_pilot
+from sayso.annotate.pilot import known_answers_of_database, set_pilot
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.records import Mark, Triple
@@ -65,7 +65,7 @@ def test_a_later_mark_of_the_same_person_holds(connection: Connection) -> None:
 def test_known_answers_are_nobodys_work(connection: Connection) -> None:
     save_marks(connection, MARKS[:2], is_known=True)
     assert list(each_mark(connection)) == []
-    assert answers_of_database(connection) == {FACT: {"one": "rationale", "two": "irrelevant"}}
+    assert known_answers_of_database(connection) == {FACT: {"one": "rationale", "two": "irrelevant"}}
     assert work.work_of(connection, KNOWN, FACT).labels == {"one": "rationale", "two": "irrelevant"}
 
 
@@ -84,32 +84,32 @@ def test_only_what_was_said_about_submitted_facts_is_told(connection: Connection
     ada, ben = (annotator_named(connection, name) for name in ("Ada", "Ben"))
     comment(connection, ada, FACT, "odd", "key 1")
     flag_wrong(connection, ben, FACT, True, "key 2")
-    assert remarks(connection) == []
+    assert fact_comments(connection) == []
     annotate(connection, ada, FACT)
-    assert remarks(connection) == [Remark(FACT, "Ada", "odd", False)]
+    assert fact_comments(connection) == [FactComment(FACT, "Ada", "odd", False)]
     annotate(connection, ben, FACT)
-    assert remarks(connection) == [Remark(FACT, "Ada", "odd", False), Remark(FACT, "Ben", "", True)]
-    assert remarks(connection, {OTHER}) == []
+    assert fact_comments(connection) == [FactComment(FACT, "Ada", "odd", False), FactComment(FACT, "Ben", "", True)]
+    assert fact_comments(connection, {OTHER}) == []
 
 
 def test_remarks_go_out_and_into_another_database_the_same(connection: Connection, tmp_path: Path) -> None:
-    said = [Remark(FACT, "Ada", 'two\nlines, "quoted"', True), Remark(OTHER, "Ben", "ö", False)]
-    path = tmp_path / "remarks.jsonl"
-    path.write_text("".join(remark_lines(said)), encoding="utf-8")
-    assert holds_remarks(path)
-    take_remarks(connection, read_remarks(path))
-    assert remarks(connection) == said
+    said = [FactComment(FACT, "Ada", 'two\nlines, "quoted"', True), FactComment(OTHER, "Ben", "ö", False)]
+    path = tmp_path / "fact_comments.jsonl"
+    path.write_text("".join(comment_lines(said)), encoding="utf-8")
+    assert holds_comments(path)
+    save_comments(connection, read_comments(path))
+    assert fact_comments(connection) == said
     comment(connection, annotator_named(connection, "Ada"), FACT, "not submitted", "key 1")
-    assert [each.comment for each in remarks(connection)] == ["", "ö"]
+    assert [each.comment for each in fact_comments(connection)] == ["", "ö"]
 
 
 def test_marks_are_no_remarks_and_a_bad_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "marks.jsonl"
     path.write_text('{"head": "h", "tail": "t", "relation": "r", "sentence": "s", "label": "unsure"}\n')
-    assert not holds_remarks(path)
+    assert not holds_comments(path)
     path.write_text('{"head": "h", "tail": "t", "relation": "r", "comment": "", "is_wrong": "yes"}\n')
     with pytest.raises(BadInputError, match=r"marks\.jsonl:1: 'is_wrong' must be true or false"):
-        list(read_remarks(path))
+        list(read_comments(path))
 
 
 def test_the_pilot_round_is_left_out(connection: Connection) -> None:
@@ -117,7 +117,7 @@ def test_the_pilot_round_is_left_out(connection: Connection) -> None:
     set_pilot(connection, ada, [FACT], {FACT: {"a": "irrelevant"}}, "key 2")
     comment(connection, ada, FACT, "odd", "key 1")
     annotate(connection, ada, FACT)
-    assert remarks(connection) == []
+    assert fact_comments(connection) == []
 
 
 def test_what_was_said_about_finished_work_is_told_whatever_the_pilot_round_becomes(connection: Connection) -> None:
@@ -126,4 +126,4 @@ def test_what_was_said_about_finished_work_is_told_whatever_the_pilot_round_beco
     annotate(connection, ada, FACT)
     for number, facts in enumerate(([FACT], [])):
         set_pilot(connection, ada, facts, {FACT: {"a": "irrelevant"}}, f"round {number}")
-        assert remarks(connection) == [Remark(FACT, "Ada", "odd", False)]
+        assert fact_comments(connection) == [FactComment(FACT, "Ada", "odd", False)]

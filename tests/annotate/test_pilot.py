@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from sayso.annotate import marking as work
-from sayso.annotate.assignment import claim, hold, is_practice, next_turn
+from sayso.annotate.assignment import claim, hold, is_practice, next_fact
 from sayso.annotate.marks import each_mark
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import (
-    answers_of_store,
     choose_pilot,
     facts_in_work,
+    known_answers_of_store,
     pilot_change,
     pilot_facts,
     pilot_result,
@@ -37,14 +37,14 @@ def test_facts_that_teach_nothing_are_left_out(marks: dict[str, str]) -> None:
 
 def test_the_store_knows_the_answers_of_its_marks(tmp_path: Path) -> None:
     store = make_store(tmp_path)
-    answers = answers_of_store(store, store.part("test"), "test")
+    answers = known_answers_of_store(store, store.part("test"), "test")
     assert len(answers) == NUM_PAIRS
     assert answers[Triple("l1", "capital", "t1")] == {
         "port_town1 is the capital of north_land1 .": "rationale",
         "north_land1 beat port_town1 in the final .": "irrelevant",
         "he left north_land1 for port_town1 .": "irrelevant",
     }
-    assert answers_of_store(store, store.part("train"), "train") == {}
+    assert known_answers_of_store(store, store.part("train"), "train") == {}
 
 
 def do(connection: Connection, name: str, fact: Triple, **labels: str) -> None:
@@ -70,11 +70,11 @@ def test_everybody_gets_the_round_first_and_then_the_rest_of_the_queue(connectio
     ada, ben = annotator_named(connection, "Ada"), annotator_named(connection, "Ben")
     set_pilot(connection, ada, [FACTS[2]], ANSWERS, "key")
     assert pilot_facts(connection) == [FACTS[2]]
-    assert [next_turn(connection, person, FACTS, None) for person in (ada, ben)] == [FACTS[2], FACTS[2]]
+    assert [next_fact(connection, person, FACTS, None) for person in (ada, ben)] == [FACTS[2], FACTS[2]]
     hold(connection, annotator_named(connection, "Cleo"), FACTS[2])
     for name in ("Ada", "Ben"):
         do(connection, name, FACTS[2], yes="rationale", no="irrelevant")
-    assert next_turn(connection, ada, FACTS, FACTS[2]) == FACTS[0]
+    assert next_fact(connection, ada, FACTS, FACTS[2]) == FACTS[0]
 
 
 def test_the_round_is_not_in_what_goes_out(connection: Connection) -> None:
@@ -91,7 +91,7 @@ def test_a_round_that_is_over_stays_out_of_the_real_work(connection: Connection)
     set_pilot(connection, ada, [], ANSWERS, "key 2")
     assert pilot_facts(connection) == []
     assert list(each_mark(connection)) == []
-    assert next_turn(connection, ben, FACTS, None) == FACTS[1]
+    assert next_fact(connection, ben, FACTS, None) == FACTS[1]
     set_pilot(connection, ada, FACTS[:1], ANSWERS, "key 3")
     assert pilot_facts(connection) == FACTS[:1]
 
@@ -103,7 +103,7 @@ def test_finished_work_stays_finished_work_whatever_the_round_becomes(connection
     for number, facts in enumerate((FACTS, FACTS[:1], [])):
         set_pilot(connection, ada, facts, ANSWERS, f"round {number}")
         assert len(list(each_mark(connection))) == 2
-    assert next_turn(connection, annotator_named(connection, "Ben"), FACTS, None) == FACTS[0]
+    assert next_fact(connection, annotator_named(connection, "Ben"), FACTS, None) == FACTS[0]
 
 
 def test_work_begun_in_a_round_that_ends_counts_once_it_is_finished(connection: Connection) -> None:
@@ -126,7 +126,7 @@ def test_work_begun_in_a_round_counts_also_where_others_have_submitted_the_fact_
     assert (change.num_back_in_queue, change.num_practised) == (1, 0)
     set_pilot(connection, ada, [], ANSWERS, "key 3")
     assert [is_practice(connection, person, FACTS[0]) for person in (ada, ben)] == [True, False]
-    given = [next_turn(connection, annotator_named(connection, name), FACTS, None) for name in ("Cleo", "Ada")]
+    given = [next_fact(connection, annotator_named(connection, name), FACTS, None) for name in ("Cleo", "Ada")]
     assert given == [FACTS[0], FACTS[1]], "others complete what Ben has begun, but not who knows the answers"
     do(connection, "Ben", FACTS[0], yes="rationale", no="irrelevant")
     assert {each.annotator for each in each_mark(connection)} == {"Ben"}
@@ -145,7 +145,7 @@ def test_at_the_end_of_the_queue_comes_what_was_passed_over(connection: Connecti
     ada = annotator_named(connection, "Ada")
     for fact in FACTS[:2]:
         claim(connection, ada, fact, 2)
-    assert next_turn(connection, ada, FACTS[:2], FACTS[1]) == FACTS[0]
+    assert next_fact(connection, ada, FACTS[:2], FACTS[1]) == FACTS[0]
     do(connection, "Ada", FACTS[0], yes="rationale")
     do(connection, "Ada", FACTS[1], yes="rationale")
-    assert next_turn(connection, ada, FACTS[:2], FACTS[1]) is None
+    assert next_fact(connection, ada, FACTS[:2], FACTS[1]) is None

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import sayso.input_file
 from sayso.annotate.forms import read_any
-from sayso.annotate.marks import read_remarks
+from sayso.annotate.marks import read_comments
 from sayso.cli import app
 from sayso.config import read_table
 from sayso.documents.document import read_documents
@@ -89,7 +89,7 @@ INPUTS = {
     "pairs": Input(lambda path: read_pairs([path], 0.0), "m.1\tm.2\n", "sentences", may_be_pipe=False),
     "corpus to extract from": Input(lambda path: len(corpus_files(path)), NRE, "sentences", may_be_pipe=False),
     "annotations": Input(read_any, json.dumps(MARK) + "\n", "marks", may_be_pipe=False),
-    "remarks": Input(lambda path: list(read_remarks(path)), json.dumps(REMARK) + "\n", "remarks"),
+    "comments": Input(lambda path: list(read_comments(path)), json.dumps(REMARK) + "\n", "comments"),
     "extracted facts": Input(lambda path: list(read_extracted(path)), "", "facts"),
     "settings": Input(read_table, "seed = 1\n", ""),
 }

@@ -62,7 +62,7 @@ def test_the_settling_page_shows_disputed_sentences_only(dispute: tuple[Person, 
     assert "hard to tell" in page
 
 
-def test_remarks_are_shown_and_can_be_taken_away_once_the_fact_is_closed(ada: Person, ben: Person) -> None:
+def test_comments_are_shown_and_exported_once_the_fact_is_closed(ada: Person, ben: Person) -> None:
     ada.ask("PUT", "/annotate/wrong", **FACT, key="the flag", is_wrong=True)
     ada.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="not <b>so</b>")
     for person in (ada, ben):

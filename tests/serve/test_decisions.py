@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sayso.serve.fact_table import FactQuery
-from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.fact_table import PredictionQuery
+from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.settings import ServeSettings
 from toy_runs import Client, make_toy_settings
 
@@ -26,15 +26,15 @@ def client(settings: ServeSettings) -> Client:
     return Client(settings)
 
 
-def explored(client: Client) -> ExploredRun:
-    run: ExploredRun = client.application.state.workbench.explored["one"]
+def explored(client: Client) -> RunPredictions:
+    run: RunPredictions = client.application.state.workbench.explored["one"]
     return run
 
 
 def decide(client: Client, decision: str, q: str = "land18", **more: str) -> str:
     """Decide on the capital of a land, and return the page that comes back."""
     (row,) = explored(client).index.rows(
-        explored(client).index.find_all(FactQuery(q=q, relation="capital", label="yes"))
+        explored(client).index.find_all(PredictionQuery(q=q, relation="capital", label="yes"))
     )
     answer = client.post("/decisions/decide", data={**FACT, "bag": str(row.bag), "decision": decision, **more})
     assert answer.status_code == 200
@@ -98,7 +98,7 @@ def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_decisions(client
 
 def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: Client) -> None:
     run = explored(client)
-    row = int(run.index.find_all(FactQuery(q="land18", relation="capital", label="yes"))[0])
+    row = int(run.index.find_all(PredictionQuery(q="land18", relation="capital", label="yes"))[0])
     step = {"bag": run.fact(row)["bag"], "relation": "capital", "key": "a-key-of-mine"}
     marks = [{"sentence": place, "label": "unsure"} for place in range(run.fact(row)["num_sentences"])]
     client.post("/api/annotate/marks", json={**step, "marks": marks})

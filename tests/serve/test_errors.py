@@ -6,13 +6,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.annotate.store import BusyError, DiskFullError
-from sayso.serve.errors import ErrorAnswer
+from sayso.serve.errors import ErrorResponse
 from toy_workbench import Person
 
 
-def check(answer: Any, status: int) -> ErrorAnswer:
+def check(answer: Any, status: int) -> ErrorResponse:
     assert answer.status_code == status, answer.text
-    body = ErrorAnswer.model_validate_json(answer.text, strict=True)
+    body = ErrorResponse.model_validate_json(answer.text, strict=True)
     assert body.error.status == status
     assert body.error.message
     assert set(answer.json()) == {"error"}

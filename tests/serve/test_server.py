@@ -20,8 +20,8 @@ from running import serving
 from sayso.annotate.store import reading_from
 from sayso.errors import UserError
 from sayso.serve import server as connection
-from sayso.serve.security import Gate
-from sayso.serve.server import Connection, Seldom, open_socket, run
+from sayso.serve.security import SafetyMiddleware
+from sayso.serve.server import DeadlineProtocol, OncePerMinute, open_socket, run
 from sayso.serve.settings import ServeSettings
 from toy_extraction import NEW, ids, write_found
 from toy_workbench import NUM_PAIRS, big_bag, fact_lines, make_store
@@ -171,7 +171,7 @@ HALF_A_BODY = b"POST /api/x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\
 Served = tuple[tuple[str, int], list[bytes]]
 
 
-class Hasty(Connection):
+class Hasty(DeadlineProtocol):
     """Gives a request little time."""
 
     request_seconds = 0.2
@@ -189,7 +189,7 @@ def served() -> Iterator[Served]:
             await send({"type": "http.response.body", "body": b"here"})
 
     opened = open_socket("127.0.0.1", 0)
-    gate = Gate(app, ServeSettings(data=Path(), database=Path()))
+    gate = SafetyMiddleware(app, ServeSettings(data=Path(), database=Path()))
     server = uvicorn.Server(uvicorn.Config(gate, http=Hasty, log_level="critical", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]})
     thread.start()
@@ -243,7 +243,7 @@ def test_whoever_opens_many_connections_shuts_nobody_out(served: Served, monkeyp
 def test_a_message_is_written_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(connection.time, "monotonic", lambda: now)
-    seldom, bad, other = Seldom(), *(logging.makeLogRecord({"msg": text}) for text in ("bad request", "other"))
+    seldom, bad, other = OncePerMinute(), *(logging.makeLogRecord({"msg": text}) for text in ("bad request", "other"))
     assert [seldom.filter(each) for each in (bad, bad, other, bad)] == [True, False, True, False]
     now = 61.0
     assert seldom.filter(bad)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.annotate.log import Change, HasFact, has_any, record, undo
+from sayso.annotate.log import Change, HasFact, accept_all, record, undo
 from sayso.annotate.marking import LABELS, MARK, fact_number, fact_of, find_fact, sentence_number
 from sayso.annotate.people import AGREED, Annotator
 from sayso.annotate.store import Connection
@@ -21,7 +21,7 @@ from sayso.records import Triple
 
 
 class SubmittedMark(NamedTuple):
-    """A label that somebody gave a sentence for a fact, and submitted."""
+    """A submitted label of a sentence for a fact."""
 
     fact: Triple
     sentence: str
@@ -31,10 +31,10 @@ class SubmittedMark(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Agreement on one relation, or on all (an empty name); None where a figure is not defined.
+    """Agreement on one relation, or on all (empty name); None where a figure is undefined.
 
-    Units are sentences, each for one fact, that two people or more have marked. With more than two people, `percent`
-    is the share of pairs of marks that agree, and κ the mean over pairs of people, weighed by the units they share.
+    Units are sentences, each for one fact, that at least two people have marked. With more than two people, `percent`
+    is the share of pairs of marks that agree, and κ the mean over pairs of people, weighted by the units they share.
     """
 
     relation: str
@@ -58,7 +58,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementReport:
-    """Agreement overall, relation by relation, and between each two people who share units."""
+    """Agreement overall, per relation, and per pair of people who share units."""
 
     overall: Agreement
     relations: tuple[Agreement, ...]
@@ -74,7 +74,7 @@ def report(marks: Sequence[SubmittedMark]) -> AgreementReport:
 
 
 def submitted_marks(connection: Connection) -> list[SubmittedMark]:
-    """Return the marks of all submitted facts, in the order in which facts and sentences came up."""
+    """Return the marks of all submitted facts, ordered by fact and sentence."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, text, name, value FROM entry AS marked"
         " JOIN fact ON fact.id = marked.fact JOIN sentence ON sentence.id = marked.sentence"
@@ -129,7 +129,7 @@ SCOPE = "agree"
 
 
 class Settled(NamedTuple):
-    """What a sentence was settled as, and who did it."""
+    """The label that a sentence was settled as, and who settled it."""
 
     label: str
     annotator: str
@@ -137,9 +137,9 @@ class Settled(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """A sentence that people (by name) have marked differently for a closed fact.
+    """A sentence of a closed fact that people have marked differently.
 
-    `settled` is what it was settled as and `settled_by` whoever did it; both are empty until it is.
+    `labels` are (annotator, label); `settled` and `settled_by` are empty until someone settles it.
     """
 
     sentence: str
@@ -149,9 +149,9 @@ class Disagreement:
 
 
 def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Triple]:
-    """Return the facts that as many people as wanted have submitted, practice apart.
+    """Return the facts that enough people have submitted, not counting practice.
 
-    The number is what the fact was given out for; `annotators_per_fact` where nobody was given it, as in imports.
+    Enough is the quota of the fact's assignments, or `annotators_per_fact` without any, as for imported marks.
     """
     rows = connection.execute(
         "SELECT fact FROM finished GROUP BY fact HAVING count(*) >="
@@ -184,7 +184,7 @@ def disagreements(connection: Connection, annotators_per_fact: int) -> dict[Trip
 
 
 def settled_labels(connection: Connection) -> dict[tuple[Triple, str], Settled]:
-    """Return what was settled, by fact and sentence."""
+    """Return the settled labels, by fact and sentence."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, text, value, name FROM entry JOIN fact ON fact.id = fact"
         " JOIN sentence ON sentence.id = sentence JOIN step ON step.id = step JOIN annotator ON annotator.id = actor"
@@ -195,7 +195,7 @@ def settled_labels(connection: Connection) -> dict[tuple[Triple, str], Settled]:
 
 
 def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:
-    """Save what a sentence is once its disagreement was settled; the empty label opens it again."""
+    """Save the label that a disagreement is settled as; an empty label reopens it."""
     if label not in (*LABELS, ""):
         raise UserError(f"{label!r} is no label; there are {', '.join(LABELS)}")
     change = Change(fact_number(connection, fact), sentence_number(connection, sentence), MARK, label)
@@ -203,11 +203,11 @@ def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str
 
 
 def undo_settling(
-    connection: Connection, actor: Annotator, key: str, has_fact: HasFact = has_any, shown: Triple | None = None
+    connection: Connection, actor: Annotator, key: str, has_fact: HasFact = accept_all, shown: Triple | None = None
 ) -> Triple | None:
-    """Take back the last sentence that this person has settled, on the fact that is shown or else on any that is open.
+    """Undo the last sentence that this person settled, on the fact `shown` or on any open fact.
 
-    The fact comes back; None where they have settled nothing there.
+    Returns the fact, or None if there is nothing to undo.
     """
     number = find_fact(connection, shown) if shown else None
     changes = undo(connection, actor, SCOPE, key, has_fact, number) if number is not None or not shown else []

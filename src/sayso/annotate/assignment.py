@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sayso.annotate.log import HasFact, has_any
+from sayso.annotate.log import HasFact, accept_all
 from sayso.annotate.marking import MARK, SUBMITTED, fact_number, fact_of, find_fact, work_of
 from sayso.annotate.people import Annotator, annotators
 from sayso.annotate.pilot import facts_in_work, pilot_facts, pilot_result
@@ -34,9 +34,9 @@ def claim(
     annotators_per_fact: int | None,
     is_pilot: bool = False,
 ) -> None:
-    """Give a person a fact; one that enough others have is a `UserError`. No limit where the number is None.
+    """Assign a fact to a person; `UserError` if enough others have it. None means no limit.
 
-    What somebody has begun to mark stays what it is.
+    An assignment that the person has started to mark is not changed.
     """
     number = fact_number(connection, fact)
     is_begun = bool(work_of(connection, annotator.id, fact).labels)
@@ -55,19 +55,19 @@ def claim(
 
 
 def has_room(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int) -> bool:
-    """Say whether fewer others than wanted have the fact."""
+    """Say whether fewer people than wanted have the fact."""
     number = fact_number(connection, fact)
     return len(_others(connection, annotator, number)) < (_quota(connection, number) or annotators_per_fact)
 
 
 def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
-    """Say whether the person was given the fact before."""
+    """Say whether the fact is assigned to the person."""
     query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ?"
     return connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone() is not None
 
 
 def is_practice(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
-    """Say whether the person was given the fact as practice, in a pilot round."""
+    """Say whether the fact is assigned to the person as practice, in a pilot round."""
     query = "SELECT is_pilot FROM claim WHERE annotator = ? AND fact = ?"
     row = connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone()
     return row is not None and bool(row[0])
@@ -80,7 +80,7 @@ def claim_next(
     annotators_per_fact: int | None,
     is_pilot: bool = False,
 ) -> Triple | None:
-    """Give a person the first fact of the queue that they have not had and that not enough others have."""
+    """Assign the first fact of the queue that is new to the person and that not enough others have."""
     rows = connection.execute(
         f"SELECT head_id, relation, tail_id, annotator, quota, {_HELD} OR annotator = ? AS is_held"
         " FROM claim JOIN fact ON fact.id = fact",
@@ -103,9 +103,9 @@ def claim_next(
 
 
 def neighbour(
-    connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = has_any
+    connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = accept_all
 ) -> Triple | None:
-    """Return the fact that lies so many places behind (or, if negative, before) this one in the person's open row."""
+    """Return the open fact `distance` places after (before, if negative) this one among the person's facts."""
     row = [each for each in _row(connection, annotator) if has_fact(each)]
     if fact not in row:
         return row[-1] if row and distance < 0 else None
@@ -114,7 +114,7 @@ def neighbour(
 
 
 def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
-    """Return the facts of the person's row that they have not submitted."""
+    """Return the person's facts that are not submitted."""
     rows = connection.execute(
         f"{_ROW} AND NOT EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact"
         " AND sentence = 0 AND kind = ?) ORDER BY claim.id",
@@ -124,7 +124,7 @@ def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
 
 
 def keep_place(connection: Connection, annotator: Annotator, fact: Triple, sentence: int) -> None:
-    """Remember where the person is: the fact, and the sentence by its place in the bag."""
+    """Save where the person is: the fact, and the index of the sentence in the bag."""
     number = fact_number(connection, fact)
     connection.execute("INSERT OR REPLACE INTO place VALUES (?, ?, ?)", (annotator.id, number, sentence))
 
@@ -143,37 +143,37 @@ def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
 
 
 def _others(connection: Connection, annotator: Annotator, fact: int) -> list[int]:
-    """Return who else has the fact."""
+    """Return the ids of the other people who have the fact."""
     query = f"SELECT annotator FROM claim WHERE fact = ? AND annotator <> ? AND {_HELD}"
     return [row[0] for row in connection.execute(query, (fact, annotator.id, time.time() - _HELD_SECONDS))]
 
 
 def _quota(connection: Connection, fact: int) -> int | None:
-    """Return how many people the fact was given out for; None before that."""
+    """Return how many people the fact is assigned to; None if it is not assigned."""
     quota: int | None = connection.execute("SELECT max(quota) FROM claim WHERE fact = ?", (fact,)).fetchone()[0]
     return quota
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
-    """How far a person is: facts submitted, and marks made."""
+class AnnotatorProgress:
+    """How many facts a person has submitted, and how many marks they have made."""
 
     annotator: str
     num_submitted: int
     num_marks: int
 
 
-def next_turn(
+def next_fact(
     connection: Connection,
     annotator: Annotator,
     queue: Sequence[Triple],
     after: Triple | None,
-    has_fact: HasFact = has_any,
+    has_fact: HasFact = accept_all,
 ) -> Triple | None:
-    """Return the fact that comes after this one, and give it to the person if it is new to them.
+    """Return the fact after this one, assigning it if it is new to the person; None if nothing is left.
 
-    First the facts they had before in their order, then what is left of the pilot round, then the queue, and at last
-    whatever they have passed over, all of them as far as they are open. None where nothing is left.
+    The person's earlier facts come first, in order, then the rest of the pilot round, then the queue, and last the
+    facts they skipped; only facts of the open part.
     """
     following = neighbour(connection, annotator, after, 1, has_fact) if after else None
     if following:
@@ -195,16 +195,16 @@ def next_turn(
 
 
 def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
-    """Give a person a fact that they are about to mark, unless they have begun; enough others are a `UserError`.
+    """Assign a fact to a person who is about to mark it; `UserError` if enough others have it.
 
-    A fact of the pilot round is marked by everybody.
+    Everyone marks the facts of the pilot round.
     """
     is_pilot = fact in pilot_facts(connection)
     claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact, is_pilot)
 
 
-def progress(connection: Connection) -> list[Progress]:
-    """Return how far everybody is who has marked something."""
+def progress(connection: Connection) -> list[AnnotatorProgress]:
+    """Return the progress of everyone who has marked something."""
     num = {
         (row[0], row[1]): row[2]
         for row in connection.execute(
@@ -213,7 +213,7 @@ def progress(connection: Connection) -> list[Progress]:
         )
     }
     return [
-        Progress(
+        AnnotatorProgress(
             annotator=person.name,
             num_submitted=num.get((person.id, SUBMITTED), 0),
             num_marks=num.get((person.id, MARK), 0),
@@ -223,7 +223,7 @@ def progress(connection: Connection) -> list[Progress]:
     ]
 
 
-def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = has_any) -> set[Triple]:
-    """Return the facts that the person has been given and not submitted, and the pilot round until it is done."""
+def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> set[Triple]:
+    """Return the facts assigned to the person and not submitted, and the pilot round until they finish it."""
     is_done = pilot_result(connection, annotator, has_fact).is_done
     return {*open_facts(connection, annotator), *([] if is_done else pilot_facts(connection))}

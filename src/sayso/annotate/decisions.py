@@ -31,20 +31,20 @@ _STATE = (
 
 
 class DamagedDecision(NamedTuple):
-    """A stored decision that cannot be read: older versions stored any value, also NaN."""
+    """A stored decision that cannot be read: older versions stored any value, even NaN."""
 
     fact: Triple
     reason: str
 
     @property
     def decision(self) -> str:
-        """What stands in place of the decision."""
+        """The state shown in place of the decision."""
         return DAMAGED
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionFilter:
-    """Which decisions to list; whatever is empty asks for nothing."""
+    """Which decisions to list; empty fields match everything."""
 
     decision: str = ""
     relation: str = ""
@@ -53,9 +53,9 @@ class DecisionFilter:
 
 
 def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, key: str) -> None:
-    """Save a decision; it takes the place of the one before. The same one once more is no step of its own.
+    """Save a decision, replacing the previous one; repeating the same decision has no effect.
 
-    A record that could not be read again is a `UserError`, and nothing is saved.
+    Raises `UserError`, saving nothing, if the decision could not be read back.
     """
     fact = Triple(decided.head_id, decided.relation, decided.tail_id)
     value = decided.to_json()
@@ -73,7 +73,7 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
 def decide_on_found(
     connection: Connection, facts: Iterable[ExtractedFact], wanted: Mapping[Triple, FactDecision], by: str
 ) -> int:
-    """Save decisions on extracted facts and return their number; `by` decided where a decision names nobody."""
+    """Save decisions on extracted facts and return their number; `by` is used if a decision names nobody."""
     num = 0
     for fact in facts:
         made = wanted.get(Triple(fact.head_id, fact.relation, fact.tail_id))
@@ -86,20 +86,20 @@ def decide_on_found(
 
 
 def withdraw(connection: Connection, annotator: Annotator, fact: Triple, key: str) -> None:
-    """Leave a fact undecided again."""
+    """Delete the decision on a fact."""
     number = find_fact(connection, fact)
     if number is not None:
         record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, "")], owner=AGREED)
 
 
 def undo_decision(connection: Connection, annotator: Annotator, key: str) -> Triple | None:
-    """Take back the person's last decision; return the fact it was about, None where there is none."""
+    """Undo the person's last decision; return its fact, or None if there is none."""
     changes = undo(connection, annotator, SCOPE, key)
     return fact_of(connection, changes[0].fact) if changes else None
 
 
 def decision_on(connection: Connection, fact: Triple) -> DecidedFact | DamagedDecision | None:
-    """Return what was decided about the fact, None where nothing was."""
+    """Return the decision on the fact, or None."""
     number = find_fact(connection, fact)
     value = "" if number is None else value_of(connection, AGREED, number, WHOLE_FACT, DECISION)
     return _read(fact, value) if value else None
@@ -112,7 +112,7 @@ def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple
 
 
 def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[int, str]]:
-    """Return the last event after this one for each fact that was decided on since, and the decision then, if any."""
+    """Return the last event after this one, and the resulting decision, for each fact decided since."""
     rows = connection.execute(
         f"SELECT event.id, head_id, relation, tail_id, {_STATE}"
         " FROM event JOIN fact ON fact.id = event.fact WHERE event.id > ? AND owner = ? AND kind = ? ORDER BY event.id",
@@ -124,7 +124,7 @@ def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[
 def decisions(
     connection: Connection, wanted: DecisionFilter = DecisionFilter(), first: int = 0, num: int = -1
 ) -> list[DecidedFact | DamagedDecision]:
-    """Return the decisions that are wanted, the latest first, from the `first` on, all where `num` is negative."""
+    """Return the matching decisions, latest first, starting at `first`; all of them if `num` is negative."""
     where, values = _where(wanted)
     rows = connection.execute(
         "SELECT value, head_id, relation, tail_id FROM entry JOIN fact ON fact.id = entry.fact"
@@ -137,7 +137,7 @@ def decisions(
 def readable(
     found: Iterable[DecidedFact | DamagedDecision],
 ) -> tuple[list[DecidedFact], list[DamagedDecision]]:
-    """Return the decisions that can be read, and those that cannot."""
+    """Split decisions into readable and damaged ones."""
     every = list(found)
     return (
         [each for each in every if isinstance(each, DecidedFact)],
@@ -153,7 +153,7 @@ def _read(fact: Triple, value: str) -> DecidedFact | DamagedDecision:
 
 
 def count_decisions(connection: Connection, wanted: DecisionFilter = DecisionFilter()) -> dict[str, int]:
-    """Return how many of the wanted facts have which decision; those that cannot be read are `damaged`."""
+    """Return the number of matching facts per decision; unreadable ones are `damaged`."""
     where, values = _where(wanted)
     rows = connection.execute(
         f"SELECT {_STATE}, count(*) FROM entry JOIN fact ON fact.id = entry.fact WHERE {where} GROUP BY 1", values
@@ -162,7 +162,7 @@ def count_decisions(connection: Connection, wanted: DecisionFilter = DecisionFil
 
 
 def curators(connection: Connection) -> list[str]:
-    """Return the names of all who have decided something that still stands."""
+    """Return the names of everyone with a current decision."""
     rows = connection.execute(
         f"SELECT DISTINCT {_value_of('annotator')} FROM entry WHERE owner = ? AND kind = ? ORDER BY 1",
         (AGREED, DECISION),
@@ -171,12 +171,12 @@ def curators(connection: Connection) -> list[str]:
 
 
 def _value_of(name: str) -> str:
-    """Return the SQL of a value of a decision's record, NULL where that is not JSON."""
+    """Return SQL for a value in a decision's JSON, NULL if it is not JSON."""
     return f"CASE WHEN json_valid(value) THEN json_extract(value, '$.{name}') END"
 
 
 def _where(wanted: DecisionFilter) -> tuple[str, list[object]]:
-    """Return the condition, in which nothing comes from outside, and the values that go with it."""
+    """Return the SQL condition, built from constants only, and its parameters."""
     parts, values = ["owner = ?", "kind = ?"], [AGREED, DECISION]
     for name in ("decision", "relation", "annotator"):
         if asked := getattr(wanted, name):

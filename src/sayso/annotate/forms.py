@@ -24,7 +24,7 @@ COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
 
 
 def write_csv(path: Path, marks: Iterable[Mark]) -> int:
-    """Write a row a mark; return how many could not be written, which is none."""
+    """Write one row per mark; return the number that could not be written (0)."""
     with atomic_file(path) as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -33,7 +33,7 @@ def write_csv(path: Path, marks: Iterable[Mark]) -> int:
 
 
 def read_csv(path: Path) -> Iterator[MarkItem]:
-    """Yield the mark of each row with the line it ends on, or why it cannot be read."""
+    """Yield each row's mark with its line number, or the reason why it cannot be read."""
     rows = csv.reader(io.StringIO(read_text(path, "marks"), newline=""), strict=True)
     try:
         header = next(rows, [])
@@ -55,9 +55,9 @@ def _mark(row: list[str]) -> Mark | BadLine:
 
 
 def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
-    """Write every tuple of each fact as a JSON line; return how many marks are in no tuple.
+    """Write every tuple of each fact as a JSON line; return the number of marks in no tuple.
 
-    Of several people's marks on a sentence the majority counts.
+    Several people's marks on a sentence are reduced to the majority.
     """
     facts: dict[Triple, dict[str, list[str]]] = {}
     num_marks = 0
@@ -78,7 +78,7 @@ def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
 
 
 def read_tuples(path: Path) -> Iterator[MarkItem]:
-    """Yield the two marks of each line, in order; a sentence comes as often as it is in a tuple."""
+    """Yield the two marks of each line; a sentence is repeated for each of its tuples."""
     return parse_each(read_lines(path), _parse)
 
 
@@ -99,7 +99,7 @@ _NUM_SHOWN = 5
 
 
 class Form(NamedTuple):
-    """How a form is written (returning how many marks it cannot take) and read, and what it is called."""
+    """How a format is written (returning the number of marks left out) and read, and its name."""
 
     write: Callable[[Path, Iterable[Mark]], int]
     read: Callable[[Path], Iterator[MarkItem]]
@@ -123,7 +123,7 @@ FORMS: dict[str, Form] = {
 
 
 def read_any(path: Path) -> list[Mark]:
-    """Return the marks of a file of any form, told by its name and its first line; a bad line is an error."""
+    """Return the marks of a file in any format, recognised by name and first line; raise on bad lines."""
     if path.is_dir():
         path = path / ERASER_FILE
     refuse_pipe(path, "annotations are")

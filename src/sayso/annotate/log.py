@@ -18,13 +18,13 @@ HasFact = Callable[[Triple], bool]
 """Whether what is open has a fact: one database may hold facts of several parts and stores."""
 
 
-def has_any(_: Triple) -> bool:
-    """Return True, for whoever has nothing open and means the whole database."""
+def accept_all(_: Triple) -> bool:
+    """Accept every fact in the database."""
     return True
 
 
 class Change(NamedTuple):
-    """A value that an entry is to have; fact and sentence are numbers of the database."""
+    """A new value of an entry; fact and sentence are database ids."""
 
     fact: int
     sentence: int
@@ -35,11 +35,10 @@ class Change(NamedTuple):
 def record(
     connection: Connection, actor: Annotator, scope: str, key: str, changes: Iterable[Change], owner: int | None = None
 ) -> bool:
-    """Save the changes as one step, on the actor's own entries or those of another owner.
+    """Save the changes as one step, on the actor's own entries or on those of another owner.
 
-    False comes back where nothing happens: a step whose key the actor has used before was saved already, and values
-    that are there already are no step. `scope` says which of the actor's works the step belongs to; each has its own
-    row of steps to undo.
+    Returns False if nothing changes: the key was used before, or the values are already stored. Each `scope` (kind of
+    work) has its own undo history.
     """
     owner = actor.id if owner is None else owner
     changes = [each for each in changes if value_of(connection, owner, *each[:3]) != each.value]
@@ -56,15 +55,13 @@ def undo(
     actor: Annotator,
     scope: str,
     key: str,
-    has_fact: HasFact = has_any,
+    has_fact: HasFact = accept_all,
     fact: int | None = None,
 ) -> list[Change]:
-    """Take back the actor's last step that still stands, on one fact or on any that is open.
+    """Undo the actor's last effective step, on one fact or on any open one; return the restored values.
 
-    What comes back is what the entries of the step hold now, nothing if there is no such step.
-
-    A step that somebody else has overruled does not stand any more; one on a fact that is not open is passed over, as
-    nobody would see what was lost. Asked again under the same key, the answer is the same and nothing more is undone.
+    A step that someone else has overruled is no longer effective; steps on facts that are not open are skipped, since
+    nobody would see the change. Repeating a request with the same key returns the same result and undoes nothing more.
     """
     done = _find_step(connection, actor, key)
     if done is not None:
@@ -82,7 +79,7 @@ def undo(
 
 
 def value_of(connection: Connection, owner: int, fact: int, sentence: int, kind: str) -> str:
-    """Return the value of an entry; empty where there is none."""
+    """Return the value of an entry; empty if there is none."""
     row = connection.execute(
         "SELECT value FROM entry WHERE owner = ? AND fact = ? AND sentence = ? AND kind = ?",
         (owner, fact, sentence, kind),
@@ -102,7 +99,7 @@ _EVENTS_AND_FACTS = (
 def _last_standing(
     connection: Connection, actor: Annotator, scope: str, has_fact: HasFact, fact: int | None
 ) -> list[Row]:
-    """Return the events of the actor's last open step that was not undone and whose values still hold, last first."""
+    """Return the events of the actor's last effective step, last event first."""
     steps = connection.execute(
         "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id)"

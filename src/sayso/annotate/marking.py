@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sayso.annotate.log import WHOLE_FACT, Change, HasFact, has_any, record, undo
+from sayso.annotate.log import WHOLE_FACT, Change, HasFact, accept_all, record, undo
 from sayso.annotate.people import Annotator
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
@@ -21,7 +21,7 @@ YES = "yes"
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What somebody has done on a fact; labels by the sentence's text."""
+    """One person's work on a fact; labels by sentence text."""
 
     labels: Mapping[str, str]
     comment: str = ""
@@ -30,7 +30,7 @@ class Work:
 
 
 def fact_number(connection: Connection, fact: Triple) -> int:
-    """Return the database's number of a fact, and give it one if it is new."""
+    """Return the database id of a fact, adding it if it is new."""
     found = find_fact(connection, fact)
     if found is not None:
         return found
@@ -40,25 +40,25 @@ def fact_number(connection: Connection, fact: Triple) -> int:
 
 
 def find_fact(connection: Connection, fact: Triple) -> int | None:
-    """Return the database's number of a fact, if it has one."""
+    """Return the database id of a fact, or None."""
     row = connection.execute("SELECT id FROM fact WHERE head_id = ? AND relation = ? AND tail_id = ?", fact).fetchone()
     return row[0] if row else None
 
 
 def fact_of(connection: Connection, number: int) -> Triple:
-    """Return the fact of a number of the database."""
+    """Return the fact with a database id."""
     return Triple(*connection.execute("SELECT head_id, relation, tail_id FROM fact WHERE id = ?", (number,)).fetchone())
 
 
 def sentence_number(connection: Connection, text: str) -> int:
-    """Return the database's number of a sentence, and give it one if it is new."""
+    """Return the database id of a sentence, adding it if it is new."""
     connection.execute("INSERT OR IGNORE INTO sentence (text) VALUES (?)", (text,))
     number: int = connection.execute("SELECT id FROM sentence WHERE text = ?", (text,)).fetchone()[0]
     return number
 
 
 def work_of(connection: Connection, owner: int, fact: Triple) -> Work:
-    """Return what the owner has done on the fact."""
+    """Return the owner's work on the fact."""
     rows = connection.execute(
         "SELECT kind, value, text FROM entry LEFT JOIN sentence ON sentence.id = entry.sentence"
         " WHERE owner = ? AND fact = ?",
@@ -74,7 +74,7 @@ def work_of(connection: Connection, owner: int, fact: Triple) -> Work:
 
 
 def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Mapping[str, str], key: str) -> None:
-    """Save one person's labels of sentences, by text; the empty label takes a mark away."""
+    """Save one person's labels of sentences, by text; an empty label removes a mark."""
     unknown = set(labels.values()) - {*LABELS, ""}
     if unknown:
         raise UserError(f"{min(unknown)!r} is no label; there are {', '.join(LABELS)}")
@@ -85,18 +85,18 @@ def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Map
 
 
 def comment(connection: Connection, annotator: Annotator, fact: Triple, text: str, key: str) -> None:
-    """Save what somebody has to say about the fact; also after the submission."""
+    """Save a comment on the fact; allowed after submission."""
     _set(connection, annotator, fact, COMMENT, text.strip(), key)
 
 
 def flag_wrong(connection: Connection, annotator: Annotator, fact: Triple, is_wrong: bool, key: str) -> None:
-    """Save whether somebody says this fact is wrong."""
+    """Save whether someone reports the fact as wrong."""
     _refuse_submitted(connection, annotator, fact)
     _set(connection, annotator, fact, WRONG, YES if is_wrong else "", key)
 
 
 def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Sequence[str], key: str) -> None:
-    """Save that somebody is done with the fact, all of whose sentences must have a mark."""
+    """Submit a fact; every sentence must have a mark."""
     labels = work_of(connection, annotator.id, fact).labels
     num_open = sum(text not in labels for text in texts)
     if num_open:
@@ -108,13 +108,13 @@ def undo_last(
     connection: Connection,
     annotator: Annotator,
     key: str,
-    has_fact: HasFact = has_any,
+    has_fact: HasFact = accept_all,
     shown: Triple | None = None,
 ) -> tuple[Triple, list[tuple[str, str]]] | None:
-    """Take back the person's last step; return its fact, and (text, label) of marks that changed.
+    """Undo the person's last step; return its fact, and (text, label) of the marks that changed.
 
-    The step is the last on the fact that is shown, and only where that has none and is not submitted, the last of all
-    on what is open: what somebody sees as submitted is never passed over for another fact.
+    The step is the last one on the fact `shown`; if it has none and is not submitted, the last one on any open fact. A
+    fact that is shown as submitted is never skipped in favour of another one.
     """
     number = find_fact(connection, shown) if shown else None
     changes = undo(connection, annotator, SCOPE, key, has_fact, number) if number is not None else []

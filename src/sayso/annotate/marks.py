@@ -26,7 +26,7 @@ IMPORTED = "import"
 
 
 class Imported(NamedTuple):
-    """How many marks came in, by how many people, on how many facts."""
+    """The number of imported marks, people and facts."""
 
     num_marks: int
     num_annotators: int
@@ -34,14 +34,14 @@ class Imported(NamedTuple):
 
 
 def each_mark(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
-    """Yield every submitted mark of everybody, the pilot round apart, on all facts or on these."""
+    """Yield everyone's submitted marks, without practice, on all facts or on these."""
     for fact, sentence, annotator, label in submitted_marks(connection):
         if facts is None or fact in facts:
             yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label, annotator)
 
 
 def settled_marks(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
-    """Yield one mark a sentence: what was settled, or else what the majority says; nobody's name is on it."""
+    """Yield one mark per sentence, without a name: the settled label, otherwise the majority."""
     settled = settled_labels(connection)
     labels: dict[tuple[Triple, str], list[str]] = {}
     for mark in submitted_marks(connection):
@@ -55,9 +55,9 @@ def settled_marks(connection: Connection, facts: Collection[Triple] | None = Non
 
 
 def save_marks(connection: Connection, marks: Iterable[Mark], is_known: bool = False) -> Imported:
-    """Save marks as submitted marks of the people they name, or as the known answers for a pilot round.
+    """Save marks as submitted by the people they name, or as known answers for a pilot round.
 
-    A mark that somebody has made on the same sentence before is replaced; the log keeps it.
+    A person's earlier mark on the same sentence is replaced; the log keeps it.
     """
     by_person: dict[str, list[Mark]] = {}
     for mark in marks:
@@ -86,8 +86,8 @@ def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) 
     record(connection, annotator, IMPORTED, uuid.uuid4().hex, changes.values(), KNOWN if is_known else None)
 
 
-class Remark(NamedTuple):
-    """One person's comment on a fact, and whether they hold its label for wrong."""
+class FactComment(NamedTuple):
+    """One person's comment on a fact, and whether they report it as wrong."""
 
     fact: Triple
     annotator: str
@@ -95,11 +95,8 @@ class Remark(NamedTuple):
     is_wrong: bool
 
 
-def remarks(connection: Connection, facts: Collection[Triple] | None = None) -> list[Remark]:
-    """Return what people have said about facts that they have submitted, practice apart, on all or on these.
-
-    What was imported is said as well, whether or not marks of the same person came with it.
-    """
+def fact_comments(connection: Connection, facts: Collection[Triple] | None = None) -> list[FactComment]:
+    """Return the comments on submitted facts, without practice, and all imported ones."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, name, kind, value FROM entry AS said JOIN fact ON fact.id = said.fact"
         " JOIN annotator ON annotator.id = owner JOIN step ON step.id = said.step WHERE kind IN (?, ?)"
@@ -110,12 +107,12 @@ def remarks(connection: Connection, facts: Collection[Triple] | None = None) -> 
     found = []
     for (*fact, name), said in groupby(rows, key=lambda row: tuple(row[:4])):
         values = {row[4]: row[5] for row in said}
-        found.append(Remark(Triple(*fact), name, values.get(COMMENT, ""), WRONG in values))
+        found.append(FactComment(Triple(*fact), name, values.get(COMMENT, ""), WRONG in values))
     return [each for each in found if facts is None or each.fact in facts]
 
 
-def take_remarks(connection: Connection, given: Iterable[Remark]) -> None:
-    """Save remarks as those of the people they name, in place of what they said before; the log keeps that."""
+def save_comments(connection: Connection, given: Iterable[FactComment]) -> None:
+    """Save comments for the people they name, replacing earlier ones; the log keeps those."""
     for fact, name, comment, is_wrong in given:
         number = fact_number(connection, fact)
         values = {COMMENT: comment, WRONG: YES if is_wrong else ""}
@@ -123,24 +120,24 @@ def take_remarks(connection: Connection, given: Iterable[Remark]) -> None:
         record(connection, annotator_named(connection, name or IMPORTED), IMPORTED, uuid.uuid4().hex, changes)
 
 
-def remark_lines(given: Iterable[Remark]) -> Iterator[str]:
-    """Yield a line of JSON for each remark."""
+def comment_lines(given: Iterable[FactComment]) -> Iterator[str]:
+    """Yield each comment as a JSON line."""
     for fact, annotator, comment, is_wrong in given:
         about = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "by": annotator}
         yield json.dumps({**about, "is_wrong": is_wrong, "comment": comment}, ensure_ascii=False) + "\n"
 
 
-def holds_remarks(path: Path) -> bool:
-    """Say whether a file holds remarks rather than marks, by its first line."""
+def holds_comments(path: Path) -> bool:
+    """Say whether a file holds comments rather than marks, by its first line."""
     if path.is_dir():
         return False
     refuse_pipe(path, "annotations are")
     return has_keys(first_of(read_lines(path))[0], "is_wrong", "comment")
 
 
-def read_remarks(path: Path) -> Iterator[Remark]:
-    """Yield the remarks of a file that `remark_lines` was written to; a bad line is an error."""
-    for number, text in holding(path, "remarks", filter(holds_something, read_lines(path))):
+def read_comments(path: Path) -> Iterator[FactComment]:
+    """Yield the comments of a file in the format of `comment_lines`; raise on a bad line."""
+    for number, text in holding(path, "comments", filter(holds_something, read_lines(path))):
         try:
             if isinstance(text, BadLine):
                 raise BadLineError(text.reason)
@@ -149,11 +146,11 @@ def read_remarks(path: Path) -> Iterator[Remark]:
             raise BadInputError(f"{path}:{number}: {error}") from None
 
 
-def _parse(text: str) -> Remark:
+def _parse(text: str) -> FactComment:
     values = json_object(text)
     head_id, relation, tail_id = (string(values, key) for key in ("head", "relation", "tail"))
     is_wrong = values.get("is_wrong", False)
     if not isinstance(is_wrong, bool):
         raise BadLineError("'is_wrong' must be true or false")
     comment = string(values, "comment", "")
-    return Remark(Triple(head_id, relation, tail_id), string(values, "by", ""), comment, is_wrong)
+    return FactComment(Triple(head_id, relation, tail_id), string(values, "by", ""), comment, is_wrong)

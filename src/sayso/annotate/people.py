@@ -17,19 +17,19 @@ KNOWN = -1
 
 
 class Annotator(NamedTuple):
-    """A person with the number that the database knows them by."""
+    """A person and their database id."""
 
     id: int
     name: str
 
 
 def now() -> str:
-    """Return the time in the form in which it is kept: UTC, to the millisecond."""
+    """Return the current UTC time to the millisecond, as it is stored."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def annotator_named(connection: Connection, name: str) -> Annotator:
-    """Return the person of this name, whatever its case, and make them known if they are new."""
+    """Return the person of this name, ignoring case, adding them if they are new."""
     name = " ".join(name.split())
     if not name or len(name) > MAX_NAME or not name.isprintable():
         raise UserError(f"a name has 1 to {MAX_NAME} characters, all of them visible")
@@ -39,17 +39,17 @@ def annotator_named(connection: Connection, name: str) -> Annotator:
 
 
 def annotators(connection: Connection) -> list[Annotator]:
-    """Return everybody, in the order in which they came."""
+    """Return everyone, in the order in which they were added."""
     return [Annotator(*row) for row in connection.execute("SELECT id, name FROM annotator ORDER BY id")]
 
 
 def open_session(connection: Connection, annotator: Annotator) -> str:
-    """Return a secret for the annotator's browser; the database keeps its digest only."""
+    """Return a secret for the annotator's browser; the database stores only its digest."""
     return _keep_secret(connection, "session", annotator)
 
 
 def close_session(connection: Connection, secret: str) -> None:
-    """Forget the session of this secret."""
+    """End the session of this secret."""
     connection.execute("DELETE FROM session WHERE digest = ?", (_digest(secret),))
 
 
@@ -59,7 +59,7 @@ def session_annotator(connection: Connection, secret: str) -> Annotator | None:
 
 
 def has_other_sessions(connection: Connection, annotator: Annotator) -> bool:
-    """Say whether anybody else is signed in somewhere."""
+    """Say whether anyone else is signed in."""
     return connection.execute("SELECT 1 FROM session WHERE annotator <> ?", (annotator.id,)).fetchone() is not None
 
 
@@ -69,23 +69,23 @@ def make_link(connection: Connection, annotator: Annotator) -> str:
 
 
 def end_links(connection: Connection) -> None:
-    """End everybody's links and sessions."""
+    """End everyone's links and sessions."""
     for table in ("link", "session"):
         connection.execute(f"DELETE FROM {table}")
 
 
 def has_link(connection: Connection, annotator: Annotator) -> bool:
-    """Say whether the annotator was given a link before."""
+    """Say whether the annotator has a link."""
     return connection.execute("SELECT 1 FROM link WHERE annotator = ?", (annotator.id,)).fetchone() is not None
 
 
 def link_annotator(connection: Connection, token: str) -> Annotator | None:
-    """Return whose link the token belongs to."""
+    """Return whose link the token is."""
     return _secret_annotator(connection, "link", token)
 
 
 def server_secret(connection: Connection) -> bytes:
-    """Return the secret that form tokens are made from, the same after a restart so that open pages go on working."""
+    """Return the secret for form tokens; it survives a restart, so open pages keep working."""
     connection.execute(
         "INSERT OR IGNORE INTO setting (name, value) VALUES ('server_secret', ?)", (secrets.token_hex(32),)
     )
@@ -101,7 +101,7 @@ def _keep_secret(connection: Connection, table: str, annotator: Annotator) -> st
 
 
 def _secret_annotator(connection: Connection, table: str, secret: str) -> Annotator | None:
-    """Return the owner of a secret, found by its digest: how long that takes says nothing about the secret."""
+    """Return the owner of a secret, looked up by digest so that timing reveals nothing."""
     query = f"SELECT id, name FROM {table} JOIN annotator ON annotator.id = annotator WHERE digest = ?"
     row = connection.execute(query, (_digest(secret),)).fetchone()
     return Annotator(*row) if row else None

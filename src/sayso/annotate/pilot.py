@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sayso.annotate.log import Change, HasFact, has_any, record
+from sayso.annotate.log import Change, HasFact, accept_all, record
 from sayso.annotate.marking import MARK, fact_number, sentence_number, work_of
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
@@ -29,7 +29,7 @@ Answers = Mapping[Triple, Mapping[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class PilotResult:
-    """How one person's pilot round went; None where it is not defined. Differences are (fact, text, theirs, known)."""
+    """One person's result in the pilot round; None where undefined. Differences are (fact, text, theirs, known)."""
 
     num_facts: int
     num_done: int
@@ -40,17 +40,16 @@ class PilotResult:
 
     @property
     def is_done(self) -> bool:
-        """Whether the real work can begin."""
+        """Whether real work can start."""
         return self.num_done == self.num_facts
 
 
 @dataclass(frozen=True, kw_only=True)
 class PilotChange:
-    """What another size of the pilot round changes; all are counts of facts, but for `num_people`.
+    """The effect of resizing the pilot round, in numbers of facts (and people, `num_people`).
 
-    `num_people` have marked facts already and get the added ones before they go on. Of the removed facts, those that
-    people have submitted as practice stay out of the queue, and the others, and those that somebody has only begun, go
-    back to it. Finished work counts as before.
+    `num_people` have marked facts already and get the added ones first. Removed facts that were submitted as practice
+    stay out of the queue; other removed facts return to it. Finished work still counts.
     """
 
     num_before: int
@@ -63,8 +62,8 @@ class PilotChange:
     num_finished: int
 
 
-def answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
-    """Return the marks that the store was prepared with, the majority's where there are several; on test only."""
+def known_answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
+    """Return the marks that the store was prepared with, by majority; only for the test part."""
     if part != "test" or "marks" not in store.manifest:
         return {}
     columns = store.marks
@@ -83,8 +82,8 @@ def answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, d
     return answers
 
 
-def answers_of_database(connection: Connection) -> dict[Triple, dict[str, str]]:
-    """Return the known answers that were imported."""
+def known_answers_of_database(connection: Connection) -> dict[Triple, dict[str, str]]:
+    """Return the imported known answers."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, text, value FROM entry JOIN fact ON fact.id = fact"
         " JOIN sentence ON sentence.id = sentence WHERE owner = ? AND kind = ?",
@@ -97,7 +96,7 @@ def answers_of_database(connection: Connection) -> dict[Triple, dict[str, str]]:
 
 
 def choose_pilot(answers: Answers, num: int) -> list[Triple]:
-    """Return facts that teach something, of as many relations as there are: short bags with marks of both kinds."""
+    """Return instructive facts, spread over the relations: short bags with marks of both kinds."""
     fit = [
         fact
         for fact, marks in answers.items()
@@ -112,12 +111,12 @@ def choose_pilot(answers: Answers, num: int) -> list[Triple]:
 
 
 def facts_in_work(connection: Connection) -> set[Triple]:
-    """Return the facts that somebody has begun to mark as real work: they do not become practice any more."""
+    """Return the facts that someone has started to mark as real work; they cannot become practice."""
     return _facts_where(connection, f"NOT is_pilot AND {_IS_BEGUN}")
 
 
 def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: int) -> PilotChange:
-    """Return what changes if these facts become the pilot round, of as many as were asked for."""
+    """Return the effect of making these facts the pilot round."""
     before, after = set(pilot_facts(connection)), set(facts)
     is_practised = "is_pilot AND (annotator, claim.fact) IN (SELECT annotator, fact FROM practised)"
     is_unfinished = "is_pilot AND (annotator, claim.fact) NOT IN (SELECT annotator, fact FROM practised)"
@@ -140,7 +139,7 @@ def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: 
 
 
 def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], answers: Answers, key: str) -> None:
-    """Make these facts the pilot round, with their answers; those of the round before that were marked stay apart."""
+    """Make these facts the pilot round, with their answers; facts practised in earlier rounds stay out of the queue."""
     connection.execute("UPDATE pilot SET is_over = 1")
     connection.execute("DELETE FROM pilot WHERE fact NOT IN (SELECT fact FROM practised)")
     changes = []
@@ -164,21 +163,21 @@ _IS_BEGUN = "EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact 
 
 
 def _facts_where(connection: Connection, condition: str) -> set[Triple]:
-    """Return the facts of claims for which the condition, in which nothing comes from outside, holds."""
+    """Return the facts of claims that fulfil a condition, built from constants only."""
     query = "SELECT DISTINCT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE"
     return {Triple(*row) for row in connection.execute(f"{query} {condition}")}
 
 
 def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]:
-    """Return the facts of the pilot round, also of those before it if that is wanted."""
+    """Return the facts of the pilot round, and of past rounds if asked for."""
     query = "SELECT head_id, relation, tail_id FROM pilot JOIN fact ON fact.id = fact WHERE is_over <= ? ORDER BY fact"
     return [Triple(*row) for row in connection.execute(query, (with_past,))]
 
 
-def pilot_result(connection: Connection, annotator: Annotator, has_fact: HasFact = has_any) -> PilotResult:
-    """Return how the person's marks agree with the known answers; nothing of that before the whole round is done.
+def pilot_result(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> PilotResult:
+    """Compare the person's marks with the known answers, once they have finished the round.
 
-    The round is that of what is open: nobody can be asked for facts that are not there.
+    Only facts of the open part belong to the round.
     """
     facts = list(filter(has_fact, pilot_facts(connection)))
     done = [fact for fact in facts if work_of(connection, annotator.id, fact).is_submitted]

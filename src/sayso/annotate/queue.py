@@ -24,9 +24,9 @@ _SEED = 13
 
 @dataclass(frozen=True, kw_only=True)
 class QueueSettings:
-    """How many people mark each fact, facts of which relations come (none named: of all), and in which order.
+    """How many people mark each fact, which relations are annotated (empty: all), and in which order.
 
-    `num_pilot` is the size of the pilot round: facts with known answers that everybody marks first.
+    `num_pilot` is the size of the pilot round: facts with known answers that everyone marks first.
     """
 
     annotators_per_fact: Annotated[int, Range(1, MAX_ANNOTATORS)] = 2
@@ -42,10 +42,10 @@ class QueueSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """The facts that can come, and what orders look at; a figure is NaN where no run has said anything.
+    """The facts that can be annotated, and the figures that orders use; NaN without a prediction.
 
-    `faithfulness_F` is by how much the probability falls without the sentence that matters most.
-    `is_mixed_F` says that some sentences of the bag carry the fact and others do not, as far as a run can tell.
+    `faithfulness_F` is the drop in probability without the top-ranked sentence. `is_mixed_F` says that the prediction
+    rests on only some sentences of the bag.
     """
 
     bag_F: np.ndarray
@@ -58,7 +58,7 @@ class Candidates:
 
 
 def read_settings(connection: Connection) -> QueueSettings:
-    """Return the settings that the database holds, or the usual ones."""
+    """Return the stored settings, or the defaults."""
     row = connection.execute("SELECT value FROM setting WHERE name = 'queue'").fetchone()
     if row is None:
         return QueueSettings()
@@ -67,18 +67,18 @@ def read_settings(connection: Connection) -> QueueSettings:
 
 
 def write_settings(connection: Connection, settings: QueueSettings) -> None:
-    """Keep the settings in the database."""
+    """Store the settings."""
     connection.execute("INSERT OR REPLACE INTO setting VALUES ('queue', ?)", (json.dumps(asdict(settings)),))
 
 
 def find_candidates(
     table: BagTable, predictions: Predictions | None, relation_numbers: Mapping[str, int]
 ) -> Candidates:
-    """Return every label of every bag, with what the predictions say about it."""
+    """Return every label of every bag, with its prediction."""
     num_B = table.relations.length
     bag_F = np.repeat(np.arange(table.num_bags), num_B)
     relation_F = np.asarray(table.relations.value, np.int64)
-    probability, faithfulness, mixed = _said(predictions, relation_numbers, bag_F, relation_F)
+    probability, faithfulness, mixed = _predicted(predictions, relation_numbers, bag_F, relation_F)
     return Candidates(
         bag_F=bag_F,
         relation_F=relation_F,
@@ -91,9 +91,9 @@ def find_candidates(
 
 
 def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: Mapping[str, int]) -> np.ndarray:
-    """Return the places in `candidates` of the facts that the settings ask for, first come first.
+    """Return the indices of the candidates that the settings select, in order.
 
-    Facts that the order does not tell apart come in a fixed random order, not in that of the corpus.
+    Ties are in a fixed random order, not in that of the corpus.
     """
     chance_F = np.random.default_rng(sub_seed(_SEED, "queue")).permutation(len(candidates.bag_F))
     order = np.lexsort((chance_F, *ORDERS[settings.order](candidates)))
@@ -103,7 +103,7 @@ def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: 
     return order[np.isin(candidates.relation_F[order], wanted)]
 
 
-def _said(
+def _predicted(
     predictions: Predictions | None, relation_numbers: Mapping[str, int], bag_F: np.ndarray, relation_F: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return probability, faithfulness and whether the evidence is mixed, for each fact."""
@@ -127,13 +127,13 @@ def _said(
 
 
 def _contrast(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """Bags with several sentences and several relations first, then those with mixed evidence, single ones last."""
+    """Bags with several sentences and relations first, then mixed evidence, single sentences last."""
     is_single_F = facts.size_F < 2
     return ~facts.is_mixed_F, facts.num_relations_F < 2, is_single_F
 
 
 def _doubtful(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """High probability with low faithfulness first; what no run speaks of last."""
+    """High probability with low faithfulness first; facts without a prediction last."""
     return (-np.nan_to_num(facts.probability_F - facts.faithfulness_F, nan=-np.inf),)
 
 
@@ -148,7 +148,7 @@ ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
 
 MAX_LENGTH = 20_000
 
-USUAL = """\
+DEFAULT_GUIDELINE = """\
 Read the relation and its definition first, then each sentence by itself.
 
 Rationale: a reader who knows nothing but this sentence would believe the fact. The sentence states it, or states \
@@ -165,13 +165,13 @@ they stand."""
 
 
 def read_guideline(connection: Connection) -> str:
-    """Return the guideline of this database, or the usual one."""
+    """Return the stored guideline, or the default."""
     row = connection.execute("SELECT value FROM setting WHERE name = 'guideline'").fetchone()
-    return str(row[0]) if row else USUAL
+    return str(row[0]) if row else DEFAULT_GUIDELINE
 
 
 def write_guideline(connection: Connection, text: str) -> None:
-    """Keep the guideline; an empty one brings the usual one back."""
+    """Store the guideline; an empty text restores the default."""
     connection.execute("DELETE FROM setting WHERE name = 'guideline'")
     if text.strip():
         connection.execute("INSERT INTO setting VALUES ('guideline', ?)", (text.strip(),))

@@ -26,21 +26,21 @@ _UNWRITABLE = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlit
 
 
 class DiskFullError(UserError):
-    """There is no room for what was to be saved; nothing of it was."""
+    """The disk is full; nothing was saved."""
 
 
 class BusyError(UserError):
-    """Another program has kept the database to itself for too long; nothing was saved."""
+    """Another program has locked the database for too long; nothing was saved."""
 
 
 class Database:
-    """An opened annotation database, shared by all threads; made where there is none."""
+    """An open annotation database, shared by all threads; created if missing."""
 
     def __init__(self, path: Path, max_pages: int | None = None) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._readers: queue.LifoQueue[Connection] = queue.LifoQueue()
-        with _told(path):
+        with _as_user_errors(path):
             _make_file(path)
             self._writer = self._connect()
             if max_pages is not None:
@@ -49,15 +49,15 @@ class Database:
                 _migrate(path, connection)
 
     def close(self) -> None:
-        """Close every connection; what was written stays."""
+        """Close every connection."""
         while not self._readers.empty():
             self._readers.get_nowait().close()
         self._writer.close()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give the connection for one transaction: all of the block is saved when it ends well, or nothing of it."""
-        with self._lock, _told(self.path):
+        """Give a connection for one transaction, committed if the block succeeds and rolled back if not."""
+        with self._lock, _as_user_errors(self.path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -69,8 +69,8 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one state of the database for the whole block, and never waits for a writer."""
-        with _told(self.path):
+        """Give a connection that sees one snapshot of the database and never waits for a writer."""
+        with _as_user_errors(self.path):
             try:
                 connection = self._readers.get_nowait()
             except queue.Empty:
@@ -95,12 +95,12 @@ class Database:
 
 @contextlib.contextmanager
 def reading_from(path: Path) -> Iterator[Connection]:
-    """Give a connection that reads a file that must be there already; the file stays as it is, byte for byte.
+    """Give a read-only connection to an existing file, which stays unchanged byte for byte.
 
-    A database of an older version is brought to this one's form in memory only.
+    A database of an older version is migrated in memory only.
     """
     _refuse_missing(path)
-    with _told(path), contextlib.closing(_open_to_read(path)) as connection:
+    with _as_user_errors(path), contextlib.closing(_open_to_read(path)) as connection:
         connection.row_factory = sqlite3.Row
         if _version(path, connection) == len(MIGRATIONS):
             connection.execute("BEGIN")
@@ -114,19 +114,19 @@ def reading_from(path: Path) -> Iterator[Connection]:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Say whether other users of this machine may read or change a file; only POSIX systems can tell."""
+    """Say whether other users of this machine may access a file; always False except on POSIX."""
     return os.name == "posix" and bool(path.stat().st_mode & 0o066)
 
 
 @contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[Connection]:
-    """Give a connection for one transaction on a file, which is made where there is none, and close it afterwards."""
+    """Give a connection for one transaction on a file, created if missing, and close it afterwards."""
     with contextlib.closing(Database(path)) as database, database.writing() as connection:
         yield connection
 
 
 def _refuse_missing(path: Path) -> None:
-    """Refuse to read what is not there, or holds nothing."""
+    """Raise if the file is missing or empty."""
     try:
         if not path.exists():
             raise BadInputError(f"{path}: no such file; `sayso serve` creates one, or name another with `--db`")
@@ -141,8 +141,8 @@ def _refuse_missing(path: Path) -> None:
 def _open_to_read(path: Path) -> Connection:
     """Open a file without changing it or leaving files beside it.
 
-    Who only reads neither merges the log of a server that was killed nor removes it. Where there is none, a connection
-    that may write makes an empty one and removes it; where it may not, nobody can be writing.
+    A read-only connection neither merges nor removes the log of a killed server. Without a log, a writable connection
+    creates an empty one and removes it; where it cannot, nobody can be writing.
     """
     resolved = Path(os.path.realpath(path))
     is_writable = os.access(resolved, os.W_OK) and os.access(resolved.parent, os.W_OK)
@@ -154,7 +154,7 @@ def _open_to_read(path: Path) -> Connection:
 
 
 def _log_of(path: Path) -> Path:
-    """Return SQLite's write-ahead log of a database."""
+    """Return the path of a database's write-ahead log."""
     return Path(f"{os.path.realpath(path)}-wal")
 
 
@@ -168,7 +168,7 @@ def _refuse_folder(path: Path) -> None:
 
 
 def _make_file(path: Path) -> None:
-    """Make the file, readable by its owner only, where there is none."""
+    """Create the file if missing, readable only by its owner."""
     try:
         _refuse_folder(path)
         if not path.exists():
@@ -179,7 +179,7 @@ def _make_file(path: Path) -> None:
 
 
 def _version(path: Path, connection: Connection) -> int:
-    """Return the version of the tables, 0 where there are none; refuse what is not ours, or newer than this program."""
+    """Return the version of the tables, 0 if there are none; raise if they are not ours or newer."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -194,7 +194,7 @@ def _version(path: Path, connection: Connection) -> int:
 
 
 def _migrate(path: Path, connection: Connection) -> None:
-    """Bring the tables to this version's form; the caller's transaction makes it all or nothing."""
+    """Migrate the tables to this version, within the caller's transaction."""
     version = _version(path, connection)
     if version == len(MIGRATIONS):
         return
@@ -216,8 +216,8 @@ def _statements(script: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn what SQLite says about the disk or the file into one line that says what to do."""
+def _as_user_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite errors about the disk or the file into one line that says what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -106,19 +106,19 @@ def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "
 
 
 def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> None:
-    from sayso.annotate.marks import remark_lines, remarks
+    from sayso.annotate.marks import comment_lines, fact_comments
     from sayso.annotate.store import reading_from
     from sayso.io.atomic import atomic_file
 
     with reading_from(db) as connection:
-        found = remarks(connection)
+        found = fact_comments(connection)
         if not found:
             raise UserError(f"{db}: nobody has said anything about a fact that they have submitted")
         if not everything:
             complete = _complete(connection, db, {each.fact for each in found})
             found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
-        file.writelines(remark_lines(found))
+        file.writelines(comment_lines(found))
     if as_json:
         print_json({"written": str(out), "form": FormName.remarks.value, "num_remarks": len(found)})
     else:
@@ -140,17 +140,17 @@ def take(
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
     from sayso.annotate.forms import read_any
-    from sayso.annotate.marks import holds_remarks, read_remarks, save_marks, take_remarks
+    from sayso.annotate.marks import holds_comments, read_comments, save_comments, save_marks
     from sayso.annotate.store import writing_to
 
-    said = [path for path in files if holds_remarks(path)]
+    said = [path for path in files if holds_comments(path)]
     if known and said:
         raise UserError(f"{said[0]}: remarks are no known answers; import them without --known")
     marks = [mark for path in files if path not in said for mark in read_any(path)]
-    remarks = [each for path in said for each in read_remarks(path)]
+    remarks = [each for path in said for each in read_comments(path)]
     with writing_to(db) as connection:
         taken = save_marks(connection, marks, known)
-        take_remarks(connection, remarks)
+        save_comments(connection, remarks)
     if as_json:
         counts = {"num_marks": taken.num_marks, "num_annotators": taken.num_annotators}
         print_json({"written": str(db), **counts, "num_facts": taken.num_facts, "num_remarks": len(remarks)})

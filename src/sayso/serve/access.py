@@ -29,7 +29,7 @@ _COOKIE_SECONDS = 90 * 24 * 3600
 
 
 class Access:
-    """The sessions of a workbench; the database holds them, so that another process can end them."""
+    """The sessions of a workbench; stored in the database, so that another process can end them."""
 
     def __init__(self, database: Database, settings: ServeSettings) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The cookie's name; browsers do not tell ports apart, so the name does."""
+        """The cookie's name; it contains the port, because browsers share cookies between ports."""
         return f"sayso-{self._settings.port}"
 
     def annotator(self, request: HTTPConnection) -> Annotator | None:
@@ -53,14 +53,14 @@ class Access:
         return found
 
     def is_lead(self, annotator: Annotator) -> bool:
-        """Say whether somebody may change what is set for everybody: a lead, or the one user of this machine."""
+        """Say whether someone may change settings for everyone: a lead, or the only user of this machine."""
         if self._leads or not self._settings.is_local:
             return annotator in self._leads
         with self._database.reading() as connection:
             return not has_other_sessions(connection, annotator)
 
     def form_token(self, request: HTTPConnection) -> str:
-        """Return what forms of the browser's pages must carry: nobody can make it without cookie and server secret."""
+        """Return the token that the browser's forms must carry; it depends on the cookie and the server secret."""
         secret = request.cookies.get(self.cookie, "")
         return self._token(secret) if secret else ""
 
@@ -70,7 +70,7 @@ class Access:
         return bool(wanted) and hmac.compare_digest(wanted.encode(), token.encode())
 
     def sign_in(self, request: HTTPConnection, annotator: Annotator, to: str) -> Response:
-        """Return the answer that starts a session, ends the one that the browser had, and goes on to a page."""
+        """Start a session, ending the browser's previous one, and redirect to a page."""
         with self._database.writing() as connection:
             close_session(connection, request.cookies.get(self.cookie, ""))
             secret = open_session(connection, annotator)
@@ -79,7 +79,7 @@ class Access:
         return answer
 
     def sign_out(self, request: HTTPConnection, to: str) -> Response:
-        """Return the answer that ends the session and goes on to a page."""
+        """End the session and redirect to a page."""
         secret = request.cookies.get(self.cookie, "")
         with self._database.writing() as connection:
             close_session(connection, secret)
@@ -93,12 +93,12 @@ class Access:
             return link_annotator(connection, token)
 
     def meet(self, request: HTTPConnection) -> tuple[str, str]:
-        """Return the browser's cookie, or a new one that is nobody's session, and the token of its sign-in form."""
+        """Return the browser's cookie, or a new one without a session, and the token of its sign-in form."""
         secret = request.cookies.get(self.cookie) or secrets.token_urlsafe(32)
         return secret, self._token(secret)
 
     def set_cookie(self, answer: Response, secret: str) -> None:
-        """Let the browser keep the secret."""
+        """Store the secret in the browser."""
         # Lax, not strict: a link from a letter must arrive signed in.
         answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
 
@@ -107,7 +107,7 @@ class Access:
 
 
 def workbench(request: Request) -> Workbench:
-    """Return what the application has open."""
+    """Return the open workbench."""
     opened: Workbench = request.app.state.workbench
     return opened
 
@@ -118,21 +118,21 @@ def access(request: Request) -> Access:
     return opened
 
 
-def perhaps_annotator(request: Request) -> Annotator | None:
-    """Return who is signed in, if anybody is."""
+def maybe_annotator(request: Request) -> Annotator | None:
+    """Return who is signed in, or None."""
     return access(request).annotator(request)
 
 
 def annotator(request: Request) -> Annotator:
     """Return who is signed in; nobody is a problem that a page answers with the sign-in form."""
-    found = perhaps_annotator(request)
+    found = maybe_annotator(request)
     if found is None:
         raise RequestError(HTTPStatus.UNAUTHORIZED, "Sign in with your name first.")
     return found
 
 
 def lead(request: Request) -> Annotator:
-    """Return who is signed in, if they may change what is set for everybody; others are refused."""
+    """Return who is signed in, if they may change settings for everyone; raise otherwise."""
     found = annotator(request)
     if not access(request).is_lead(found):
         raise RequestError(
@@ -145,4 +145,4 @@ Bench = Annotated[Workbench, Depends(workbench)]
 Sessions = Annotated[Access, Depends(access)]
 Who = Annotated[Annotator, Depends(annotator)]
 Lead = Annotated[Annotator, Depends(lead)]
-PerhapsWho = Annotated[Annotator | None, Depends(perhaps_annotator)]
+MaybeWho = Annotated[Annotator | None, Depends(maybe_annotator)]

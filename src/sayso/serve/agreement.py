@@ -22,13 +22,13 @@ from sayso.annotate.agreement import (
     undo_settling,
 )
 from sayso.annotate.forms import FORMS
-from sayso.annotate.marks import each_mark, remark_lines, remarks, settled_marks
+from sayso.annotate.marks import comment_lines, each_mark, fact_comments, settled_marks
 from sayso.annotate.queue import read_settings
 from sayso.serve.access import Bench, Who
-from sayso.serve.annotate.schemas import FactName, FactStep, Label, Turn, UndoStep
-from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, stretches
+from sayso.serve.annotate.schemas import FactName, FactRequest, Label, NextFact, UndoRequest
+from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, styled
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.predictions.lookup import Asked
+from sayso.serve.predictions.lookup import FactParam
 from sayso.serve.render import page
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])
@@ -42,8 +42,8 @@ class DisputedFact(FactName):
     sentences: list[Disagreement]
 
 
-class Settling(FactStep):
-    """What a sentence, by its place in the bag, is settled as; the empty label opens it again."""
+class Settling(FactRequest):
+    """The label that a sentence (by its index in the bag) is settled as; an empty label reopens it."""
 
     sentence: Annotated[int, Field(ge=0)]
     label: Label
@@ -51,7 +51,7 @@ class Settling(FactStep):
 
 @api.get("")
 def get_agreement(bench: Bench) -> AgreementReport:
-    """Return the agreement of everybody on what they have submitted."""
+    """Return everyone's agreement on submitted facts."""
     with bench.database.reading() as connection:
         return report(submitted_marks(connection))
 
@@ -77,7 +77,7 @@ def get_disagreements(bench: Bench, _: Who) -> list[DisputedFact]:
 
 @api.post("/settle")
 def post_settling(bench: Bench, who: Who, given: Settling) -> None:
-    """Settle what a disputed sentence is."""
+    """Settle a disputed sentence."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     text = shown.text(given.sentence)
     with bench.database.writing() as connection:
@@ -88,13 +88,13 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 
 
 @api.post("/undo")
-def post_undo(bench: Bench, who: Who, given: UndoStep) -> Turn:
-    """Take back what one has settled last, on one fact or on any; return the fact it was on."""
+def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
+    """Undo the last sentence that you settled, on one fact or on any; return its fact."""
     asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
         fact = undo_settling(connection, who, given.key, bench.has_fact, asked)
     shown = bag_fact_of(bench, fact) if fact else None
-    return Turn(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)
+    return NextFact(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)
 
 
 exports = APIRouter(prefix="/api/annotations", tags=["annotations"])
@@ -107,9 +107,9 @@ def export(
     form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The form of the file.")] = "jsonl",
     each: Annotated[bool, Query(description="Everybody's marks instead of one a sentence.")] = False,
 ) -> Response:
-    """Return the marks on closed facts: what was settled or the majority says, or everybody's own.
+    """Return the marks on closed facts: settled or by majority, or every annotator's own.
 
-    Facts that somebody may still mark are not in it; `sayso annotations export --all` has them, too.
+    Facts that someone may still mark are left out; `sayso annotations export --all` includes them.
     """
     chosen = FORMS[form]
     with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
@@ -123,12 +123,12 @@ def export(
 
 
 @exports.get("/comments", response_class=Response)
-def get_remarks(bench: Bench, _: Who) -> Response:
-    """Return what people have said about closed facts as JSON lines: comments, and labels that they hold for wrong."""
+def get_comments(bench: Bench, _: Who) -> Response:
+    """Return comments on closed facts, and reports that they are wrong, as JSON lines."""
     with bench.database.reading() as connection:
         closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
-        content = "".join(remark_lines(remarks(connection, closed)))
-    headers = {"Content-Disposition": 'attachment; filename="remarks.jsonl"'}
+        content = "".join(comment_lines(fact_comments(connection, closed)))
+    headers = {"Content-Disposition": 'attachment; filename="fact_comments.jsonl"'}
     return Response(content, media_type="application/x-ndjson", headers=headers)
 
 
@@ -145,12 +145,12 @@ pages = APIRouter(include_in_schema=False)
 
 @pages.get("/agreement")
 def home(request: Request, bench: Bench, _: Who) -> Response:
-    """Show how far people agree, and on which facts they do not."""
+    """Show agreement figures and disputed facts."""
     with bench.database.reading() as connection:
         settings = read_settings(connection)
         figures = report(submitted_marks(connection))
         found = disagreements(connection, settings.annotators_per_fact)
-        said = remarks(connection, frozenset(closed_facts(connection, settings.annotators_per_fact)))
+        said = fact_comments(connection, frozenset(closed_facts(connection, settings.annotators_per_fact)))
     disputed = [
         {"shown": shown, "num": len(each), "num_settled": sum(bool(one.settled) for one in each)}
         for fact, each in found.items()
@@ -163,23 +163,23 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
         section="agreement",
         figures=figures,
         disputed=disputed,
-        remarks=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
+        comments=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
         forms=FORMS,
     )
 
 
 @pages.get("/agreement/fact")
-def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
+def fact(request: Request, bench: Bench, _: Who, asked: FactParam) -> Response:
     """Show the sentences of one fact that people have marked differently, to settle them."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
         found = disagreements(connection, read_settings(connection).annotators_per_fact)
-        said = remarks(connection, {shown.fact})
+        said = fact_comments(connection, {shown.fact})
     if shown.fact not in found:
         raise not_found("This fact has no disagreement to settle.")
     places = {text: place for place, text in enumerate(shown.texts)}
     sentences = [
-        {"place": places[each.sentence], "disagreement": each, "stretches": stretches(sentence)}
+        {"place": places[each.sentence], "disagreement": each, "styled": styled(sentence)}
         for each in found[shown.fact]
         if each.sentence in places
         for sentence in (shown.bag.sentences[places[each.sentence]],)
@@ -192,7 +192,7 @@ def fact(request: Request, bench: Bench, _: Who, asked: Asked) -> Response:
         section="agreement",
         shown=shown,
         sentences=sentences,
-        remarks=said,
+        comments=said,
         previous=addresses[here - 1] if here > 0 else "",
         following=addresses[here + 1] if here + 1 < len(addresses) else "",
         number=here + 1,

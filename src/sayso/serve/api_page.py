@@ -12,7 +12,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/api")
 def api_page(request: Request) -> Response:
-    """List every address with what it takes and gives."""
+    """List every route with its parameters, request and response."""
     description = request.app.openapi()
     operations = [
         {"method": method.upper(), "path": path, **_shown(operation)}
@@ -47,7 +47,7 @@ def _shown(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema_name(schema: dict[str, Any]) -> str:
-    """Return the name of a schema, or its kind where it has none."""
+    """Return the name of a schema, or its type if it has none."""
     for part in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
         if "$ref" in part:
             name = str(part["$ref"]).rsplit("/", 1)[1]

@@ -12,12 +12,12 @@ from sayso.serve.access import Access
 from sayso.serve.annotate import api as annotate_api
 from sayso.serve.annotate import pages as annotate_pages
 from sayso.serve.annotate import queue
-from sayso.serve.errors import ErrorAnswer, add_handlers
+from sayso.serve.errors import ErrorResponse, add_handlers
 from sayso.serve.predictions import api as predictions_api
 from sayso.serve.predictions import pages as predictions_pages
 from sayso.serve.render import STATIC
 from sayso.serve.review import pages as review
-from sayso.serve.security import Gate, refuse_changed, refuse_forged, refuse_strangers
+from sayso.serve.security import SafetyMiddleware, refuse_changed, refuse_csrf, require_session
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it import pages as try_it
 from sayso.serve.workbench import Workbench
@@ -44,7 +44,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 def make_app(settings: ServeSettings) -> FastAPI:
-    """Return the application over an opened workbench; what cannot be opened is a `UserError` here, not on a page."""
+    """Return the application with an open workbench; raise `UserError` if something cannot be opened."""
     workbench = Workbench(settings)
 
     @asynccontextmanager
@@ -56,8 +56,8 @@ def make_app(settings: ServeSettings) -> FastAPI:
         title="sayso",
         version=__version__,
         summary="Facts, the sentences that their predictions rest on, and what people say about them.",
-        dependencies=[Depends(refuse_strangers), Depends(refuse_forged), Depends(refuse_changed)],
-        responses={"default": {"model": ErrorAnswer, "description": "What went wrong, in the one form."}},
+        dependencies=[Depends(require_session), Depends(refuse_csrf), Depends(refuse_changed)],
+        responses={"default": {"model": ErrorResponse, "description": "What went wrong, in the one form."}},
         lifespan=lifespan,
         # The pages that come with FastAPI load scripts from elsewhere; ours are at /api.
         openapi_url=None,
@@ -66,7 +66,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
     )
     app.state.workbench = workbench
     app.state.access = Access(workbench.database, settings)
-    app.add_middleware(Gate, settings=settings)
+    app.add_middleware(SafetyMiddleware, settings=settings)
     add_handlers(app)
     for router in ROUTERS:
         app.include_router(router)

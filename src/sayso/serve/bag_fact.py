@@ -6,13 +6,13 @@ from urllib.parse import urlencode
 
 from sayso.records import Bag, Relation, Sentence, Triple
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.fact_view import Stretch, read_stretches
+from sayso.serve.fact_view import StyledText, styled_sentence
 from sayso.serve.workbench import Workbench
 
 
 @dataclass(frozen=True, kw_only=True)
 class BagFact:
-    """A relation of a bag; `number` is the bag's in the part."""
+    """A relation of a bag; `number` is the bag's index in the part."""
 
     number: int
     bag: Bag
@@ -20,31 +20,31 @@ class BagFact:
 
     @property
     def fact(self) -> Triple:
-        """The fact by its ids, as the database knows it."""
+        """The fact by its ids."""
         return Triple(self.bag.head_id, self.relation.name, self.bag.tail_id)
 
     @property
     def head_name(self) -> str:
-        """What the head is called."""
+        """The name of the head."""
         return self.bag.sentences[0].head.name
 
     @property
     def tail_name(self) -> str:
-        """What the tail is called."""
+        """The name of the tail."""
         return self.bag.sentences[0].tail.name
 
     @property
     def is_label(self) -> bool:
-        """Whether the knowledge base holds the fact."""
+        """Whether the fact is in the knowledge base."""
         return self.relation.name in self.bag.relations
 
     @property
     def texts(self) -> list[str]:
-        """The sentences, in the order of the bag."""
+        """The sentences, in bag order."""
         return [sentence.text for sentence in self.bag.sentences]
 
     def text(self, place: int) -> str:
-        """Return the sentence at this place of the bag."""
+        """Return the sentence with this index in the bag."""
         if not 0 <= place < len(self.bag.sentences):
             raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, f"The bag has no sentence {place}.")
         return self.bag.sentences[place].text
@@ -56,7 +56,7 @@ class BagFact:
 
 
 def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
-    """Return the fact of a bag's number and a relation's name; one that is not there is a problem."""
+    """Return the fact of a bag and a relation; not found (404) if there is none."""
     number = bench.relation_numbers.get(relation)
     if number is None or bag >= bench.table.num_bags:
         raise not_found("Fact not found in the store.")
@@ -64,24 +64,24 @@ def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
 
 
 def bag_fact_of(bench: Workbench, fact: Triple) -> BagFact | None:
-    """Return a fact of the database as the store has it; None where the store does not know the pair."""
+    """Return a fact of the database as the store has it; None if the store does not have the pair."""
     if not bench.has_fact(fact):
         return None
     return find_bag_fact(bench, bench.bag_of_pair[fact.head_id, fact.tail_id], fact.relation)
 
 
-def stretches(sentence: Sentence) -> list[Stretch]:
-    """Return the sentence in pieces, so that mentions can be told from the rest."""
+def styled(sentence: Sentence) -> list[StyledText]:
+    """Return the sentence as styled text, with its mentions."""
     spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
     source = sentence.source and sentence.source._asdict()
-    return list(read_stretches({"tokens": sentence.tokens, **spans, "source": source}))
+    return list(styled_sentence({"tokens": sentence.tokens, **spans, "source": source}))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunScores:
-    """One run's scores of the sentences, in the order of the bag, by the mechanism that ranks them.
+    """One run's scores of the sentences, in bag order, by the mechanism that ranks them.
 
-    `shares` are of the highest score, for bars; a negative score has none.
+    `shares` are relative to the highest score, for bars; 0 for a negative score.
     """
 
     run: str
@@ -93,7 +93,7 @@ class RunScores:
 
 
 def run_scores(bench: Workbench, shown: BagFact) -> list[RunScores]:
-    """Return the scores of every run that has written the fact down."""
+    """Return the scores of every run that has the fact."""
     found = []
     for run in bench.explored.values():
         row = run.index.find(shown.number, shown.relation.name)

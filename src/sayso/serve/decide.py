@@ -11,33 +11,33 @@ from sayso.annotate.people import Annotator, now
 from sayso.facts.explanation import Explanation
 from sayso.facts.fact import DecidedFact, Decision, Fact, Quote, quote_of
 from sayso.records import Triple
-from sayso.serve.annotate.schemas import FactName, Prose, Step
-from sayso.serve.predictions.lookup import AskedFact, find_fact, find_run, full_sight
-from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.annotate.schemas import FactName, KeyedRequest, Prose
+from sayso.serve.predictions.lookup import FactKey, find_fact, find_run, marks_visible
+from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.workbench import Workbench
 
 MAX_QUOTES = 20
 MAX_REASON = 2_000
 
 
-class GivenDecision(Step):
-    """What is decided about a fact, and why; `withdrawn` leaves it undecided again."""
+class DecisionRequest(KeyedRequest):
+    """A decision on a fact, and the reason; `withdrawn` deletes the decision."""
 
     decision: Decision | Literal["withdrawn"]
     reason: Annotated[Prose, Field(max_length=MAX_REASON)] = ""
 
 
-class DecisionStep(FactName, GivenDecision):
-    """What is decided about a fact, looking at a run; `withdrawn` leaves it undecided again."""
+class PredictionDecision(FactName, DecisionRequest):
+    """A decision on a fact of a run; `withdrawn` deletes the decision."""
 
     run: Annotated[str, Field(max_length=300)]
 
 
-def save_decision(bench: Workbench, who: Annotator, given: DecisionStep) -> None:
-    """Save what somebody decides about a fact, looking at a run; one that is withheld from them is a problem."""
-    run, asked = find_run(given.run, bench), AskedFact(given.bag, given.relation)
+def save_decision(bench: Workbench, who: Annotator, given: PredictionDecision) -> None:
+    """Save a decision on a fact of a run; refused if the fact is withheld from the person."""
+    run, asked = find_run(given.run, bench), FactKey(given.bag, given.relation)
     row = find_fact(run, asked)
-    with_marks = full_sight(bench, who, asked)
+    with_marks = marks_visible(bench, who, asked)
     fact = run.fact(row)
     triple = Triple(fact["head_id"], given.relation, fact["tail_id"])
 
@@ -51,10 +51,10 @@ def save(
     bench: Workbench,
     who: Annotator,
     fact: Triple,
-    given: GivenDecision,
+    given: DecisionRequest,
     record: Callable[[Decision, str], DecidedFact],
 ) -> None:
-    """Save what somebody decides about a fact; `record` gives what is kept of a decision and its reason."""
+    """Save or withdraw a decision; `record` makes the stored record from the decision and its reason."""
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
             withdraw(connection, who, fact, given.key)
@@ -63,9 +63,9 @@ def save(
 
 
 def decided_fact(
-    run: ExploredRun, explanation: Explanation, decision: Decision, reason: str, annotator: Annotator
+    run: RunPredictions, explanation: Explanation, decision: Decision, reason: str, annotator: Annotator
 ) -> DecidedFact:
-    """Return the record of a decision that is made now, with the run's words for why the fact may hold."""
+    """Return the record of a decision made now, with the run's explanation of the fact."""
     manifest = run.predictions.manifest
     return DecidedFact(
         **{each.name: getattr(explanation, each.name) for each in fields(Fact)},
@@ -84,7 +84,7 @@ def decided_fact(
 
 
 def _quotes(explanation: Explanation) -> tuple[Quote, ...]:
-    """Return the sentences that carry the fact or that people marked so; where there are none, the first in rank."""
+    """Return the sentences of the smallest set and those marked as rationales; without any, the top-ranked one."""
     carrying = [each for each in explanation.evidence if each.is_in_smallest or each.mark == "rationale"]
     return tuple(
         quote_of(each.sentence, each.rank, each.scores[explanation.ranked_by], each.mark)

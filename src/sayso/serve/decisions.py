@@ -25,17 +25,17 @@ from sayso.facts.export import FORMS, FormName
 from sayso.facts.fact import DecidedFact
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
-from sayso.serve.annotate.schemas import Step
-from sayso.serve.decide import DecisionStep, save_decision
-from sayso.serve.fact_schemas import QuoteAnswer, quote_answer
-from sayso.serve.predictions.lookup import fact_address
+from sayso.serve.annotate.schemas import KeyedRequest
+from sayso.serve.decide import PredictionDecision, save_decision
+from sayso.serve.fact_schemas import QuoteResponse, quote_response
+from sayso.serve.predictions.lookup import prediction_url
 from sayso.serve.render import page
-from sayso.serve.review.pages import found_address
+from sayso.serve.review.pages import review_url
 from sayso.serve.workbench import Workbench
 
 
 def decided_file(bench: Workbench, form: FormName) -> Response:
-    """Return the decided facts in a form of file."""
+    """Return the decided facts as a file."""
     chosen = FORMS[form]
     with bench.database.reading() as connection:
         facts, _ = readable(decisions(connection))
@@ -49,8 +49,8 @@ pages = APIRouter(include_in_schema=False)
 PAGE_SIZE = 50
 
 
-class DecisionForm(DecisionStep):
-    """A decision as the page of a fact sends it: no key, because a browser sends a form once; and the way back."""
+class PredictionDecisionForm(PredictionDecision):
+    """A decision sent by a page: without a key, because a browser sends a form once."""
 
     key: str = Field(default_factory=lambda: secrets.token_hex(8))
     within: Annotated[str, Field(max_length=2_000)] = ""
@@ -67,7 +67,7 @@ def list_page(
     number: Annotated[int, Query(alias="page", ge=1, le=10_000_000)] = 1,
     undone: Literal["", "elsewhere", "nothing"] = "",
 ) -> Response:
-    """Show what was decided, the latest first."""
+    """Show all decisions, latest first."""
     wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
     with bench.database.reading() as connection:
         totals = count_decisions(connection)
@@ -102,11 +102,11 @@ def list_page(
 def decide_form(
     bench: Bench,
     who: Who,
-    given: Annotated[DecisionForm, Form()],
+    given: Annotated[PredictionDecisionForm, Form()],
 ) -> Response:
     """Save a decision and show the fact again."""
     save_decision(bench, who, given)
-    address = fact_address(given.run, given.bag, given.relation, within=given.within)
+    address = prediction_url(given.run, given.bag, given.relation, within=given.within)
     return RedirectResponse(address, HTTPStatus.SEE_OTHER)
 
 
@@ -117,10 +117,10 @@ def undo_form(
     facts: Annotated[str, Form(max_length=300)] = "",
     within: Annotated[str, Form(max_length=2_000)] = "",
 ) -> Response:
-    """Take back the person's last decision and show the fact that it was about, or say that it is not to be seen here.
+    """Undo the person's last decision and show its fact, or say that no open run or extraction has it.
 
-    It is shown among `facts` if they have it. Unlike marks, decisions of all parts are listed and taken away together,
-    so they are undone together.
+    The fact is shown in the extraction `facts` if that has it. Unlike marks, decisions of all parts are listed and
+    exported together, so they are undone together.
     """
     with bench.database.writing() as connection:
         fact = undo_decision(connection, who, secrets.token_hex(8))
@@ -129,38 +129,38 @@ def undo_form(
 
 @pages.get("/decisions/files/{form}")
 def file(bench: Bench, form: FormName) -> Response:
-    """Give the decided facts as a file."""
+    """Return the decided facts as a file."""
     return decided_file(bench, form)
 
 
 def undone_link(bench: Workbench, fact: Triple | None, facts: str, within: str) -> str:
-    """Return where the fact is shown whose decision was taken back, or where it is said that it cannot be."""
-    link = fact and (found_link(bench, fact, facts, within) or fact_link(bench, "", fact))
+    """Return the page of the fact whose decision was undone, or the page that says there is none."""
+    link = fact and (review_link(bench, fact, facts, within) or fact_link(bench, "", fact))
     return link or ("/decisions?undone=elsewhere" if fact else "/decisions?undone=nothing")
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
-    """Return the address of a fact in its run, or in another or an extraction that has it; nothing where none has."""
+    """Return the page of a fact in its run, in another run or in an extraction; empty if none has it."""
     bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
     if bag is None:
-        return _first_found(bench, fact)
+        return _first_review_link(bench, fact)
     names = [run, *bench.explored] if run in bench.explored else list(bench.explored)
     having = (name for name in names if bench.explored[name].index.find(bag, fact.relation) is not None)
     name = next(having, "")
-    return fact_address(name, bag, fact.relation) if name else _first_found(bench, fact)
+    return prediction_url(name, bag, fact.relation) if name else _first_review_link(bench, fact)
 
 
-def found_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
-    """Return the address of a fact in an extraction; nothing where that has not the fact, or cannot be read."""
+def review_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
+    """Return the page of a fact in an extraction; empty if that does not have the fact or cannot be read."""
     try:
         is_there = facts in bench.found and bench.found[facts].index.decided.find(fact) is not None
     except BadInputError:
         return ""
-    return found_address(facts, fact, within) if is_there else ""
+    return review_url(facts, fact, within) if is_there else ""
 
 
-def _first_found(bench: Workbench, fact: Triple) -> str:
-    return next(filter(None, (found_link(bench, fact, name) for name in bench.found)), "")
+def _first_review_link(bench: Workbench, fact: Triple) -> str:
+    return next(filter(None, (review_link(bench, fact, name) for name in bench.found)), "")
 
 
 api = APIRouter(prefix="/api/decisions", tags=["curate"])
@@ -169,21 +169,21 @@ MAX_LISTED = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionAnswer(DecidedFact):
-    """A decided fact, and all that the person who decided has seen."""
+class DecisionResponse(DecidedFact):
+    """A decided fact, with the quotes that the person saw."""
 
-    quotes: list[QuoteAnswer]  # type: ignore[assignment]
+    quotes: list[QuoteResponse]  # type: ignore[assignment]
 
 
-class UndoStep(Step):
-    """The wish to take back a decision; its fact is then shown among `facts` and `within` a list, if they have it."""
+class UndoDecisionRequest(KeyedRequest):
+    """Undo a decision; its fact is then shown in the extraction `facts`, in the list `within`, if it has it."""
 
     facts: Annotated[str, Field(max_length=300)] = ""
     within: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class UndoneDecision(BaseModel):
-    """The fact whose decision was taken back, empty where there was none; `link` is the page to go to."""
+    """The fact whose decision was undone, empty if there was none; `link` is the page to go to."""
 
     head_id: str = ""
     relation: str = ""
@@ -200,22 +200,22 @@ def get_decisions(
     q: Annotated[str, Query(max_length=200)] = "",
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     num: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
-) -> list[DecisionAnswer]:
-    """Return decisions, the latest first; those that are damaged are left out."""
+) -> list[DecisionResponse]:
+    """Return decisions, latest first; damaged ones are left out."""
     wanted = DecisionFilter(decision=decision, relation=relation, annotator=annotator, q=q)
     with bench.database.reading() as connection:
         return [_answer(each) for each in readable(decisions(connection, wanted, first, num))[0]]
 
 
 @api.post("")
-def post_decision(bench: Bench, who: Who, given: DecisionStep) -> None:
-    """Save a decision; it takes the place of the one before."""
+def post_decision(bench: Bench, who: Who, given: PredictionDecision) -> None:
+    """Save a decision, replacing the previous one."""
     save_decision(bench, who, given)
 
 
 @api.post("/undo")
-def post_undo(bench: Bench, who: Who, given: UndoStep) -> UndoneDecision:
-    """Take back one's last decision."""
+def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecision:
+    """Undo your last decision."""
     with bench.database.writing() as connection:
         fact = undo_decision(connection, who, given.key)
     link = undone_link(bench, fact, given.facts, given.within)
@@ -224,9 +224,9 @@ def post_undo(bench: Bench, who: Who, given: UndoStep) -> UndoneDecision:
 
 @api.get("/files/{form}", response_class=Response)
 def get_file(bench: Bench, form: FormName) -> Response:
-    """Return the decided facts as a file: JSON-LD or CSV of the accepted, or JSON lines of the decisions."""
+    """Return the decided facts as a file: JSON-LD or CSV of accepted facts, or all decisions as JSON lines."""
     return decided_file(bench, form)
 
 
-def _answer(decided: DecidedFact) -> DecisionAnswer:
-    return DecisionAnswer(**{**vars(decided), "quotes": [quote_answer(each) for each in decided.quotes]})
+def _answer(decided: DecidedFact) -> DecisionResponse:
+    return DecisionResponse(**{**vars(decided), "quotes": [quote_response(each) for each in decided.quotes]})

@@ -45,7 +45,7 @@ _MOVED = {
 
 
 class RequestError(Exception):
-    """What ends a request: the HTTP status and one sentence that says what to do."""
+    """An error response: the HTTP status and one sentence that says what to do."""
 
     def __init__(self, status: HTTPStatus, message: str, details: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class RequestError(Exception):
 
 
 class ErrorBody(BaseModel):
-    """What went wrong; `details` says where, if that helps."""
+    """The error; `details` says where it is, if that helps."""
 
     status: int
     code: str
@@ -63,19 +63,19 @@ class ErrorBody(BaseModel):
     details: list[str]
 
 
-class ErrorAnswer(BaseModel):
-    """The form of every error under `/api`."""
+class ErrorResponse(BaseModel):
+    """The body of every error response under `/api`."""
 
     error: ErrorBody
 
 
 def not_found(what: str) -> RequestError:
-    """Return the problem of something that is not there."""
+    """Return a 404 error."""
     return RequestError(HTTPStatus.NOT_FOUND, what)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Give every kind of error its answer."""
+    """Register a handler for every kind of error."""
     app.add_exception_handler(RequestError, _answer)
     app.add_exception_handler(UserError, _answer)
     app.add_exception_handler(HTTPException, _answer)
@@ -84,7 +84,7 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def answer(request: Request, problem: RequestError) -> Response:
-    """Return the problem in the form that the address asks for."""
+    """Return the error as JSON under `/api`, as a page elsewhere."""
     if request.url.path.startswith("/api/"):
         body = ErrorBody(
             status=problem.status.value,
@@ -92,7 +92,7 @@ def answer(request: Request, problem: RequestError) -> Response:
             message=problem.message,
             details=list(problem.details),
         )
-        return JSONResponse(ErrorAnswer(error=body).model_dump(), problem.status, SAFETY_HEADERS)
+        return JSONResponse(ErrorResponse(error=body).model_dump(), problem.status, SAFETY_HEADERS)
     if problem.status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
         return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
     shown = page(request, "error.html", status=problem.status, problem=problem)

@@ -4,12 +4,12 @@ from pydantic import BaseModel
 
 from sayso.facts.fact import ExtractedFact, Quote
 from sayso.serve.fact_view import support_text
-from sayso.serve.predictions.run import ExploredRun, Planted, TopSentence
-from sayso.serve.review.file import FoundFile
+from sayso.serve.predictions.run import DistractorRank, RunPredictions, TopSentence
+from sayso.serve.review.file import ExtractedFile
 
 
-class RunAnswer(BaseModel):
-    """A run that is open, and what its predictions are about."""
+class RunResponse(BaseModel):
+    """An open run, and what its predictions are about."""
 
     name: str
     variant: str
@@ -22,18 +22,18 @@ class RunAnswer(BaseModel):
     num_facts: int
 
 
-class EntityAnswer(BaseModel):
-    """One of the pair, and the type that the model holds it for."""
+class EntityResponse(BaseModel):
+    """An entity of the pair, with the type that the model uses."""
 
     entity_id: str
     name: str
     type: str
 
 
-class SupportAnswer(BaseModel):
-    """What a prediction rests on: the smallest set of sentences that keeps it, and the probability with and without.
+class SupportResponse(BaseModel):
+    """What a prediction rests on: the smallest sufficient set of sentences, and the probability with and without it.
 
-    `num_enough` sentences alone reach the threshold; null where they were not counted.
+    `num_enough` sentences are each enough to reach the threshold; null if they were not counted.
     """
 
     kind: str
@@ -45,26 +45,26 @@ class SupportAnswer(BaseModel):
     text: str
 
 
-class PlaceAnswer(BaseModel):
-    """Where a sentence stands in its document, in characters."""
+class OffsetsResponse(BaseModel):
+    """The character offsets of a sentence in its document."""
 
     document_id: str
     start: int
     stop: int
 
 
-class SourceAnswer(PlaceAnswer):
-    """A place, and how the document writes the tokens that stand there.
+class SourceResponse(OffsetsResponse):
+    """Offsets, and how the document spells the tokens.
 
-    `glued` are the numbers of those that follow the one before without white space, `curly` of those with ’ for '.
+    `glued` are the indices of tokens without white space before them, `curly` of those with ’ for '.
     """
 
     glued: list[int]
     curly: list[int]
 
 
-class QuoteAnswer(BaseModel):
-    """A sentence as evidence; prefix, exact and suffix together are the sentence as its document writes it."""
+class QuoteResponse(BaseModel):
+    """A sentence as evidence; prefix, exact and suffix together are the sentence as written in the document."""
 
     prefix: str
     exact: str
@@ -72,13 +72,13 @@ class QuoteAnswer(BaseModel):
     rank: int
     score: float
     mark: str
-    source: PlaceAnswer | None
+    source: OffsetsResponse | None
 
 
-class EvidenceAnswer(BaseModel):
-    """A sentence with the mentions as spans of tokens, every mechanism's score, and what the model saw of it.
+class EvidenceResponse(BaseModel):
+    """A sentence with its mentions as token spans, every mechanism's score, and the model's input.
 
-    `word_scores` has a score for each word of `seen`, or is empty where nobody looked.
+    `word_scores` has a score per word of `seen`, or is empty if the sentence has no word scores.
     """
 
     rank: int
@@ -86,7 +86,7 @@ class EvidenceAnswer(BaseModel):
     tokens: list[str]
     head_spans: list[tuple[int, int]]
     tail_spans: list[tuple[int, int]]
-    source: SourceAnswer | None
+    source: SourceResponse | None
     scores: dict[str, float]
     is_in_smallest: bool
     mark: str | None
@@ -94,45 +94,45 @@ class EvidenceAnswer(BaseModel):
     word_scores: list[float]
 
 
-class ExplanationAnswer(BaseModel):
-    """A fact with its sentences, the first in rank first."""
+class ExplanationResponse(BaseModel):
+    """A fact with its sentences, by rank."""
 
-    head: EntityAnswer
-    tail: EntityAnswer
+    head: EntityResponse
+    tail: EntityResponse
     relation: str
     probability: float
     threshold: float
     is_label: bool | None
     variant: str
     ranked_by: str
-    support: SupportAnswer
-    evidence: list[EvidenceAnswer]
+    support: SupportResponse
+    evidence: list[EvidenceResponse]
 
 
-class FactAnswer(ExplanationAnswer):
-    """A fact of a run, and the checks on the explanations."""
+class PredictionResponse(ExplanationResponse):
+    """A fact of a run, with the checks on its explanation."""
 
     top_sentences: list[TopSentence]
-    planted: list[Planted]
+    planted: list[DistractorRank]
 
 
-class SideAnswer(BaseModel):
-    """What one run says about a fact; nothing where it has not written it down."""
+class ComparedResponse(BaseModel):
+    """A fact in one run; null if the run does not have it."""
 
     run: str
-    fact: FactAnswer | None
+    fact: PredictionResponse | None
 
 
-def run_answer(run: ExploredRun) -> RunAnswer:
-    """Return what there is to know about a run."""
+def run_response(run: RunPredictions) -> RunResponse:
+    """Describe a run."""
     manifest = run.predictions.manifest
     names = ("variant", "part", "threshold", "mechanisms", "ranked_by", "model_fingerprint", "data_fingerprint")
-    return RunAnswer(name=run.name, num_facts=run.index.num_facts, **{name: manifest[name] for name in names})
+    return RunResponse(name=run.name, num_facts=run.index.num_facts, **{name: manifest[name] for name in names})
 
 
-def fact_answer(run: ExploredRun, row: int, with_marks: bool = True) -> FactAnswer:
-    """Return a fact of a run with everything that was written down about it, people's marks if they are wanted."""
-    return FactAnswer.model_validate(
+def prediction_response(run: RunPredictions, row: int, with_marks: bool = True) -> PredictionResponse:
+    """Return everything stored about a fact of a run, with people's marks if they may be shown."""
+    return PredictionResponse.model_validate(
         {
             **run.explanation(row, with_marks).to_dict(),
             "top_sentences": run.top_sentences(row),
@@ -141,25 +141,25 @@ def fact_answer(run: ExploredRun, row: int, with_marks: bool = True) -> FactAnsw
     )
 
 
-def quote_answer(quote: Quote) -> QuoteAnswer:
-    """Return a quote with its place."""
-    return QuoteAnswer.model_validate({**quote._asdict(), "source": quote.place})
+def quote_response(quote: Quote) -> QuoteResponse:
+    """Return a quote with its offsets."""
+    return QuoteResponse.model_validate({**quote._asdict(), "source": quote.place})
 
 
 _MADE = ("quotes", "support", "decision")
 """Fields of an answer that are not simply those of the fact."""
 
 
-class FoundFileAnswer(BaseModel):
-    """A file of facts that is open: its name in addresses, and how far people have come with it."""
+class ExtractionResponse(BaseModel):
+    """An open file of facts: its name in URLs, and how many facts are decided."""
 
     name: str
     num_facts: int
     num_decided: int
 
 
-class FoundAnswer(BaseModel):
-    """A fact with its quotes, the first in rank first; `contradicts` are ids of what the knowledge base has instead."""
+class ExtractedFactResponse(BaseModel):
+    """A fact with its quotes by rank; `contradicts` are the tails that the knowledge base has instead."""
 
     head_id: str
     head_name: str
@@ -170,8 +170,8 @@ class FoundAnswer(BaseModel):
     status: str
     contradicts: list[str]
     num_sentences: int
-    support: SupportAnswer
-    quotes: list[QuoteAnswer]
+    support: SupportResponse
+    quotes: list[QuoteResponse]
     mechanism: str
     run: str
     variant: str
@@ -180,14 +180,14 @@ class FoundAnswer(BaseModel):
     decision: str
 
 
-def found_file_answer(file: FoundFile) -> FoundFileAnswer:
-    """Return what there is to know about a file of facts."""
-    return FoundFileAnswer(name=file.name, num_facts=file.index.num_facts, num_decided=file.index.num_decided)
+def extraction_response(file: ExtractedFile) -> ExtractionResponse:
+    """Describe a file of facts."""
+    return ExtractionResponse(name=file.name, num_facts=file.index.num_facts, num_decided=file.index.num_decided)
 
 
-def found_answer(fact: ExtractedFact, threshold: float | None, decision: str) -> FoundAnswer:
-    """Return a fact with everything that its file says, and what people have decided."""
-    values = {name: getattr(fact, name) for name in FoundAnswer.model_fields if name not in _MADE}
-    quotes = [quote_answer(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
+def extracted_fact_response(fact: ExtractedFact, threshold: float | None, decision: str) -> ExtractedFactResponse:
+    """Return everything in the file about a fact, and the decision on it."""
+    values = {name: getattr(fact, name) for name in ExtractedFactResponse.model_fields if name not in _MADE}
+    quotes = [quote_response(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
     support = {**fact.support._asdict(), "text": support_text(fact, threshold)}
-    return FoundAnswer.model_validate({**values, "quotes": quotes, "support": support, "decision": decision})
+    return ExtractedFactResponse.model_validate({**values, "quotes": quotes, "support": support, "decision": decision})

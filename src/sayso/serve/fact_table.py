@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-Sort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
+PredictionSort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Loss = Annotated[float, Field(ge=-1.0, le=1.0)]
 
@@ -25,7 +25,7 @@ MAX_TERMS = 8
 
 
 class TableQuery(BaseModel):
-    """What can be asked of any table of facts; whatever is empty asks for nothing."""
+    """The filters, sort order and page that every table of facts supports; empty filters match everything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,14 +43,14 @@ class TableQuery(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _leave_out_empty(cls, values: Any) -> Any:
-        """Forms send a field that nobody has filled as an empty text: it is then not there."""
+        """Drop empty fields, which is how forms send fields that are not filled in."""
         if not isinstance(values, dict):
             return values
         return {name: value for name, value in values.items() if value != ""}
 
     @classmethod
     def within(cls, text: str) -> Self:
-        """Return the query that a link asks for, the usual one where it is odd."""
+        """Parse the query of a link; the default query if it is invalid."""
         try:
             return cls.model_validate(dict(parse_qsl(text)))
         except ValidationError:
@@ -58,20 +58,20 @@ class TableQuery(BaseModel):
 
     @property
     def terms(self) -> list[str]:
-        """The words to look for, in small letters, names in one form."""
+        """The lower-case words to search for."""
         return self.q.replace("_", " ").lower().split()[:MAX_TERMS]
 
     @property
     def has_more(self) -> bool:
-        """Whether it asks for something besides names and relation."""
+        """Whether it has filters besides names and relation."""
         usual = type(self)()
         rest = {name: getattr(usual, name) for name in ("q", "relation", "sort", "order", "page")}
         return self.model_copy(update=rest) != usual
 
     def link(self, **changes: object) -> str:
-        """Return the part of an address that asks for this, with some values changed.
+        """Return the URL query string for this query, with some values changed.
 
-        >>> FactQuery(relation="/a/b", page=3).link(page=4)
+        >>> PredictionQuery(relation="/a/b", page=3).link(page=4)
         'relation=%2Fa%2Fb&page=4'
         """
         values = self.model_copy(update=changes).model_dump()
@@ -79,7 +79,7 @@ class TableQuery(BaseModel):
         return urlencode({name: value for name, value in values.items() if value != is_default[name]})
 
 
-class FactQuery(TableQuery):
+class PredictionQuery(TableQuery):
     """What facts of a run must be like to be listed."""
 
     label: Annotated[Literal["", "yes", "no"], Field(description="Whether the knowledge base has the fact.")] = ""
@@ -91,18 +91,18 @@ class FactQuery(TableQuery):
         Loss, Field(description="What the probability loses without the first sentence, at least.")
     ] = -1.0
     max_faithfulness: Loss = 1.0
-    sort: Sort = "probability"
+    sort: PredictionSort = "probability"
 
 
-PRESETS: tuple[tuple[str, FactQuery], ...] = (
-    ("Not in the knowledge base", FactQuery(label="no")),
+PRESETS: tuple[tuple[str, PredictionQuery], ...] = (
+    ("Not in the knowledge base", PredictionQuery(label="no")),
     (
         "Probable, but not because of the top sentence",
-        FactQuery(min_probability=0.76, sort="faithfulness", order="up"),
+        PredictionQuery(min_probability=0.76, sort="faithfulness", order="up"),
     ),
-    ("Mechanisms disagree", FactQuery(min_disagreement=0.34, sort="disagreement")),
-    ("Does not rest on the sentences", FactQuery(support="not_sentences")),
-    ("Labels that are not predicted", FactQuery(label="yes", support="not_predicted", order="up")),
+    ("Mechanisms disagree", PredictionQuery(min_disagreement=0.34, sort="disagreement")),
+    ("Does not rest on the sentences", PredictionQuery(support="not_sentences")),
+    ("Labels that are not predicted", PredictionQuery(label="yes", support="not_predicted", order="up")),
 )
 """Questions that people ask of a run."""
 
@@ -111,15 +111,15 @@ PAGE_SIZE = 50
 
 
 class Numbered(Protocol):
-    """A line of a table; `number` is its row among all facts."""
+    """A row of a table; `number` is its index among all facts."""
 
     @property
     def number(self) -> int:
         """The row."""
 
 
-Query = TypeVar("Query", bound=TableQuery)
-Row = TypeVar("Row", bound=Numbered)
+QueryT = TypeVar("QueryT", bound=TableQuery)
+RowT = TypeVar("RowT", bound=Numbered)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,17 +132,17 @@ class TablePage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place(Generic[Row]):
-    """Where a fact stands among those that were asked for, from 1, and its neighbours; 0 where it is none of them."""
+class Position(Generic[RowT]):
+    """A fact's 1-based position in a query's results, and its neighbours; 0 if it is not among them."""
 
     number: int
     num: int
-    before: Row | None = None
-    after: Row | None = None
+    before: RowT | None = None
+    after: RowT | None = None
 
 
-class FactTable(ABC, Generic[Query, Row]):
-    """The columns of all facts; sort orders and searchable names are made once, when they are first needed."""
+class FactTable(ABC, Generic[QueryT, RowT]):
+    """The columns of all facts; sort orders and searchable names are built when first needed."""
 
     def __init__(self, columns: Mapping[str, pa.Array]) -> None:
         self._columns = columns
@@ -154,35 +154,35 @@ class FactTable(ABC, Generic[Query, Row]):
 
     @cached_property
     def relation_counts(self) -> dict[str, int]:
-        """How many facts each relation has, by name."""
+        """The number of facts per relation."""
         return dict(
             zip(self.relations, np.bincount(self.relation_F, minlength=len(self.relations)).tolist(), strict=True)
         )
 
     @abstractmethod
-    def rows(self, numbers: np.ndarray) -> list[Row]:
-        """Return these facts as lines of the table."""
+    def rows(self, numbers: np.ndarray) -> list[RowT]:
+        """Return the table rows of these facts."""
 
     def _numbers(self, sort: str) -> np.ndarray | None:
-        """Return the values of a column that is sorted by numbers, None for one of names."""
+        """Return the values of a numeric sort column, None for a column of names."""
         if sort == "sentences":
             return floats(self._columns["num_sentences"])
         shared = {"probability": self.probability_F, "relation": self.relation_F, "support": self._support_F}
         return shared.get(sort)
 
     @abstractmethod
-    def _tests(self, query: Query) -> list[np.ndarray]:
-        """Return which facts fit, for each thing that only this table can be asked."""
+    def _tests(self, query: QueryT) -> list[np.ndarray]:
+        """Return a mask for each filter that only this table has."""
 
-    def find_all(self, query: Query) -> np.ndarray:
-        """Return the rows of all facts that were asked for, in the order that was asked for."""
+    def find_all(self, query: QueryT) -> np.ndarray:
+        """Return the indices of all matching facts, sorted."""
         order = self._order(query.sort)
         if query.order == "down":
             order = order[::-1]
         tests = [*self._tests(query), *self._shared_tests(query)]
         return order[np.logical_and.reduce(tests)[order]] if tests else order
 
-    def cut(self, query: Query) -> tuple[np.ndarray, TablePage]:
+    def cut(self, query: QueryT) -> tuple[np.ndarray, TablePage]:
         """Return the rows of the page that was asked for, the last one where there are fewer, and which one it is."""
         found = self.find_all(query)
         num_pages = max(1, ceil(len(found) / PAGE_SIZE))
@@ -190,19 +190,19 @@ class FactTable(ABC, Generic[Query, Row]):
         rows = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
         return rows, TablePage(num_found=len(found), page=page, num_pages=num_pages)
 
-    def place(self, row: int, query: Query) -> Place[Row]:
-        """Return where a fact stands among those that were asked for."""
+    def position(self, row: int, query: QueryT) -> Position[RowT]:
+        """Return a fact's position in a query's results."""
         found = self.find_all(query)
         places = np.flatnonzero(found == row)
         if not len(places):
-            return Place(number=0, num=len(found))
-        place = int(places[0])
-        rows = {each.number: each for each in self.rows(found[max(0, place - 1) : place + 2])}
-        return Place(
-            number=place + 1,
+            return Position(number=0, num=len(found))
+        position = int(places[0])
+        rows = {each.number: each for each in self.rows(found[max(0, position - 1) : position + 2])}
+        return Position(
+            number=position + 1,
             num=len(found),
-            before=rows[int(found[place - 1])] if place else None,
-            after=rows[int(found[place + 1])] if place + 1 < len(found) else None,
+            before=rows[int(found[position - 1])] if position else None,
+            after=rows[int(found[position + 1])] if position + 1 < len(found) else None,
         )
 
     def _taken(self, numbers: np.ndarray, *names: str) -> dict[str, list[object]]:
@@ -210,7 +210,7 @@ class FactTable(ABC, Generic[Query, Row]):
         return {name: self._columns[name].take(pa.array(numbers, pa.int64())).to_pylist() for name in names}
 
     def _order(self, sort: str) -> np.ndarray:
-        """Return the facts from the lowest value up; what is not a number comes first."""
+        """Return the facts in ascending order; NaN comes first."""
         if sort not in self._orders:
             value_F = self._numbers(sort)
             if value_F is None:
@@ -219,7 +219,7 @@ class FactTable(ABC, Generic[Query, Row]):
             self._orders[sort] = np.argsort(-np.nan_to_num(value_F, nan=-np.inf), kind="stable")[::-1]
         return self._orders[sort]
 
-    def _shared_tests(self, query: Query) -> list[np.ndarray]:
+    def _shared_tests(self, query: QueryT) -> list[np.ndarray]:
         return [
             *([self.probability_F >= query.min_probability] if query.min_probability else []),
             *([self.relation_F == code(self.relations, query.relation)] if query.relation else []),
@@ -229,7 +229,7 @@ class FactTable(ABC, Generic[Query, Row]):
 
     @cached_property
     def _names(self) -> pa.Array:
-        """The two names of each fact as one text, in small letters."""
+        """The two names of each fact in lower case."""
         both = pc.binary_join_element_wise(
             self._columns["head_name"], self._columns["tail_name"], pa.scalar("\n", pa.large_string())
         )
@@ -237,22 +237,22 @@ class FactTable(ABC, Generic[Query, Row]):
 
 
 def floats(column: pa.Array) -> np.ndarray:
-    """Return a column of numbers."""
+    """Return a column as floats."""
     values: np.ndarray = column.to_numpy(zero_copy_only=False).astype(np.float64)
     return values
 
 
 def coded(column: pa.Array) -> tuple[list[str], np.ndarray]:
-    """Return the distinct texts of a column in order, and each row's number among them."""
+    """Return the distinct values of a column, sorted, and each row's index among them."""
     encoded = column.dictionary_encode()
     names = encoded.dictionary.to_pylist()
     order = sorted(range(len(names)), key=names.__getitem__)
-    place = np.empty(len(names), np.int64)
-    place[order] = np.arange(len(names))
-    codes: np.ndarray = place[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)]
+    position = np.empty(len(names), np.int64)
+    position[order] = np.arange(len(names))
+    codes: np.ndarray = position[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)]
     return [names[number] for number in order], codes
 
 
 def code(names: list[str], name: str) -> int:
-    """Return the number of a text, -1 where it is none of them."""
+    """Return the index of a value, -1 if it is not there."""
     return names.index(name) if name in names else -1

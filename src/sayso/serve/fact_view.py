@@ -19,10 +19,10 @@ MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stretch:
-    """Words in a row that look alike: plain, a `head` or `tail` mention, or words `for` or `against` in a shade.
+class StyledText:
+    """Consecutive words of one style: plain, a `head` or `tail` mention, or `for` or `against` in a shade.
 
-    `gap` is the space between them and what comes before; nothing where there is none.
+    `gap` is the space before them.
     """
 
     text: str
@@ -33,8 +33,8 @@ class Stretch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bar:
-    """A mechanism's score, as a share of the bag's largest by this mechanism."""
+class ScoreBar:
+    """A mechanism's score, relative to the bag's largest."""
 
     mechanism: str
     score: float
@@ -48,52 +48,52 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownSentence:
-    """A sentence with everything that is known about it; `place` is its place by the mechanism that was asked for."""
+class SentenceView:
+    """A sentence with all its scores; `place` is its rank by the selected mechanism."""
 
     text: str
     place: int
     rank: int
     mark: str
     is_in_smallest: bool
-    read: list[Stretch]
-    seen: list[Stretch]
-    bars: list[Bar]
+    read: list[StyledText]
+    seen: list[StyledText]
+    bars: list[ScoreBar]
     source: dict[str, Any] | None
 
-    def bar(self, mechanism: str) -> Bar:
+    def bar(self, mechanism: str) -> ScoreBar:
         """Return the score of one mechanism."""
         return next(each for each in self.bars if each.mechanism == mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownFact:
-    """A fact's sentences in the order of one mechanism; `num_hidden` further ones are left out."""
+class FactView:
+    """A fact's sentences, ranked by one mechanism; `num_hidden` more are left out."""
 
     by: str
     mechanisms: list[str]
-    sentences: list[ShownSentence]
+    sentences: list[SentenceView]
     num_hidden: int
 
 
-def show_fact(fact: dict[str, Any], by: str = "") -> ShownFact:
-    """Return the fact for a template, ordered by a mechanism: the one asked for, or else the one that ranks."""
+def view_fact(fact: dict[str, Any], by: str = "") -> FactView:
+    """Return the fact for a template, ranked by a mechanism (default: the run's)."""
     evidence: list[dict[str, Any]] = fact["evidence"]
     mechanisms = list(evidence[0]["scores"])
     by = by if by in mechanisms else fact["ranked_by"]
     places = {name: _places([each["scores"][name] for each in evidence]) for name in mechanisms}
     peaks = {name: max(abs(each["scores"][name]) for each in evidence) or 1.0 for name in mechanisms}
     sentences = [
-        ShownSentence(
+        SentenceView(
             text=each["text"],
             place=places[by][number],
             rank=each["rank"],
             mark=each["mark"] or "",
             is_in_smallest=each["is_in_smallest"],
-            read=list(read_stretches(each)),
-            seen=list(seen_stretches(each["seen"], each["word_scores"])),
+            read=list(styled_sentence(each)),
+            seen=list(styled_input(each["seen"], each["word_scores"])),
             bars=[
-                Bar(mechanism=name, score=score, share=abs(score) / peaks[name], place=places[name][number])
+                ScoreBar(mechanism=name, score=score, share=abs(score) / peaks[name], place=places[name][number])
                 for name, score in each["scores"].items()
             ],
             source=each["source"],
@@ -101,17 +101,17 @@ def show_fact(fact: dict[str, Any], by: str = "") -> ShownFact:
         for number, each in enumerate(evidence)
     ]
     sentences.sort(key=lambda each: each.place)
-    return ShownFact(
+    return FactView(
         by=by, mechanisms=mechanisms, sentences=sentences[:MAX_SHOWN], num_hidden=max(0, len(sentences) - MAX_SHOWN)
     )
 
 
-def read_stretches(evidence: dict[str, Any]) -> Iterator[Stretch]:
-    """Yield the sentence as people read it: mentions apart from the words between them.
+def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
+    """Yield the sentence as people read it, with its mentions.
 
     >>> spans = {"head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
     >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], **spans, "source": None}
-    >>> [(each.text, each.kind) for each in read_stretches(sentence)]
+    >>> [(each.text, each.kind) for each in styled_sentence(sentence)]
     [('so', ''), ('el_paso', 'tail'), ('is in', ''), ('texas', 'head')]
     """
     kinds = [("", 0)] * len(evidence["tokens"])
@@ -124,19 +124,19 @@ def read_stretches(evidence: dict[str, Any]) -> Iterator[Stretch]:
     for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
         words = [word for _, word in group]
         text = "".join(gap + token for gap, token in words)
-        yield Stretch(text=text.lstrip(" "), kind=kind, gap=words[0][0])
+        yield StyledText(text=text.lstrip(" "), kind=kind, gap=words[0][0])
 
 
-def seen_stretches(words: Sequence[str], scores: Sequence[float]) -> Iterator[Stretch]:
+def styled_input(words: Sequence[str], scores: Sequence[float]) -> Iterator[StyledText]:
     """Yield the sentence as the model read it, each word in the shade of what it contributed, where that is known."""
     if not scores:
-        yield Stretch(text=" ".join(words))
+        yield StyledText(text=" ".join(words))
         return
     peak = max(map(abs, scores)) or 1.0
     for word, score in zip(words, scores, strict=True):
         shade = round(NUM_SHADES * abs(score) / peak)
         kind = "" if not shade else "for" if score > 0 else "against"
-        yield Stretch(text=word, kind=kind, shade=shade, score=score)
+        yield StyledText(text=word, kind=kind, shade=shade, score=score)
 
 
 def _places(scores: Sequence[float]) -> list[int]:
@@ -157,11 +157,11 @@ def support_text(fact: ExtractedFact, threshold: float | None) -> str:
     return support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
 
 
-def show_found(fact: ExtractedFact) -> ShownFact:
+def view_extracted(fact: ExtractedFact) -> FactView:
     """Return the fact's quotes, the first in rank first; sentences that the file does not hold count as hidden."""
     quotes = sorted(fact.quotes, key=lambda each: each.rank)
     peak = max((abs(each.score) for each in quotes), default=0.0) or 1.0
-    return ShownFact(
+    return FactView(
         by=fact.mechanism,
         mechanisms=[fact.mechanism],
         sentences=[_sentence(fact, each, peak) for each in quotes],
@@ -169,17 +169,17 @@ def show_found(fact: ExtractedFact) -> ShownFact:
     )
 
 
-def _sentence(fact: ExtractedFact, quote: Quote, peak: float) -> ShownSentence:
+def _sentence(fact: ExtractedFact, quote: Quote, peak: float) -> SentenceView:
     pieces = ((quote.prefix, ""), (quote.exact, "exact"), (quote.suffix, ""))
-    bar = Bar(mechanism=fact.mechanism, score=quote.score, share=abs(quote.score) / peak, place=quote.rank)
-    return ShownSentence(
+    bar = ScoreBar(mechanism=fact.mechanism, score=quote.score, share=abs(quote.score) / peak, place=quote.rank)
+    return SentenceView(
         text=quote.sentence,
         place=quote.rank,
         rank=quote.rank,
         mark=quote.mark,
         # The smallest set is made of the first in rank.
         is_in_smallest=quote.rank <= fact.support.num_smallest,
-        read=[Stretch(text=text, kind=kind, gap="") for text, kind in pieces if text],
+        read=[StyledText(text=text, kind=kind, gap="") for text, kind in pieces if text],
         seen=[],
         bars=[bar],
         source=quote.place,

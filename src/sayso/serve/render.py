@@ -12,7 +12,7 @@ from sayso.records import SUPPORT_LABELS
 
 
 def spaced(name: str) -> str:
-    """Return an entity's name as people write it.
+    """Return an entity's name with spaces.
 
     >>> spaced("el_paso")
     'el paso'
@@ -30,7 +30,7 @@ def readable(relation: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share of one in percent.
+    """Return a share as a percentage.
 
     >>> percent(0.875), percent(None)
     ('88 %', '–')
@@ -66,7 +66,7 @@ _environment.globals["support_labels"] = SUPPORT_LABELS
 
 
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **context: Any) -> HTMLResponse:
-    """Return a template as an answer; it sees `context`, who is signed in, and what is open."""
+    """Return a rendered template; it gets `context`, the signed-in annotator and the open workbench."""
     access, workbench = request.app.state.access, request.app.state.workbench
     shared = {
         "annotator": access.annotator(request),

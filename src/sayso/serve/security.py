@@ -13,21 +13,21 @@ from sayso.serve.settings import ServeSettings
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _STATIC = "/static/"
-_DOORS = ("/enter", "/sign-in")
+_SIGN_IN_PATHS = ("/enter", "/sign-in")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
 
 
-class Gate:
-    """Refuses requests that are too large or under a strange host name, and puts the safety headers on all answers."""
+class SafetyMiddleware:
+    """Refuse requests that are too large or incomplete, and add security headers to all responses."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app = app
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it here."""
+        """Pass the request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -67,7 +67,7 @@ def _host_name(host: str) -> str | None:
 
 
 async def _whole_body(receive: Receive, limit: int) -> bytes:
-    """Return the body, and stop reading one that is longer than it may be, whatever its header says."""
+    """Read the whole body, up to the limit, whatever its header says."""
     body, has_more = bytearray(), True
     while has_more:
         message = await receive()
@@ -98,7 +98,7 @@ def _too_large(limit: int) -> RequestError:
     return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The request is larger than {limit:,} bytes.")
 
 
-async def refuse_forged(request: Request) -> None:
+async def refuse_csrf(request: Request) -> None:
     """Refuse a request that changes something unless one of our own pages sent it (CSRF)."""
     if request.method in _SAFE:
         return
@@ -114,15 +114,15 @@ async def refuse_forged(request: Request) -> None:
 
 
 def refuse_changed(request: Request) -> None:
-    """Show nothing of a store that has changed since it was opened; what people send is still taken."""
-    if request.method in _SAFE and request.url.path not in _DOORS:
+    """Refuse to show a store that has changed since it was opened; marks and decisions are still saved."""
+    if request.method in _SAFE and request.url.path not in _SIGN_IN_PATHS:
         request.app.state.workbench.refuse_changed()
 
 
-async def refuse_strangers(request: Request) -> None:
-    """Where other machines can ask, let in only who has come by a link; the door itself is open."""
+async def require_session(request: Request) -> None:
+    """Require a session if other machines can connect; the sign-in pages are always open."""
     state = request.app.state
-    if state.workbench.settings.is_local or request.url.path in _DOORS:
+    if state.workbench.settings.is_local or request.url.path in _SIGN_IN_PATHS:
         return
     if state.access.annotator(request) is None:
         raise RequestError(HTTPStatus.UNAUTHORIZED, "Open the link you were given.")

@@ -34,13 +34,13 @@ _TOO_LATE = (
 
 
 def max_connections() -> int:
-    """Return how many connections may be open: a quarter of the files that this process may have, but not too many."""
+    """Return the maximum of open connections: a quarter of this process's file limit, with a cap."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MAX_CONNECTIONS, soft // 4))
 
 
-class Connection(H11Protocol):
-    """A connection that ends where its request does not arrive; where there are too many the oldest of those ends."""
+class DeadlineProtocol(H11Protocol):
+    """A connection that closes if its request does not arrive in time; beyond the maximum, the oldest closes."""
 
     request_seconds = REQUEST_SECONDS
     _since = 0.0
@@ -49,21 +49,21 @@ class Connection(H11Protocol):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the connection waits for the rest of a request."""
+        """Whether the connection is waiting for the rest of a request."""
         return self._deadline is not None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection up, and expect a request."""
+        """Open the connection and start its deadline."""
         super().connection_made(transport)
         if len(self.connections) > max_connections():
-            others = [each for each in self.connections if isinstance(each, Connection) and each.is_unfinished]
+            others = [each for each in self.connections if isinstance(each, DeadlineProtocol) and each.is_unfinished]
             oldest = min(others, key=lambda each: each._since, default=self)
             oldest._stop()  # so that the next connection ends another one
             oldest.transport.abort()
         self._expect()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what was sent; the first byte of a request starts its time."""
+        """Receive data; the first byte of a request starts its deadline."""
         super().data_received(data)
         self._has_begun = True
         if self.conn.their_state not in _UNFINISHED:
@@ -72,12 +72,12 @@ class Connection(H11Protocol):
             self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
+        """Cancel the deadline."""
         self._stop()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """End the connection when the server ends; a request that has not arrived is not waited for."""
+        """Close the connection when the server stops, without waiting for an unfinished request."""
         if self.is_unfinished:
             self._stop()
             self.transport.close()
@@ -99,15 +99,15 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-class Seldom(logging.Filter):
-    """Lets a message through once a minute: whoever sends bad requests must not fill the disk with lines about them."""
+class OncePerMinute(logging.Filter):
+    """Let each message through once a minute, so that bad requests cannot fill the disk with log lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self._last: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether the record is to be written."""
+        """Say whether the record is logged."""
         now, message = time.monotonic(), str(record.msg)
         if now - self._last.get(message, -_QUIET_SECONDS) < _QUIET_SECONDS:
             return False
@@ -122,7 +122,7 @@ _ANY_HOST = ("0.0.0.0", "::")
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there; port 0 is any free one. An address that cannot be had is a `UserError`."""
+    """Return a listening socket; port 0 means any free port. Raise `UserError` if it cannot be opened."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     opened = socket.socket(family, socket.SOCK_STREAM)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -144,9 +144,9 @@ def open_socket(host: str, port: int) -> socket.socket:
 def make_links(
     database: Database, settings: ServeSettings, names: Sequence[str], is_renewed: bool
 ) -> list[tuple[str, str]]:
-    """Return (name, link) of everybody who gets one now; who has one keeps it.
+    """Return (name, link) for everyone who gets a new link; existing links are kept.
 
-    If they are renewed, all links and sessions end first, also of people who are not named now: that shuts them out.
+    With `is_renewed`, all links and sessions end first, including those of people who are not named now.
     """
     links = []
     host = socket.gethostname() if settings.host in _ANY_HOST else settings.host
@@ -162,11 +162,11 @@ def make_links(
 
 
 def run(app: FastAPI, opened: socket.socket) -> None:
-    """Serve until somebody ends it."""
+    """Serve until interrupted."""
     # No access log: links carry tokens. One process: the writer's lock is in its memory.
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=DeadlineProtocol,
         ws="none",
         backlog=_BACKLOG,
         log_level="warning",
@@ -175,5 +175,5 @@ def run(app: FastAPI, opened: socket.socket) -> None:
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(Seldom())
+        logging.getLogger(name).addFilter(OncePerMinute())
     uvicorn.Server(config).run(sockets=[opened])

@@ -12,12 +12,11 @@ _LOCAL_NAME = "localhost"
 
 @dataclass(frozen=True, kw_only=True)
 class ServeSettings:
-    """The store and the runs that are shown, the file of annotations, and where the pages are reached.
+    """The store, runs and extractions to show, the annotation database, and the address to listen on.
 
-    `facts` are extractions, as files or folders. `part` is of the store, empty for the first of test, validation and
-    train that it has. `leads` are the names of those who may change what is set for everybody: queue, pilot round and
-    guideline; where none are named, on this machine only, its one user may. `max_body` is the most bytes that one
-    request may bring.
+    `facts` are extractions, as files or folders. `part` is a part of the store; empty means the first of test,
+    validation and train that exists. `leads` may change the queue, pilot round and guideline; without any, the only
+    user of this machine may. `max_body` is the maximum request size in bytes.
     """
 
     data: Path
@@ -35,7 +34,7 @@ class ServeSettings:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach the pages; everybody else needs a link with a token."""
+        """Whether only this machine can connect; others need a link with a token."""
         if self.host == _LOCAL_NAME:
             return True
         try:
@@ -45,6 +44,6 @@ class ServeSettings:
 
     @property
     def url(self) -> str:
-        """The address of the first page."""
+        """The URL of the start page."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"

@@ -19,18 +19,18 @@ _MAX_TOKEN = 200
 
 @router.get("/")
 def first_page(bench: Bench, _: Who) -> Response:
-    """Go on to the work, through the door."""
+    """Redirect to the start page."""
     return RedirectResponse(_first_page(bench), HTTPStatus.SEE_OTHER)
 
 
 def _first_page(bench: Workbench) -> str:
-    """Return where work begins: on an extraction if only that was named, with annotating otherwise."""
+    """Return the start page: review if only an extraction is open, annotation otherwise."""
     return "/review" if bench.found and not bench.runs else "/annotate"
 
 
 @router.get("/sign-in")
 def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response:
-    """Show the form for a name, or what to do where names alone do not open the door."""
+    """Show the form for a name, or an explanation if a link is needed."""
     with bench.database.reading() as connection:
         names = [person.name for person in annotators(connection)] if bench.settings.is_local else []
     secret, token = sessions.meet(request)
@@ -41,7 +41,7 @@ def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response
 
 @router.post("/sign-in")
 def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[str, Form()]) -> Response:
-    """Start a session under a name; only on this machine, where whoever asks could read the files as well."""
+    """Start a session under a name; only on this machine, where the user could read the files anyway."""
     if not bench.settings.is_local:
         raise RequestError(HTTPStatus.FORBIDDEN, "Open the link you were given.")
     with bench.database.writing() as connection:
@@ -53,10 +53,10 @@ def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[
 def enter(
     request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]
 ) -> Response:
-    """Sign in by a link, at once or after a click; the token does not stay in the address.
+    """Sign in by link, at once or after a click; the token is removed from the URL.
 
-    A page of another site may have sent the browser here, with somebody else's link. Only where the browser says that
-    the person opened the link, and nobody is signed in, no click is needed. Over plain HTTP browsers do not say it.
+    Another site may have sent the browser here with someone else's link. No click is needed only if the browser says
+    that the user opened the link themselves and nobody is signed in; over plain HTTP, browsers do not say so.
     """
     annotator, signed_in = _link_annotator(sessions, token), sessions.annotator(request)
     if annotator == signed_in:
@@ -73,7 +73,7 @@ def enter(
 def enter_after_click(
     request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Form(max_length=_MAX_TOKEN)]
 ) -> Response:
-    """Sign in by a link, as the person on the page has said."""
+    """Sign in by link after confirmation."""
     return sessions.sign_in(request, _link_annotator(sessions, token), _first_page(bench))
 
 

@@ -12,8 +12,8 @@ from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_
 from sayso.annotate.store import Database
 from sayso.facts.file import FACTS_FILE, facts_file
 from sayso.records import Bag, Triple
-from sayso.serve.predictions.run import ExploredRun, OpenRun
-from sayso.serve.review.file import FoundFile, open_found
+from sayso.serve.predictions.run import OpenRun, RunPredictions
+from sayso.serve.review.file import ExtractedFile, open_extracted
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
 from sayso.store.predictions import Predictions
@@ -21,16 +21,16 @@ from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _NUM_BAGS_KEPT = 256
-_USUAL_PARTS = ("test", "validation", "train")
+_DEFAULT_PARTS = ("test", "validation", "train")
 
 
 class Workbench:
-    """Opened once when the application starts; requests only read from it, the database apart."""
+    """Everything that is open; opened once on start, and only the database changes."""
 
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: whatever becomes of the files, no page ends the server.
         self.store = Store(settings.data, in_memory=True)
-        self.settings = settings = replace(settings, part=settings.part or _usual_part(self.store))
+        self.settings = settings = replace(settings, part=settings.part or _default_part(self.store))
         self.table: BagTable = self.store.part(settings.part)
         self.runs = self._open_runs()
         self.found = _open_found(settings.facts)
@@ -50,22 +50,22 @@ class Workbench:
 
     @cached_property
     def relation_numbers(self) -> dict[str, int]:
-        """The number of each relation by its name."""
+        """The index of each relation by name."""
         return {relation.name: number for number, relation in enumerate(self.store.relations)}
 
     @cached_property
     def bag_of_pair(self) -> dict[tuple[str, str], int]:
-        """The number of each bag of the part by its pair of entity ids."""
+        """The index of each bag of the part by its pair of entity ids."""
         ids = self.store.entities["id"].to_pylist()
         pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
         return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(pairs)}
 
     def has_fact(self, fact: Triple) -> bool:
-        """Say whether the part has a bag for the fact; the database may know facts of other parts and stores."""
+        """Say whether the part has a bag for the fact; the database may have facts of other parts and stores."""
         return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
 
     def queue(self, settings: QueueSettings) -> list[Triple]:
-        """Return the facts that come up for annotation, in order."""
+        """Return the facts to annotate, in order."""
         first = next(iter(self.explored.values()), None)
         return self._queue(settings, first.predictions if first else None)
 
@@ -88,13 +88,13 @@ class Workbench:
         return self.store.bag(self.table, number)
 
     @property
-    def explored(self) -> dict[str, ExploredRun]:
+    def explored(self) -> dict[str, RunPredictions]:
         """The runs whose predictions can be shown, by name."""
         return {run.name: run.explored for run in self.runs if run.problem is None}
 
     @cached_property
     def workers(self) -> dict[str, Worker]:
-        """The processes of the runs' models, by name; each is started when somebody asks it."""
+        """The models' processes by run name; each starts with its first question."""
         return {run.name: Worker.of_run(run.folder) for run in self.runs}
 
     def run(self, name: str) -> OpenRun | None:
@@ -102,32 +102,32 @@ class Workbench:
         return next((run for run in self.runs if run.name == name), None)
 
     def refuse_changed(self) -> None:
-        """Raise `ChangedError` if a file of the store has changed; read runs again that were evaluated again."""
+        """Raise `ChangedError` if a file of the store has changed; reread replaced predictions."""
         self.store.files.refuse_changed()
         for run in self.runs:
             run.follow()
 
     def close(self) -> None:
-        """End the models' processes and close the database."""
+        """Stop the models' processes and close the database."""
         for worker in self.workers.values():
             worker.close()
         self.database.close()
 
 
-def _usual_part(store: Store) -> str:
-    """Return the part that is shown where nobody says: a store of which facts were extracted may have no test part."""
-    return next((part for part in _USUAL_PARTS if part in store.parts), _USUAL_PARTS[0])
+def _default_part(store: Store) -> str:
+    """Return the part to show by default; a store for extraction may have no test part."""
+    return next((part for part in _DEFAULT_PARTS if part in store.parts), _DEFAULT_PARTS[0])
 
 
-def _open_found(paths: tuple[Path, ...]) -> dict[str, FoundFile]:
-    """Return extractions by name: that of their folder, or of a file that is not called as all are."""
+def _open_found(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:
+    """Open extractions, named after their folder or, for a file with its own name, after the file."""
     files = [facts_file(path).resolve() for path in paths]
     names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)
-    return {name: open_found(name, file) for name, file in zip(names, files, strict=True)}
+    return {name: open_extracted(name, file) for name, file in zip(names, files, strict=True)}
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Return the names, those that were there before with a number.
+    """Return the names, with a number appended to repeated ones.
 
     >>> _distinct(["one", "two", "one"])
     ['one', 'two', 'one-2']

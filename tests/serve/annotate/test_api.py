@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from sayso.annotate.marks import save_marks
 from sayso.annotate.store import writing_to
 from sayso.records import Mark
-from sayso.serve.annotate.schemas import Comment
+from sayso.serve.annotate.schemas import CommentRequest
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client
 
@@ -150,7 +150,7 @@ def test_work_is_resumed_exactly_where_it_was_left(ada: Person, settings: ServeS
 def test_a_comment_may_have_lines_but_no_control_characters(ada: Person) -> None:
     ada.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="odd:\r\n\tvery")
     with pytest.raises(ValidationError, match=r"the control character '.x1b' cannot be part of a text"):
-        Comment(**FACT, key="a comment", text="odd \x1b[2J")
+        CommentRequest(**FACT, key="a comment", text="odd \x1b[2J")
 
 
 def test_comment_and_flag(ada: Person) -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 
-from sayso.annotate.queue import USUAL
+from sayso.annotate.queue import DEFAULT_GUIDELINE
 from sayso.serve.settings import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
@@ -43,7 +43,7 @@ def test_progress_counts_everybodys_work(ada: Person, ben: Person) -> None:
 def test_the_guideline_is_changed_and_brought_back(ada: Person) -> None:
     assert ada.ask("PUT", "/guideline", text="read\n\ntwice") == {"text": "read\n\ntwice"}
     assert "<p>twice</p>" in ada.page("/annotate/guideline")
-    assert ada.ask("PUT", "/guideline", text=" ") == {"text": USUAL}
+    assert ada.ask("PUT", "/guideline", text=" ") == {"text": DEFAULT_GUIDELINE}
 
 
 def test_only_leads_change_what_holds_for_everybody(ada: Person, ben: Person) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.settings import ServeSettings
 from sayso.store.predictions import Predictions
 from sayso.store.store import Store
@@ -15,18 +15,18 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
 
 
 @pytest.fixture(scope="session")
-def explored(settings: ServeSettings) -> list[ExploredRun]:
+def explored(settings: ServeSettings) -> list[RunPredictions]:
     store = Store(settings.data)
     table = store.part("test")
 
-    def opened(folder: Path) -> ExploredRun:
-        return ExploredRun(folder.name, folder, Predictions(folder / "predictions"), store, table)
+    def opened(folder: Path) -> RunPredictions:
+        return RunPredictions(folder.name, folder, Predictions(folder / "predictions"), store, table)
 
     return [opened(folder) for folder in settings.runs]
 
 
 @pytest.fixture(scope="session")
-def run(explored: list[ExploredRun]) -> ExploredRun:
+def run(explored: list[RunPredictions]) -> RunPredictions:
     return explored[0]
 
 

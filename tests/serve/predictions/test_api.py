@@ -1,7 +1,7 @@
 import pytest
 
-from sayso.serve.fact_table import FactQuery
-from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.fact_table import PredictionQuery
+from sayso.serve.predictions.run import RunPredictions
 from toy_predictions import MECHANISMS
 from toy_runs import Client
 
@@ -13,14 +13,14 @@ def test_runs_say_what_they_are_about(client: Client) -> None:
     assert runs[0]["mechanisms"] == list(MECHANISMS)
 
 
-def test_facts_come_in_pages(client: Client, run: ExploredRun) -> None:
+def test_facts_come_in_pages(client: Client, run: RunPredictions) -> None:
     answer = client.get("/api/predictions/one", params={"label": "yes", "sort": "relation"}).json()
-    expected = run.index.page(FactQuery(label="yes", sort="relation"))
+    expected = run.index.page(PredictionQuery(label="yes", sort="relation"))
     assert answer["num_found"] == expected.num_found
     assert [row["number"] for row in answer["rows"]] == [row.number for row in expected.rows]
 
 
-def test_a_fact_has_its_sentences_scores_and_tests(client: Client, run: ExploredRun) -> None:
+def test_a_fact_has_its_sentences_scores_and_tests(client: Client, run: RunPredictions) -> None:
     fact = run.fact(0)
     answer = client.get("/api/predictions/one/fact", params={"bag": fact["bag"], "relation": fact["relation"]}).json()
     assert len(answer["evidence"]) == fact["num_sentences"]
@@ -36,7 +36,7 @@ def test_the_curve_and_the_facts_of_its_points(client: Client) -> None:
     assert client.get("/api/predictions/one/curve/999").status_code == 404
 
 
-def test_a_comparison_has_both_runs(client: Client, run: ExploredRun) -> None:
+def test_a_comparison_has_both_runs(client: Client, run: RunPredictions) -> None:
     fact = run.fact(0)
     asked = {"bag": fact["bag"], "relation": "capital", "left": "one", "right": "two"}
     assert [side["run"] for side in client.get("/api/compare", params=asked).json()] == ["one", "two"]

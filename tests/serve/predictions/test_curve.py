@@ -2,25 +2,25 @@ import numpy as np
 import pytest
 
 from sayso.metrics.precision_recall import precision_recall_curve
-from sayso.serve.fact_table import FactQuery
+from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.curve import MAX_POINTS, facts_at, make_curve
-from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.predictions.run import RunPredictions
 from toy_predictions import THRESHOLD
 
 
-def test_the_points_together_bring_in_every_predicted_fact_once(run: ExploredRun) -> None:
+def test_the_points_together_bring_in_every_predicted_fact_once(run: RunPredictions) -> None:
     curve = make_curve(run.index, THRESHOLD)
     rows = np.concatenate([facts_at(run.index, point) for point in curve.points])
-    predicted = run.index.find_all(FactQuery(min_probability=THRESHOLD))
+    predicted = run.index.find_all(PredictionQuery(min_probability=THRESHOLD))
     assert rows.tolist() == predicted.tolist()
     assert curve.num_retrieved == len(predicted)
     assert len(curve.points) <= MAX_POINTS
 
 
 @pytest.mark.parametrize("relation", ["", "capital"])
-def test_each_point_says_the_precision_and_recall_of_what_came_in_so_far(run: ExploredRun, relation: str) -> None:
+def test_each_point_says_the_precision_and_recall_of_what_came_in_so_far(run: RunPredictions, relation: str) -> None:
     curve = make_curve(run.index, THRESHOLD, relation)
-    rows = run.index.rows(run.index.find_all(FactQuery(relation=relation)))
+    rows = run.index.rows(run.index.find_all(PredictionQuery(relation=relation)))
     num_labels = sum(row.is_label for row in rows)
     for point in curve.points:
         so_far = rows[: point.stop]
@@ -30,18 +30,18 @@ def test_each_point_says_the_precision_and_recall_of_what_came_in_so_far(run: Ex
         assert point.probability == so_far[-1].probability
 
 
-def test_above_the_threshold_it_is_the_curve_of_all_facts(run: ExploredRun) -> None:
+def test_above_the_threshold_it_is_the_curve_of_all_facts(run: RunPredictions) -> None:
     whole = precision_recall_curve(run.index.probability_F, run.index.is_label_F)
     is_above = whole.threshold >= THRESHOLD
     line = list(zip(whole.recall[is_above].tolist(), whole.precision[is_above].tolist(), strict=True))
     assert make_curve(run.index, THRESHOLD).line == line
 
 
-def test_facts_that_could_not_be_read_lower_the_recall(run: ExploredRun) -> None:
+def test_facts_that_could_not_be_read_lower_the_recall(run: RunPredictions) -> None:
     plain, lower = make_curve(run.index, THRESHOLD), make_curve(run.index, THRESHOLD, num_unread=100)
     assert lower.num_positives == plain.num_positives + 100
     assert lower.points[-1].recall < plain.points[-1].recall
 
 
-def test_a_relation_without_facts_has_no_curve(run: ExploredRun) -> None:
+def test_a_relation_without_facts_has_no_curve(run: RunPredictions) -> None:
     assert make_curve(run.index, THRESHOLD, "unheard of").points == []

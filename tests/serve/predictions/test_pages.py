@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from resealed import rewrite
-from sayso.serve.fact_table import FactQuery
+from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.pages import compare
-from sayso.serve.predictions.run import ExploredRun
+from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.settings import ServeSettings
 from toy_predictions import HOSTILE
 from toy_runs import Client, make_toy_settings
@@ -16,8 +16,8 @@ from toy_workbench import open_client
 
 
 @pytest.fixture(scope="module")
-def hostile(run: ExploredRun) -> str:
-    (row,) = run.index.rows(run.index.find_all(FactQuery(q="<i>land</i>", relation="capital")))
+def hostile(run: RunPredictions) -> str:
+    (row,) = run.index.rows(run.index.find_all(PredictionQuery(q="<i>land</i>", relation="capital")))
     return f"bag={row.bag}&relation=capital"
 
 
@@ -35,9 +35,9 @@ def test_without_a_run_the_page_gives_commands_for_the_store_and_part_that_are_o
     assert f"sayso serve --data {settings.data} --run RUN{option}<" in page
 
 
-def test_the_table_lists_what_the_index_finds(client: Client, run: ExploredRun) -> None:
+def test_the_table_lists_what_the_index_finds(client: Client, run: RunPredictions) -> None:
     page = client.get("/predictions/one", params={"label": "no", "sort": "head", "order": "up"}).text
-    rows = run.index.page(FactQuery(label="no", sort="head", order="up"))
+    rows = run.index.page(PredictionQuery(label="no", sort="head", order="up"))
     listed = re.findall(r'class="open" href="[^"]*bag=(\d+)&amp;relation=(\w+)', page)
     assert listed == [(str(row.bag), row.relation) for row in rows.rows]
     assert f"of {rows.num_found} facts" in page
@@ -58,8 +58,8 @@ def test_no_text_of_the_corpus_becomes_markup(client: Client, hostile: str) -> N
     assert "<i>land</i>" in unescape(page.text)
 
 
-def test_sentences_are_shown_as_their_documents_write_them(client: Client, run: ExploredRun) -> None:
-    row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
+def test_sentences_are_shown_as_their_documents_write_them(client: Client, run: RunPredictions) -> None:
+    row = run.index.rows(run.index.find_all(PredictionQuery(relation="capital", q="town18", label="yes")))[0]
     page = client.get("/predictions/one/fact", params={"bag": row.bag, "relation": row.relation, "view": "both"}).text
     assert '<mark class="head" dir="auto">north land18</mark>.</p>' in page.replace("\n", "")
     assert "news/" in page
@@ -70,8 +70,8 @@ def test_sentences_are_shown_as_their_documents_write_them(client: Client, run: 
         assert each["source"]["curly"] == []
 
 
-def test_a_fact_leads_to_its_neighbours_in_the_table(client: Client, run: ExploredRun) -> None:
-    query = FactQuery(label="no", sort="head", order="up")
+def test_a_fact_leads_to_its_neighbours_in_the_table(client: Client, run: RunPredictions) -> None:
+    query = PredictionQuery(label="no", sort="head", order="up")
     rows = run.index.page(query).rows
     page = client.get(
         "/predictions/one/fact", params={"bag": rows[1].bag, "relation": rows[1].relation, "within": query.link()}
@@ -88,9 +88,9 @@ def test_a_fact_found_nowhere_in_the_table_is_shown_all_the_same(client: Client,
 
 @pytest.mark.parametrize(("view", "read", "seen"), [("read", True, False), ("seen", False, True), ("both", True, True)])
 def test_the_view_shows_what_people_read_or_what_the_model_saw(
-    client: Client, run: ExploredRun, view: str, read: bool, seen: bool
+    client: Client, run: RunPredictions, view: str, read: bool, seen: bool
 ) -> None:
-    row = run.index.rows(run.index.find_all(FactQuery(relation="capital", q="town18", label="yes")))[0]
+    row = run.index.rows(run.index.find_all(PredictionQuery(relation="capital", q="town18", label="yes")))[0]
     page = client.get("/predictions/one/fact", params={"bag": row.bag, "relation": row.relation, "view": view}).text
     assert ('<mark class="tail" dir="auto">port town18</mark> is the capital' in page) == read
     assert ("/tail" in page.split("evidence-list")[1]) == seen
@@ -132,7 +132,7 @@ def test_an_odd_query_is_refused_and_not_a_fault(client: Client) -> None:
     assert client.get("/predictions/one?sort=colour").status_code == 422
 
 
-def test_each_sentence_has_both_sides(explored: list[ExploredRun]) -> None:
+def test_each_sentence_has_both_sides(explored: list[RunPredictions]) -> None:
     one, two = explored
     bag, relation = one.fact(0)["bag"], "capital"
     found = compare((one, two), bag, relation)
@@ -146,14 +146,14 @@ def test_each_sentence_has_both_sides(explored: list[ExploredRun]) -> None:
     assert [each.sides[0].place for each in found.sentences if each.sides[0]] == [1, 2, 3]
 
 
-def test_sentences_are_ordered_by_the_mechanism_asked_for(explored: list[ExploredRun]) -> None:
+def test_sentences_are_ordered_by_the_mechanism_asked_for(explored: list[RunPredictions]) -> None:
     found = compare((explored[0], explored[1]), explored[0].fact(0)["bag"], "capital", "attention")
     assert found
     scores = [each.sides[0].bar("attention").score for each in found.sentences if each.sides[0]]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_run_without_the_fact_is_an_empty_side(explored: list[ExploredRun]) -> None:
+def test_a_run_without_the_fact_is_an_empty_side(explored: list[RunPredictions]) -> None:
     one, two = explored
     only_one = next(row for row in range(one.index.num_facts) if two.index.find(*_key(one, row)) is None)
     found = compare((two, one), *_key(one, only_one))
@@ -163,10 +163,10 @@ def test_a_run_without_the_fact_is_an_empty_side(explored: list[ExploredRun]) ->
     assert all(each.sides[0] is None and each.sides[1] for each in found.sentences)
 
 
-def test_a_fact_that_no_run_has_is_none(explored: list[ExploredRun]) -> None:
+def test_a_fact_that_no_run_has_is_none(explored: list[RunPredictions]) -> None:
     assert compare((explored[0], explored[1]), 10**6, "capital") is None
 
 
-def _key(run: ExploredRun, row: int) -> tuple[int, str]:
+def _key(run: RunPredictions, row: int) -> tuple[int, str]:
     fact = run.fact(row)
     return fact["bag"], fact["relation"]

@@ -12,19 +12,19 @@ from sayso.annotate.store import Connection, writing_to
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import facts_file
 from sayso.records import Triple
-from sayso.serve.review.file import FoundFile, open_found
-from sayso.serve.review.table import FoundQuery
+from sayso.serve.review.file import ExtractedFile, open_extracted
+from sayso.serve.review.table import ReviewQuery
 from toy_extraction import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
 
-ALL = FoundQuery(decision="any")
+ALL = ReviewQuery(decision="any")
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> FoundFile:
-    return open_found("news", facts_file(write_found(tmp_path / "news")))
+def file(tmp_path: Path) -> ExtractedFile:
+    return open_extracted("news", facts_file(write_found(tmp_path / "news")))
 
 
-def listed(file: FoundFile, query: FoundQuery = FoundQuery()) -> list[ExtractedFact]:
+def listed(file: ExtractedFile, query: ReviewQuery = ReviewQuery()) -> list[ExtractedFact]:
     return [FACTS[row] for row in file.index.find_all(query).tolist()]
 
 
@@ -33,24 +33,24 @@ def decided(connection: Connection, fact: ExtractedFact, decision: str, key: str
     decide(connection, ada, fact.decided(decision, "Ada", "2026-01-01T00:00:00+00:00"), key)  # type: ignore[arg-type]
 
 
-def test_new_facts_come_first_and_then_the_most_probable(file: FoundFile) -> None:
+def test_new_facts_come_first_and_then_the_most_probable(file: ExtractedFile) -> None:
     assert listed(file) == DEFAULT_ORDER
 
 
 @pytest.mark.parametrize(
     ("query", "fits"),
     [
-        (FoundQuery(relation="capital"), lambda fact: fact.relation == "capital"),
-        (FoundQuery(status="known"), lambda fact: fact.status == "known"),
-        (FoundQuery(support="not_sentences"), lambda fact: fact.support.kind == "not_sentences"),
-        (FoundQuery(min_probability=0.88), lambda fact: fact.probability >= 0.88),
-        (FoundQuery(q="LAND3 port"), lambda fact: fact.head_name == "north_land3"),
-        (FoundQuery(decision="accepted"), lambda fact: False),
+        (ReviewQuery(relation="capital"), lambda fact: fact.relation == "capital"),
+        (ReviewQuery(status="known"), lambda fact: fact.status == "known"),
+        (ReviewQuery(support="not_sentences"), lambda fact: fact.support.kind == "not_sentences"),
+        (ReviewQuery(min_probability=0.88), lambda fact: fact.probability >= 0.88),
+        (ReviewQuery(q="LAND3 port"), lambda fact: fact.head_name == "north_land3"),
+        (ReviewQuery(decision="accepted"), lambda fact: False),
         (ALL, lambda fact: True),
     ],
 )
 def test_a_filter_keeps_what_fits_and_nothing_else(
-    file: FoundFile, query: FoundQuery, fits: Callable[[ExtractedFact], bool]
+    file: ExtractedFile, query: ReviewQuery, fits: Callable[[ExtractedFact], bool]
 ) -> None:
     assert listed(file, query) == [fact for fact in DEFAULT_ORDER if fits(fact)]
 
@@ -66,25 +66,27 @@ def test_a_filter_keeps_what_fits_and_nothing_else(
         ("tail", lambda fact: fact.tail_name.lower()),
     ],
 )
-def test_ties_come_in_the_order_of_the_file(file: FoundFile, sort: str, key: Callable[[ExtractedFact], object]) -> None:
-    down = listed(file, FoundQuery(sort=sort, order="down"))  # type: ignore[arg-type]
+def test_ties_come_in_the_order_of_the_file(
+    file: ExtractedFile, sort: str, key: Callable[[ExtractedFact], object]
+) -> None:
+    down = listed(file, ReviewQuery(sort=sort, order="down"))  # type: ignore[arg-type]
     assert down == sorted(FACTS, key=key, reverse=True)  # type: ignore[arg-type]
 
 
-def test_every_fact_is_read_from_where_it_stands(file: FoundFile) -> None:
+def test_every_fact_is_read_from_where_it_stands(file: ExtractedFile) -> None:
     for row, fact in enumerate(FACTS):
         assert file.fact(row) == fact
         assert file.index.decided.find(Triple(fact.head_id, fact.relation, fact.tail_id)) == row
     assert file.index.decided.find(Triple("Q1", "capital", "nowhere")) is None
 
 
-def test_decisions_are_followed_as_they_are_made_changed_and_taken_back(file: FoundFile, tmp_path: Path) -> None:
+def test_decisions_are_followed_as_they_are_made_changed_and_taken_back(file: ExtractedFile, tmp_path: Path) -> None:
     with writing_to(tmp_path / "marks.db") as connection:
         ada = annotator_named(connection, "Ada")
 
         def now() -> list[list[ExtractedFact]]:
             file.index.decided.follow(connection)
-            return [listed(file, FoundQuery(decision="accepted")), listed(file, FoundQuery(decision="rejected"))]
+            return [listed(file, ReviewQuery(decision="accepted")), listed(file, ReviewQuery(decision="rejected"))]
 
         decided(connection, NEW[0], "accepted", "first key")
         decided(connection, KNOWN, "rejected", "second key")
@@ -99,25 +101,25 @@ def test_decisions_are_followed_as_they_are_made_changed_and_taken_back(file: Fo
     assert listed(file) == [fact for fact in DEFAULT_ORDER if fact != KNOWN]
 
 
-def test_what_is_decided_on_the_way_stays_in_the_list_one_goes_through(file: FoundFile, tmp_path: Path) -> None:
+def test_what_is_decided_on_the_way_stays_in_the_list_one_goes_through(file: ExtractedFile, tmp_path: Path) -> None:
     with writing_to(tmp_path / "marks.db") as connection:
         decided(connection, KNOWN, "accepted", "first key")
         file.index.decided.follow(connection)
-        begun = FoundQuery(since=file.index.decided.last_event)
+        begun = ReviewQuery(since=file.index.decided.last_event)
         as_it_was = listed(file, begun)
         assert KNOWN not in as_it_was
         decided(connection, NEW[0], "rejected", "second key")
         file.index.decided.follow(connection)
     assert listed(file, begun) == as_it_was
     assert listed(file) == [fact for fact in as_it_was if fact != NEW[0]]
-    place = file.index.place(FACTS.index(NEW[1]), begun)
-    assert (place.number, place.num) == (2, len(as_it_was))
-    assert place.before
-    assert place.before.decision == "rejected"
+    position = file.index.position(FACTS.index(NEW[1]), begun)
+    assert (position.number, position.num) == (2, len(as_it_was))
+    assert position.before
+    assert position.before.decision == "rejected"
 
 
 def test_a_fact_that_stands_in_the_file_twice_is_decided_twice(tmp_path: Path) -> None:
-    file = open_found("two", facts_file(write_found(tmp_path / "two", (KNOWN, CONTRADICTING, KNOWN))))
+    file = open_extracted("two", facts_file(write_found(tmp_path / "two", (KNOWN, CONTRADICTING, KNOWN))))
     with writing_to(tmp_path / "marks.db") as connection:
         decided(connection, KNOWN, "accepted", "first key")
         file.index.decided.follow(connection)
@@ -131,11 +133,11 @@ def test_a_fact_that_stands_in_the_file_twice_is_decided_twice(tmp_path: Path) -
     since=st.none() | st.integers(0, 2**53),
 )
 def test_a_link_asks_for_the_same_again(q: str, status: str, decision: str, since: int | None) -> None:
-    query = FoundQuery(q=q, status=status, decision=decision, since=since)  # type: ignore[arg-type]
-    assert FoundQuery.model_validate(dict(parse_qsl(query.link(), keep_blank_values=True))) == query
-    assert FoundQuery.within(query.link(q="a")) == query.model_copy(update={"q": "a"})
+    query = ReviewQuery(q=q, status=status, decision=decision, since=since)  # type: ignore[arg-type]
+    assert ReviewQuery.model_validate(dict(parse_qsl(query.link(), keep_blank_values=True))) == query
+    assert ReviewQuery.within(query.link(q="a")) == query.model_copy(update={"q": "a"})
 
 
 def test_an_odd_link_asks_for_the_usual() -> None:
-    assert FoundQuery.within("sort=colour") == FoundQuery()
-    assert FoundQuery.within("page=-7&status=new") == FoundQuery()
+    assert ReviewQuery.within("sort=colour") == ReviewQuery()
+    assert ReviewQuery.within("page=-7&status=new") == ReviewQuery()

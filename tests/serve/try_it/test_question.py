@@ -3,13 +3,13 @@ from pydantic import ValidationError
 
 from sayso.facts.fact import quote_of
 from sayso.records import Span
-from sayso.serve.try_it.question import MAX_CHARACTERS, MAX_SENTENCES, Asked, bag_of, marked_sentence
+from sayso.serve.try_it.question import MAX_CHARACTERS, MAX_SENTENCES, Question, bag_of, marked_sentence
 from steps import growth
 
 
-def asked(*sentences: str, **more: object) -> Asked:
+def question(*sentences: str, **more: object) -> Question:
     values = {"sentences": sentences, "heads": ["Namibia"], "tails": ["Windhoek"]}
-    return Asked.model_validate(values | more)
+    return Question.model_validate(values | more)
 
 
 def test_every_name_of_an_entity_is_marked() -> None:
@@ -25,25 +25,27 @@ def test_a_name_inside_a_longer_one_does_not_count() -> None:
 
 
 def test_a_sentence_counts_once_and_empty_ones_do_not() -> None:
-    bag = bag_of(asked("Windhoek lies in Namibia.", "  ", "Windhoek  lies in Namibia.", "Namibia has Windhoek."))
+    bag = bag_of(question("Windhoek lies in Namibia.", "  ", "Windhoek  lies in Namibia.", "Namibia has Windhoek."))
     assert [sentence.text for sentence in bag.sentences] == ["Windhoek lies in Namibia .", "Namibia has Windhoek ."]
 
 
 def test_a_sentence_is_shown_as_it_was_written() -> None:
-    (sentence,) = bag_of(asked("  Windhoek, Namibia’s  capital (since 1990). ")).sentences
+    (sentence,) = bag_of(question("  Windhoek, Namibia’s  capital (since 1990). ")).sentences
     assert sentence.text == "Windhoek , Namibia 's capital ( since 1990 ) ."
     assert sentence.written == "Windhoek, Namibia’s capital (since 1990)."
 
 
 def test_a_sentence_without_a_name_is_named() -> None:
     with pytest.raises(ValueError, match=r"sentence 2: 'Windhoek' is not named in “Namibia is dry.”"):
-        bag_of(asked("Windhoek lies in Namibia.", "Namibia is dry."))
+        bag_of(question("Windhoek lies in Namibia.", "Namibia is dry."))
     with pytest.raises(ValueError, match="head and tail are the same words"):
-        bag_of(asked("Namibia, Namibia.", tails=["Namibia"]))
+        bag_of(question("Namibia, Namibia.", tails=["Namibia"]))
 
 
 def test_types_go_by_the_first_name() -> None:
-    assert asked("x", head_type="/location/country", tails=["Windhoek", "it"]).types == {"Namibia": "/location/country"}
+    assert question("x", head_type="/location/country", tails=["Windhoek", "it"]).types == {
+        "Namibia": "/location/country"
+    }
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_types_go_by_the_first_name() -> None:
 )
 def test_too_much_or_too_little_is_refused(values: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
-        asked("x", **values)
+        question("x", **values)
 
 
 def test_a_sentence_full_of_mentions_takes_work_in_proportion() -> None:
@@ -75,4 +77,4 @@ def test_a_sentence_full_of_mentions_takes_work_in_proportion() -> None:
 
 def test_a_control_character_in_a_name_is_refused() -> None:
     with pytest.raises(ValidationError, match="control character"):
-        Asked(sentences=["Ana met Bo"], heads=["Ana\tmet"], tails=["Bo"])
+        Question(sentences=["Ana met Bo"], heads=["Ana\tmet"], tails=["Bo"])

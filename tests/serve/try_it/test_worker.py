@@ -7,7 +7,7 @@ import pytest
 
 from sayso.errors import UserError
 from sayso.serve.try_it.process import Worker, WorkerError
-from sayso.serve.try_it.question import Asked
+from sayso.serve.try_it.question import Question
 from toy_run import make_run, make_store, toy_config
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 def question(**more: object) -> dict[str, object]:
     sentences = ["Port Town1 is the capital of North Land1.", "In North Land1, Port Town1 is where the king lives."]
     values = {"sentences": sentences, "heads": ["North Land1"], "tails": ["Port Town1"], "threshold": 0.0}
-    return Asked.model_validate(values | more).model_dump()
+    return Question.model_validate(values | more).model_dump()
 
 
 def test_relations_come_with_explanations(worker: Worker) -> None:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from fastapi import APIRouter
 
 from sayso.annotate import marking as work
-from sayso.annotate.assignment import hold, keep_place, neighbour, next_turn
+from sayso.annotate.assignment import hold, keep_place, neighbour, next_fact
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
@@ -16,21 +16,21 @@ from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.schemas import (
     AnnotatedFact,
     AnnotatedSentence,
-    Comment,
+    CommentRequest,
     FactName,
-    FactStep,
-    Marks,
-    Place,
-    Saved,
+    FactRequest,
+    MarksRequest,
+    NextFact,
+    PlaceRequest,
+    SavedState,
     SentenceLabel,
-    Turn,
-    Undone,
-    UndoStep,
-    Wrong,
+    UndoneStep,
+    UndoRequest,
+    WrongRequest,
 )
 from sayso.serve.bag_fact import BagFact, bag_fact_of, find_bag_fact, run_scores
 from sayso.serve.errors import RequestError
-from sayso.serve.predictions.lookup import Asked
+from sayso.serve.predictions.lookup import FactParam
 from sayso.serve.workbench import Workbench
 
 router = APIRouter(prefix="/api/annotate", tags=["annotate"])
@@ -39,8 +39,8 @@ _PILOT_DONE = "You have finished the pilot round and seen its answers, so your m
 
 
 @router.get("/fact")
-def fact(bench: Bench, who: Who, asked: Asked) -> AnnotatedFact:
-    """Return a fact, its sentences and one's own work on it; what runs say only once it is submitted."""
+def fact(bench: Bench, who: Who, asked: FactParam) -> AnnotatedFact:
+    """Return a fact, its sentences and your work on it; run scores only after you submit it."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
         mine = work.work_of(connection, who.id, shown.fact)
@@ -63,8 +63,8 @@ def fact(bench: Bench, who: Who, asked: Asked) -> AnnotatedFact:
 
 
 @router.post("/marks")
-def mark(bench: Bench, who: Who, given: Marks) -> Saved:
-    """Label sentences of a fact."""
+def mark(bench: Bench, who: Who, given: MarksRequest) -> SavedState:
+    """Mark sentences of a fact."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     labels = {shown.text(each.sentence): each.label for each in given.marks}
     with bench.database.writing() as connection:
@@ -75,8 +75,8 @@ def mark(bench: Bench, who: Who, given: Marks) -> Saved:
 
 
 @router.put("/comment")
-def comment(bench: Bench, who: Who, given: Comment) -> Saved:
-    """Say something about a fact."""
+def comment(bench: Bench, who: Who, given: CommentRequest) -> SavedState:
+    """Comment on a fact."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
         work.comment(connection, who, shown.fact, given.text, given.key)
@@ -84,8 +84,8 @@ def comment(bench: Bench, who: Who, given: Comment) -> Saved:
 
 
 @router.put("/wrong")
-def flag_wrong(bench: Bench, who: Who, given: Wrong) -> Saved:
-    """Say that the bag's label is wrong, or that it is not."""
+def flag_wrong(bench: Bench, who: Who, given: WrongRequest) -> SavedState:
+    """Report a fact as wrong, or withdraw the report."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
         work.flag_wrong(connection, who, shown.fact, given.is_wrong, given.key)
@@ -93,8 +93,8 @@ def flag_wrong(bench: Bench, who: Who, given: Wrong) -> Saved:
 
 
 @router.post("/submit")
-def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
-    """Be done with a fact; every sentence must have a mark."""
+def submit(bench: Bench, who: Who, given: FactRequest) -> SavedState:
+    """Submit a fact; every sentence must have a mark."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
         work.submit(connection, who, shown.fact, shown.texts, given.key)
@@ -103,10 +103,11 @@ def submit(bench: Bench, who: Who, given: FactStep) -> Saved:
 
 
 @router.post("/undo")
-def undo(bench: Bench, who: Who, given: UndoStep) -> Undone:
-    """Take back one's last step on the fact that is shown, or else on any of the part.
+def undo(bench: Bench, who: Who, given: UndoRequest) -> UndoneStep:
+    """Undo your last step on the fact that is shown, or else on any fact of the part.
 
-    What is shown as submitted is never passed over for another fact, and a finished pilot round stays as it is.
+    A fact that is shown as submitted is never skipped in favour of another one, and a finished pilot round cannot be
+    changed.
     """
     asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
@@ -116,7 +117,7 @@ def undo(bench: Bench, who: Who, given: UndoStep) -> Undone:
             raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
         shown = bag_fact_of(bench, undone[0]) if undone else None
         if not undone or not shown:
-            return Undone(fact=None, marks=[], is_more=False)
+            return UndoneStep(fact=None, marks=[], is_more=False)
         places = {text: place for place, text in enumerate(shown.texts)}
         marks = [
             SentenceLabel.model_validate({"sentence": places[text], "label": label})
@@ -124,12 +125,12 @@ def undo(bench: Bench, who: Who, given: UndoStep) -> Undone:
             if text in places
         ]
         keep_place(connection, who, shown.fact, marks[0].sentence if marks else 0)
-        return Undone(fact=_name(shown), marks=marks, is_more=not marks)
+        return UndoneStep(fact=_name(shown), marks=marks, is_more=not marks)
 
 
 @router.put("/place")
-def move(bench: Bench, who: Who, given: Place) -> None:
-    """Remember where one is, to come back to it."""
+def move(bench: Bench, who: Who, given: PlaceRequest) -> None:
+    """Save the current position, to return to it later."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     shown.text(given.sentence)
     with bench.database.writing() as connection:
@@ -137,36 +138,38 @@ def move(bench: Bench, who: Who, given: Place) -> None:
 
 
 @router.post("/next")
-def go_on(bench: Bench, who: Who, after: FactName | None = None) -> Turn:
-    """Return the fact that comes after this one, or where nothing was named, the next one of the queue."""
+def go_on(bench: Bench, who: Who, after: FactName | None = None) -> NextFact:
+    """Return the fact after this one; without one, the next fact of the queue."""
     shown = find_bag_fact(bench, after.bag, after.relation) if after else None
     with bench.database.writing() as connection:
         queue = bench.queue(read_settings(connection))
-        found = next_turn(connection, who, queue, shown.fact if shown else None, bench.has_fact)
+        found = next_fact(connection, who, queue, shown.fact if shown else None, bench.has_fact)
         return _turn(bench, connection, who, found)
 
 
 @router.post("/previous")
-def go_back(bench: Bench, who: Who, before: FactName) -> Turn:
-    """Return the fact that came before this one."""
+def go_back(bench: Bench, who: Who, before: FactName) -> NextFact:
+    """Return the fact before this one."""
     shown = find_bag_fact(bench, before.bag, before.relation)
     with bench.database.writing() as connection:
         return _turn(bench, connection, who, neighbour(connection, who, shown.fact, -1, bench.has_fact))
 
 
-def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> Turn:
+def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> NextFact:
     shown = bag_fact_of(bench, found) if found else None
     if shown is None:
-        return Turn(fact=None)
+        return NextFact(fact=None)
     labels = work.work_of(connection, who.id, shown.fact).labels
     first_open = next((place for place, text in enumerate(shown.texts) if text not in labels), 0)
     keep_place(connection, who, shown.fact, first_open)
-    return Turn(fact=_name(shown))
+    return NextFact(fact=_name(shown))
 
 
-def _saved(connection: Connection, who: Annotator, shown: BagFact) -> Saved:
+def _saved(connection: Connection, who: Annotator, shown: BagFact) -> SavedState:
     mine = work.work_of(connection, who.id, shown.fact)
-    return Saved(num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted)
+    return SavedState(
+        num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted
+    )
 
 
 def _name(shown: BagFact) -> FactName:

@@ -13,8 +13,8 @@ from sayso.annotate.queue import read_settings
 from sayso.serve.access import Bench, Sessions, Who
 from sayso.serve.annotate.api import go_on
 from sayso.serve.annotate.schemas import MAX_COMMENT
-from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, run_scores, stretches
-from sayso.serve.predictions.lookup import Asked
+from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, run_scores, styled
+from sayso.serve.predictions.lookup import FactParam
 from sayso.serve.render import page
 
 router = APIRouter(include_in_schema=False)
@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/annotate")
 def home(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
-    """Show how far everybody is, and the way on."""
+    """Show everyone's progress, and a link to continue."""
     with bench.database.reading() as connection:
         settings, place = read_settings(connection), place_of(connection, who)
         pilot, people = pilot_result(connection, who, bench.has_fact), progress(connection)
@@ -44,14 +44,14 @@ def home(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Respon
 
 @router.post("/annotate")
 def start(bench: Bench, who: Who) -> Response:
-    """Go on to the next fact of the queue; at its end, back home."""
+    """Go to the next fact of the queue; at its end, back to the start page."""
     turn = go_on(bench, who)
     to = f"/annotate/fact?{urlencode(turn.fact.model_dump())}" if turn.fact else "/annotate?done=1"
     return RedirectResponse(to, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/annotate/fact")
-def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
+def fact(request: Request, bench: Bench, who: Who, asked: FactParam) -> Response:
     """Show one fact to mark: the relation with its definition, and all sentences of the bag."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
@@ -64,7 +64,7 @@ def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
     scores = run_scores(bench, shown) if mine.is_submitted else []
     sentences = [
         {
-            "stretches": stretches(sentence),
+            "styled": styled(sentence),
             "label": mine.labels.get(sentence.text, ""),
             "scores": [(run, run.ranks[number], run.scores[number], run.shares[number]) for run in scores],
         }
@@ -89,14 +89,14 @@ def fact(request: Request, bench: Bench, who: Who, asked: Asked) -> Response:
 
 @router.get("/annotate/pilot")
 def pilot(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
-    """Show how one's pilot round agrees with the known answers, once it is finished."""
+    """Show how your pilot round compares with the known answers, once it is finished."""
     with bench.database.reading() as connection:
         result = pilot_result(connection, who, bench.has_fact)
     differences = [
         {"shown": shown, "sentence": sentence, "mine": mine, "known": known}
         for fact, text, mine, known in result.differences
         if (shown := bag_fact_of(bench, fact))
-        for sentence in (stretches(each) for each in shown.bag.sentences if each.text == text)
+        for sentence in (styled(each) for each in shown.bag.sentences if each.text == text)
     ]
     return page(
         request,

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Form, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.assignment import Progress, progress
+from sayso.annotate.assignment import AnnotatorProgress, progress
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import (
     MAX_SENTENCES,
     PilotChange,
     PilotResult,
-    answers_of_database,
-    answers_of_store,
     choose_pilot,
     facts_in_work,
+    known_answers_of_database,
+    known_answers_of_store,
     pilot_change,
     pilot_facts,
     pilot_result,
@@ -35,23 +35,23 @@ from sayso.annotate.queue import (
 )
 from sayso.errors import UserError
 from sayso.serve.access import Bench, Lead, Sessions, Who
-from sayso.serve.annotate.schemas import Body
+from sayso.serve.annotate.schemas import StrictModel
 from sayso.serve.render import page
 from sayso.serve.workbench import Workbench
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueChange:
-    """The settings that hold after a change, and what it does to the pilot round; None if the round stays."""
+    """The settings after a change, and its effect on the pilot round; None if the round stays the same."""
 
     settings: QueueSettings
     pilot: PilotChange | None
 
 
 def change_queue(bench: Workbench, who: Annotator, wanted: QueueSettings, is_trial: bool = False) -> QueueChange:
-    """Save the settings, choose the pilot round again if its size changes, and return what changes.
+    """Save the settings, choose a new pilot round if its size changes, and return the effect.
 
-    A trial saves nothing. There may be fewer facts for the pilot round than wanted.
+    A trial saves nothing. There may be fewer facts for the pilot round than requested.
     """
     unknown = [name for name in wanted.relations if name not in bench.relation_numbers]
     if unknown:
@@ -61,7 +61,9 @@ def change_queue(bench: Workbench, who: Annotator, wanted: QueueSettings, is_tri
             if not is_trial:
                 write_settings(connection, wanted)
             return QueueChange(settings=wanted, pilot=None)
-        known = answers_of_store(bench.store, bench.table, bench.settings.part) | answers_of_database(connection)
+        known = known_answers_of_store(bench.store, bench.table, bench.settings.part) | known_answers_of_database(
+            connection
+        )
         in_work = facts_in_work(connection)
         free = {fact: marks for fact, marks in known.items() if bench.has_fact(fact) and fact not in in_work}
         facts = choose_pilot(free, wanted.num_pilot)
@@ -76,14 +78,14 @@ def change_queue(bench: Workbench, who: Annotator, wanted: QueueSettings, is_tri
 api = APIRouter(prefix="/api", tags=["project"])
 
 
-class Guideline(Body):
-    """What annotators are asked to do."""
+class GuidelineText(StrictModel):
+    """The guideline for annotators."""
 
     text: Annotated[str, Field(max_length=MAX_LENGTH)]
 
 
-class WantedQueue(Body):
-    """Settings of the queue that are to change; what is left out stays as it is."""
+class QueueRequest(StrictModel):
+    """Queue settings to change; settings that are left out stay as they are."""
 
     annotators_per_fact: int | None = None
     relations: tuple[str, ...] | None = None
@@ -91,8 +93,8 @@ class WantedQueue(Body):
     num_pilot: int | None = None
 
 
-class ChangedQueue(BaseModel):
-    """The settings of the queue that hold now, and what has changed about the pilot round, in counts, if anything."""
+class QueueResponse(BaseModel):
+    """The current queue settings, and the effect of a change on the pilot round, if any."""
 
     annotators_per_fact: int
     relations: tuple[str, ...]
@@ -101,30 +103,30 @@ class ChangedQueue(BaseModel):
     pilot_change: PilotChange | None
 
 
-class ProgressAnswer(BaseModel):
-    """How many facts the queue holds, and how far everybody is."""
+class ProgressResponse(BaseModel):
+    """The number of facts in the queue, and everyone's progress."""
 
     num_facts: int
-    people: list[Progress]
+    people: list[AnnotatorProgress]
 
 
 @api.get("/progress")
-def get_progress(bench: Bench) -> ProgressAnswer:
-    """Return how far everybody is."""
+def get_progress(bench: Bench) -> ProgressResponse:
+    """Return everyone's progress."""
     with bench.database.reading() as connection:
-        return ProgressAnswer(num_facts=len(bench.queue(read_settings(connection))), people=progress(connection))
+        return ProgressResponse(num_facts=len(bench.queue(read_settings(connection))), people=progress(connection))
 
 
 @api.get("/pilot")
 def get_pilot(bench: Bench, who: Who) -> PilotResult:
-    """Return how one's pilot round went; the agreement once it is done."""
+    """Return your result in the pilot round; the agreement once it is finished."""
     with bench.database.reading() as connection:
         return pilot_result(connection, who, bench.has_fact)
 
 
 @api.get("/queue")
 def get_queue(bench: Bench) -> QueueSettings:
-    """Return the settings of the queue."""
+    """Return the queue settings."""
     with bench.database.reading() as connection:
         return read_settings(connection)
 
@@ -133,33 +135,33 @@ def get_queue(bench: Bench) -> QueueSettings:
 def put_queue(
     bench: Bench,
     who: Lead,
-    wanted: WantedQueue,
+    wanted: QueueRequest,
     dry_run: Annotated[bool, Query(description="Say what would change, and change nothing.")] = False,
-) -> ChangedQueue:
-    """Change the settings of the queue; only leads may. Return what holds now.
+) -> QueueResponse:
+    """Change the queue settings (leads only); return the current ones.
 
-    There may be fewer known answers than wanted. Facts that somebody was given keep their number of annotators, and
-    finished work counts as before.
+    There may be fewer known answers than requested. Assigned facts keep their number of annotators, and finished work
+    still counts.
     """
     with bench.database.reading() as connection:
         settings = replace(read_settings(connection), **wanted.model_dump(exclude_none=True))
     changed = change_queue(bench, who, settings, is_trial=dry_run)
-    return ChangedQueue(**asdict(changed.settings), pilot_change=changed.pilot)
+    return QueueResponse(**asdict(changed.settings), pilot_change=changed.pilot)
 
 
 @api.get("/guideline")
-def get_guideline(bench: Bench) -> Guideline:
+def get_guideline(bench: Bench) -> GuidelineText:
     """Return the guideline."""
     with bench.database.reading() as connection:
-        return Guideline(text=read_guideline(connection))
+        return GuidelineText(text=read_guideline(connection))
 
 
 @api.put("/guideline")
-def put_guideline(bench: Bench, _: Lead, given: Guideline) -> Guideline:
-    """Change the guideline; only leads may. An empty text brings the usual one back."""
+def put_guideline(bench: Bench, _: Lead, given: GuidelineText) -> GuidelineText:
+    """Change the guideline (leads only); an empty text restores the default."""
     with bench.database.writing() as connection:
         write_guideline(connection, given.text)
-        return Guideline(text=read_guideline(connection))
+        return GuidelineText(text=read_guideline(connection))
 
 
 pages = APIRouter(include_in_schema=False)
@@ -174,7 +176,7 @@ ORDER_TITLES = {
 
 @pages.get("/annotate/queue")
 def queue_page(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
-    """Show the settings of the queue, and the form that changes them to whoever leads the work."""
+    """Show the queue settings, with a form for leads."""
     with bench.database.reading() as connection:
         settings = read_settings(connection)
         num_claimed = connection.execute("SELECT count(DISTINCT fact) FROM claim WHERE quota").fetchone()[0]
@@ -204,7 +206,7 @@ def save_queue(
     relations: Annotated[list[str] | None, Form()] = None,
     is_confirmed: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Change the settings of the queue; another pilot round once the person has seen what it changes."""
+    """Change the queue settings; a different pilot round only after confirmation."""
     settings = QueueSettings(
         annotators_per_fact=annotators_per_fact, order=order, num_pilot=num_pilot, relations=tuple(relations or ())
     )

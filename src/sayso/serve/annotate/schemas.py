@@ -23,72 +23,72 @@ Prose = Annotated[str, AfterValidator(_without_control)]
 """What people write about a fact: several lines, but no control characters, which would go on into exports."""
 
 
-class Body(BaseModel):
-    """What a request brings; a key that is not known is refused, since it may be one that is spelt wrong."""
+class StrictModel(BaseModel):
+    """A request body; unknown keys are refused, since they may be typos."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class FactName(BaseModel):
-    """A fact: the number of its bag in the part, and its relation."""
+    """A fact: the bag's index in the part, and the relation."""
 
     bag: Annotated[int, Field(ge=0, le=2**53)]
     relation: Annotated[str, Field(max_length=500)]
 
 
-class FactStep(FactName, Body):
-    """A fact, and a key of the sender's choice; sent twice under one key, a step is taken once."""
+class FactRequest(FactName, StrictModel):
+    """A fact and a request key; a request sent twice with one key takes effect once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
-class Step(BaseModel):
-    """A key of the sender's choice; sent twice under one key, a step is taken once."""
+class KeyedRequest(BaseModel):
+    """A request key chosen by the sender; a request sent twice with one key takes effect once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
-class UndoStep(Step, Body):
-    """A step to undo, on the fact that the person sees; without a fact, their last one on any."""
+class UndoRequest(KeyedRequest, StrictModel):
+    """Undo the last step on the fact that is shown; without a fact, the last step on any."""
 
     fact: FactName | None = None
 
 
-class SentenceLabel(Body):
-    """A sentence by its place in the bag, from 0, and its label; the empty label takes a mark away."""
+class SentenceLabel(StrictModel):
+    """A sentence (by its index in the bag) and its label; an empty label removes the mark."""
 
     sentence: Annotated[int, Field(ge=0)]
     label: Label
 
 
-class Marks(FactStep):
-    """Labels that are given, and can be undone, at once."""
+class MarksRequest(FactRequest):
+    """Labels that are saved, and can be undone, together."""
 
     marks: Annotated[list[SentenceLabel], Field(min_length=1, max_length=10_000)]
 
 
-class Comment(FactStep):
-    """What somebody has to say about a fact."""
+class CommentRequest(FactRequest):
+    """A comment on a fact."""
 
     text: Annotated[Prose, Field(max_length=MAX_COMMENT)]
 
 
-class Wrong(FactStep):
-    """Whether somebody says this fact is wrong."""
+class WrongRequest(FactRequest):
+    """Whether the fact is reported as wrong."""
 
     is_wrong: bool
 
 
-class Place(FactName, Body):
-    """Where somebody is: the fact, and the sentence by its place in the bag."""
+class PlaceRequest(FactName, StrictModel):
+    """The annotator's position: the fact, and the sentence by its index in the bag."""
 
     sentence: Annotated[int, Field(ge=0)]
 
 
-class Saved(BaseModel):
-    """The answer to what was saved: marks that the person has on the fact now, and whether it is submitted.
+class SavedState(BaseModel):
+    """The state after saving: the person's number of marks on the fact, and whether it is submitted.
 
-    `is_pilot_done` says that the fact was the last of the pilot round, so that its outcome can be shown.
+    `is_pilot_done` says that this was the last fact of the pilot round, so its result can be shown.
     """
 
     num_marked: int
@@ -97,22 +97,22 @@ class Saved(BaseModel):
     is_pilot_done: bool = False
 
 
-class Undone(BaseModel):
-    """What was undone: the fact, the marks that changed, and whether more than marks did; no fact if nothing was."""
+class UndoneStep(BaseModel):
+    """What was undone: the fact, the changed marks, and whether more than marks changed; no fact if nothing."""
 
     fact: FactName | None
     marks: list[SentenceLabel]
     is_more: bool
 
 
-class Turn(BaseModel):
-    """The fact that comes next; none where nothing is left."""
+class NextFact(BaseModel):
+    """The next fact, if any."""
 
     fact: FactName | None
 
 
 class AnnotatedSentence(BaseModel):
-    """A sentence of the bag with the mentions as spans of tokens, and the person's own label."""
+    """A sentence of the bag with its mentions as token spans, and the person's own label."""
 
     tokens: list[str]
     head_spans: list[tuple[int, int]]
@@ -121,7 +121,7 @@ class AnnotatedSentence(BaseModel):
 
 
 class AnnotatedFact(FactName):
-    """A fact with the person's own work on it; what runs say is there once it is submitted."""
+    """A fact with the person's own work on it; `scores` only after they submit it."""
 
     head_id: str
     head_name: str

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
-from sayso.serve.fact_table import FactQuery
-from sayso.serve.predictions.table import FactIndex
+from sayso.serve.fact_table import PredictionQuery
+from sayso.serve.predictions.table import PredictionTable
 
 MAX_POINTS = 48
 MAX_CORNERS = 600
@@ -38,7 +38,7 @@ class Curve:
     num_retrieved: int
 
 
-def make_curve(index: FactIndex, threshold: float, relation: str = "", num_unread: int = 0) -> Curve:
+def make_curve(index: PredictionTable, threshold: float, relation: str = "", num_unread: int = 0) -> Curve:
     """Return the curve; `num_unread` facts could not be read and stay in the denominator of recall."""
     is_asked_F = np.ones(index.num_facts, bool)
     if relation:
@@ -59,9 +59,9 @@ def make_curve(index: FactIndex, threshold: float, relation: str = "", num_unrea
     )
 
 
-def facts_at(index: FactIndex, point: CurvePoint, relation: str = "") -> np.ndarray:
+def facts_at(index: PredictionTable, point: CurvePoint, relation: str = "") -> np.ndarray:
     """Return the rows of the facts that come in with a point."""
-    return index.find_all(FactQuery(relation=relation))[point.first : point.stop]
+    return index.find_all(PredictionQuery(relation=relation))[point.first : point.stop]
 
 
 def _spread(curve: PrecisionRecallCurve, num: int) -> np.ndarray:

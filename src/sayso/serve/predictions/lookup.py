@@ -19,20 +19,20 @@ from sayso.records import Triple
 from sayso.serve.access import Bench
 from sayso.serve.bag_fact import find_bag_fact
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.fact_table import FactQuery
-from sayso.serve.predictions.run import ExploredRun
-from sayso.serve.predictions.table import FactRow
+from sayso.serve.fact_table import PredictionQuery
+from sayso.serve.predictions.run import RunPredictions
+from sayso.serve.predictions.table import PredictionRow
 from sayso.serve.workbench import Workbench
 
 
-class AskedFact(NamedTuple):
+class FactKey(NamedTuple):
     """A fact by its address: the bag's number in the part, and the relation's name."""
 
     bag: int
     relation: str
 
 
-def find_run(run: str, bench: Bench) -> ExploredRun:
+def find_run(run: str, bench: Bench) -> RunPredictions:
     """Return the run of this name; one whose predictions have changed and cannot be read again is a problem."""
     found = bench.run(run)
     if found is None:
@@ -42,14 +42,12 @@ def find_run(run: str, bench: Bench) -> ExploredRun:
     return found.explored
 
 
-def asked_fact(
-    bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]
-) -> AskedFact:
+def fact_param(bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]) -> FactKey:
     """Return the fact that the address names."""
-    return AskedFact(bag, relation)
+    return FactKey(bag, relation)
 
 
-def find_fact(run: ExploredRun, asked: AskedFact) -> int:
+def find_fact(run: RunPredictions, asked: FactKey) -> int:
     """Return the row of the fact."""
     row = run.index.find(*asked)
     if row is None:
@@ -57,64 +55,64 @@ def find_fact(run: ExploredRun, asked: AskedFact) -> int:
     return row
 
 
-def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> FactQuery:
+def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> PredictionQuery:
     """Return the facts among which one is looked at: a query in one value, because a fact has a relation as well."""
-    return FactQuery.within(within)
+    return PredictionQuery.within(within)
 
 
-def fact_address(run: str, bag: int, relation: str, **more: object) -> str:
+def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:
     """Return where a fact is shown; values of `more` that say nothing are left out."""
     values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
     return f"/predictions/{quote(run, safe='')}/fact?{urlencode(values)}"
 
 
-AskedRun = Annotated[ExploredRun, Depends(find_run)]
-Asked = Annotated[AskedFact, Depends(asked_fact)]
-Wanted = Annotated[FactQuery, Query()]
-Within = Annotated[FactQuery, Depends(within_query)]
+RunParam = Annotated[RunPredictions, Depends(find_run)]
+FactParam = Annotated[FactKey, Depends(fact_param)]
+QueryParam = Annotated[PredictionQuery, Query()]
+WithinParam = Annotated[PredictionQuery, Depends(within_query)]
 
 
 WITHHELD = "This fact is yours to annotate. Model scores and other people's marks are shown after you submit it."
 
 
-class Sight(NamedTuple):
+class Visibility(NamedTuple):
     """What somebody sees of a fact: nothing where it `is_withheld`, and people's marks or not."""
 
     is_withheld: bool
     with_marks: bool
 
 
-def sight_of(bench: Workbench, who: Annotator | None, asked: AskedFact) -> Sight:
+def visibility_of(bench: Workbench, who: Annotator | None, asked: FactKey) -> Visibility:
     """Return what somebody sees of a fact; a fact that is not there is a problem."""
     if who is None:
-        return Sight(is_withheld=False, with_marks=True)
+        return Visibility(is_withheld=False, with_marks=True)
     fact = find_bag_fact(bench, *asked).fact
     with bench.database.reading() as connection:
         is_withheld = fact in withheld_facts(connection, who, bench.has_fact)
-        return Sight(is_withheld, with_marks=work_of(connection, who.id, fact).is_submitted and not is_withheld)
+        return Visibility(is_withheld, with_marks=work_of(connection, who.id, fact).is_submitted and not is_withheld)
 
 
-def full_sight(bench: Workbench, who: Annotator | None, asked: AskedFact) -> bool:
+def marks_visible(bench: Workbench, who: Annotator | None, asked: FactKey) -> bool:
     """Return whether somebody sees people's marks on a fact; one that is withheld from them is a problem."""
-    sight = sight_of(bench, who, asked)
-    if sight.is_withheld:
-        raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: {annotate_address(asked)}",))
-    return sight.with_marks
+    visibility = visibility_of(bench, who, asked)
+    if visibility.is_withheld:
+        raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: {annotate_url(asked)}",))
+    return visibility.with_marks
 
 
-def veiled(bench: Workbench, who: Annotator | None, rows: Sequence[FactRow]) -> list[FactRow]:
+def hide_withheld(bench: Workbench, who: Annotator | None, rows: Sequence[PredictionRow]) -> list[PredictionRow]:
     """Return lines of the table without figures and support where the fact is withheld from somebody."""
     if who is None:
         return list(rows)
     with bench.database.reading() as connection:
         withheld = withheld_facts(connection, who, bench.has_fact)
-    return [_veil(row) if Triple(row.head_id, row.relation, row.tail_id) in withheld else row for row in rows]
+    return [_hide(row) if Triple(row.head_id, row.relation, row.tail_id) in withheld else row for row in rows]
 
 
-def _veil(row: FactRow) -> FactRow:
+def _hide(row: PredictionRow) -> PredictionRow:
     return replace(row, probability=None, support="", disagreement=None, faithfulness=None, is_withheld=True)
 
 
-def annotate_address(asked: AskedFact) -> str:
+def annotate_url(asked: FactKey) -> str:
     """Return where the sentences of a fact are marked."""
     return f"/annotate/fact?{urlencode(asked._asdict())}"

@@ -10,65 +10,65 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
-from sayso.serve.access import Bench, PerhapsWho
+from sayso.serve.access import Bench, MaybeWho
 from sayso.serve.errors import not_found
 from sayso.serve.fact_table import PAGE_SIZE, PRESETS
-from sayso.serve.fact_view import ShownFact, ShownSentence, Stretch, show_fact
+from sayso.serve.fact_view import FactView, SentenceView, StyledText, view_fact
 from sayso.serve.predictions.curve import draw_curve, facts_at
 from sayso.serve.predictions.lookup import (
     WITHHELD,
-    Asked,
-    AskedRun,
-    Wanted,
-    Within,
-    annotate_address,
-    fact_address,
+    FactParam,
+    QueryParam,
+    RunParam,
+    WithinParam,
+    annotate_url,
     find_fact,
     find_run,
-    sight_of,
-    veiled,
+    hide_withheld,
+    prediction_url,
+    visibility_of,
 )
-from sayso.serve.predictions.run import ExploredRun, evaluate_command, serve_command
-from sayso.serve.predictions.table import FactRow
+from sayso.serve.predictions.run import RunPredictions, evaluate_command, serve_command
+from sayso.serve.predictions.table import PredictionRow
 from sayso.serve.render import page
 from sayso.serve.workbench import Workbench
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A run's part of the comparison; without a fact where the run has not written it down."""
+    """One run's side of the comparison; `fact` is None if the run does not have it."""
 
-    run: ExploredRun
+    run: RunPredictions
     fact: dict[str, Any] | None
-    shown: ShownFact | None
+    shown: FactView | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedSentence:
-    """A sentence of the bag and what each side says of it."""
+    """A sentence of the bag in both runs."""
 
-    read: list[Stretch]
-    sides: tuple[ShownSentence | None, ...]
+    read: list[StyledText]
+    sides: tuple[SentenceView | None, ...]
 
     @property
     def is_contested(self) -> bool:
-        """Whether one side puts it first and the other does not."""
+        """Whether only one of the runs ranks it first."""
         places = {each.place == 1 for each in self.sides if each}
         return len(places) > 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The fact of one bag and relation, side by side; sentences in the order of the first side that has it."""
+    """A fact in two runs; sentences in the order of the first run that has it."""
 
     sides: tuple[Side, ...]
     sentences: list[SharedSentence]
 
 
 def compare(
-    runs: tuple[ExploredRun, ...], bag: int, relation: str, by: str = "", with_marks: bool = True
+    runs: tuple[RunPredictions, ...], bag: int, relation: str, by: str = "", with_marks: bool = True
 ) -> Comparison | None:
-    """Return the fact as each run sees it, ordered by a mechanism; None where no run has it."""
+    """Compare a fact in these runs, ranked by a mechanism; None if no run has it."""
     sides = tuple(_side(run, bag, relation, by, with_marks) for run in runs)
     leading = next((side.shown for side in sides if side.shown), None)
     if leading is None:
@@ -81,10 +81,10 @@ def compare(
     return Comparison(sides=sides, sentences=sentences)
 
 
-def _side(run: ExploredRun, bag: int, relation: str, by: str, with_marks: bool) -> Side:
+def _side(run: RunPredictions, bag: int, relation: str, by: str, with_marks: bool) -> Side:
     row = run.index.find(bag, relation)
     fact = None if row is None else run.explanation(row, with_marks).to_dict()
-    return Side(run=run, fact=fact, shown=show_fact(fact, by) if fact else None)
+    return Side(run=run, fact=fact, shown=view_fact(fact, by) if fact else None)
 
 
 router = APIRouter(include_in_schema=False)
@@ -95,7 +95,7 @@ MAX_LISTED = 200
 
 @router.get("/predictions")
 def first_run(request: Request, bench: Bench) -> Response:
-    """Go to the facts of the first run, or say how to name one."""
+    """Redirect to the first run, or explain how to open one."""
     if not bench.runs:
         store, part = bench.settings.data, bench.settings.part
         commands = [evaluate_command("RUN", store, part), serve_command("RUN", store, part)]
@@ -104,10 +104,10 @@ def first_run(request: Request, bench: Bench) -> Response:
 
 
 @router.get("/predictions/{run}")
-def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, query: Wanted) -> Response:
-    """Show one page of the facts that were asked for."""
+def facts_page(request: Request, bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> Response:
+    """Show one page of the table of predictions."""
     found = run.index.page(query)
-    found = replace(found, rows=veiled(bench, who, found.rows))
+    found = replace(found, rows=hide_withheld(bench, who, found.rows))
     return page(
         request,
         "predictions/list.html",
@@ -119,7 +119,7 @@ def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, q
         first=(found.page - 1) * PAGE_SIZE + 1,
         decisions=_decisions(bench, found.rows),
         presets=PRESETS,
-        fact_address=fact_address,
+        prediction_url=prediction_url,
     )
 
 
@@ -127,17 +127,17 @@ def facts_page(request: Request, bench: Bench, who: PerhapsWho, run: AskedRun, q
 def fact_page(
     request: Request,
     bench: Bench,
-    who: PerhapsWho,
-    run: AskedRun,
-    asked: Asked,
-    query: Within,
+    who: MaybeWho,
+    run: RunParam,
+    asked: FactParam,
+    query: WithinParam,
     by: Annotated[str, Query(max_length=100)] = "",
     view: Literal["read", "seen", "both"] = "both",
 ) -> Response:
-    """Show one fact with its sentences, or where to annotate it if that is still to be done."""
-    row, sight = find_fact(run, asked), sight_of(bench, who, asked)
-    fact = run.explanation(row, sight.with_marks).to_dict()
-    shown = show_fact(fact, by)
+    """Show one fact with its sentences, or a link to annotate it first."""
+    row, visibility = find_fact(run, asked), visibility_of(bench, who, asked)
+    fact = run.explanation(row, visibility.with_marks).to_dict()
+    shown = view_fact(fact, by)
     shared: dict[str, Any] = {
         "section": "predictions",
         "run": run,
@@ -147,11 +147,11 @@ def fact_page(
         "view": view,
         "relation": bench.store.relations[bench.relation_numbers[asked.relation]],
         "query": query,
-        "place": run.index.place(row, query),
-        "annotate_address": annotate_address(asked),
-        "fact_address": fact_address,
+        "position": run.index.position(row, query),
+        "annotate_url": annotate_url(asked),
+        "prediction_url": prediction_url,
     }
-    if sight.is_withheld:
+    if visibility.is_withheld:
         return page(request, "predictions/withheld.html", **shared, notice=WITHHELD)
     with bench.database.reading() as connection:
         triple = Triple(fact["head"]["entity_id"], asked.relation, fact["tail"]["entity_id"])
@@ -165,7 +165,7 @@ def fact_page(
         top_sentences=run.top_sentences(row),
         planted=run.planted(row),
         decision=decision,
-        is_hiding_marks=not sight.with_marks and run.has_marks(row),
+        is_hiding_marks=not visibility.with_marks and run.has_marks(row),
     )
 
 
@@ -173,8 +173,8 @@ def fact_page(
 def compare_page(
     request: Request,
     bench: Bench,
-    who: PerhapsWho,
-    asked: Asked,
+    who: MaybeWho,
+    asked: FactParam,
     left: Annotated[str, Query(max_length=300)],
     right: Annotated[str, Query(max_length=300)],
     by: Annotated[str, Query(max_length=100)] = "",
@@ -185,13 +185,13 @@ def compare_page(
     # Runs that were evaluated with other mechanisms each are ranked by their own.
     usual = runs[0].ranked_by if runs[0].ranked_by in mechanisms else next(iter(mechanisms), "")
     by = by if by in mechanisms else usual
-    sight = sight_of(bench, who, asked)
-    found = compare(runs, *asked, by, sight.with_marks)
+    visibility = visibility_of(bench, who, asked)
+    found = compare(runs, *asked, by, visibility.with_marks)
     if found is None:
         raise not_found("Neither run has this fact.")
-    if sight.is_withheld:
+    if visibility.is_withheld:
         having = next(side.run.name for side in found.sides if side.fact)
-        return RedirectResponse(fact_address(having, *asked), HTTPStatus.SEE_OTHER)
+        return RedirectResponse(prediction_url(having, *asked), HTTPStatus.SEE_OTHER)
     return page(
         request,
         "predictions/compare.html",
@@ -201,7 +201,7 @@ def compare_page(
         runs=list(bench.explored),
         by=by,
         mechanisms=mechanisms,
-        fact_address=fact_address,
+        prediction_url=prediction_url,
     )
 
 
@@ -209,16 +209,16 @@ def compare_page(
 def curve_page(
     request: Request,
     bench: Bench,
-    who: PerhapsWho,
-    run: AskedRun,
+    who: MaybeWho,
+    run: RunParam,
     relation: Annotated[str, Query(max_length=500)] = "",
     point: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
-    """Show precision over recall, and the facts of the point that was asked for."""
+    """Show precision over recall, and the facts of the selected point."""
     curve = run.curve(relation)
     chosen = curve.points[point] if point is not None and point < len(curve.points) else None
     rows = run.index.rows(facts_at(run.index, chosen, relation)[:MAX_LISTED]) if chosen else []
-    rows = veiled(bench, who, rows)
+    rows = hide_withheld(bench, who, rows)
     return page(
         request,
         "predictions/curve.html",
@@ -232,11 +232,11 @@ def curve_page(
         chosen=chosen,
         rows=rows,
         decisions=_decisions(bench, rows),
-        fact_address=fact_address,
+        prediction_url=prediction_url,
     )
 
 
-def _decisions(bench: Workbench, rows: list[FactRow]) -> dict[Triple, str]:
+def _decisions(bench: Workbench, rows: list[PredictionRow]) -> dict[Triple, str]:
     with bench.database.reading() as connection:
         return decisions_on(
             connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows if not row.is_withheld]

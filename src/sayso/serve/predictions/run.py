@@ -20,7 +20,7 @@ from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of
 from sayso.records import Support
 from sayso.serve.predictions.curve import Curve, make_curve
-from sayso.serve.predictions.table import FactIndex
+from sayso.serve.predictions.table import PredictionTable
 from sayso.store.columns import read_columns, to_numpy
 from sayso.store.predictions import EVIDENCE, FACTS, IN_RUN, MANIFEST, WORDS, Predictions
 from sayso.store.store import Store
@@ -36,8 +36,8 @@ class _ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planted:
-    """The distractor test of one mechanism: the planted sentence's place among `num` sentences, None without one."""
+class DistractorRank:
+    """The rank that a mechanism gives a planted distractor among `num` sentences; None without a distractor."""
 
     mechanism: str
     rank: float | None
@@ -46,15 +46,15 @@ class Planted:
 
 @dataclass(frozen=True, kw_only=True)
 class TopSentence:
-    """The probability with nothing but a mechanism's first sentences, and without them."""
+    """The probability with only a mechanism's top-ranked sentence, and without it."""
 
     mechanism: str
     kept: float
     removed: float
 
 
-class ExploredRun:
-    """A run's predictions beside the store that they speak of; everything is made when it is first needed."""
+class RunPredictions:
+    """A run's predictions and their store; tables are built when first needed."""
 
     def __init__(self, name: str, folder: Path, predictions: Predictions, store: Store, table: BagTable) -> None:
         self.name = name
@@ -65,13 +65,13 @@ class ExploredRun:
         self._curves: dict[str, Curve] = {}
 
     @cached_property
-    def index(self) -> FactIndex:
-        """The facts as columns to sort and filter."""
-        return FactIndex(self.predictions)
+    def index(self) -> PredictionTable:
+        """The table of facts."""
+        return PredictionTable(self.predictions)
 
     @property
     def ranked_by(self) -> str:
-        """The mechanism that orders the sentences, and whose smallest set the support is about."""
+        """The mechanism that ranks the sentences and defines the smallest set."""
         return str(self.predictions.manifest["ranked_by"])
 
     @property
@@ -80,7 +80,7 @@ class ExploredRun:
         return float(self.predictions.manifest["threshold"])
 
     def curve(self, relation: str = "") -> Curve:
-        """Return precision over recall, of all relations together or of one; kept once it is made."""
+        """Return precision over recall, of all relations or of one; cached."""
         if relation not in self._curves:
             # How many facts could not be read is known for all relations together only.
             read = {} if relation else self.store.manifest["read"].get(self.predictions.manifest["part"], {})
@@ -91,7 +91,7 @@ class ExploredRun:
         return self._curves[relation]
 
     def explanation(self, row: int, with_marks: bool = True) -> Explanation:
-        """Return a fact with its sentences, the first in rank first; people's marks on them can be left out."""
+        """Return a fact with its sentences by rank, with or without people's marks."""
         fact = self.fact(row)
         return Explanation(
             **{name: fact[name] for name in _FACT},
@@ -110,15 +110,17 @@ class ExploredRun:
             variant=str(self.predictions.manifest["variant"]),
         )
 
-    def planted(self, row: int) -> list[Planted]:
-        """Return the distractor test of each mechanism."""
+    def planted(self, row: int) -> list[DistractorRank]:
+        """Return each mechanism's rank of the distractor."""
         fact = self.fact(row)
         num = fact["num_sentences"] + 1
         ranks = {name: float(fact[f"distractor_rank.{name}"]) for name in self.predictions.mechanisms}
-        return [Planted(mechanism=name, rank=rank if rank == rank else None, num=num) for name, rank in ranks.items()]
+        return [
+            DistractorRank(mechanism=name, rank=rank if rank == rank else None, num=num) for name, rank in ranks.items()
+        ]
 
     def top_sentences(self, row: int) -> list[TopSentence]:
-        """Return what each mechanism's first sentences are worth."""
+        """Return each mechanism's top-sentence check."""
         fact = self.fact(row)
         return [
             TopSentence(
@@ -161,7 +163,7 @@ class ExploredRun:
         return tuple(sorted(found, key=lambda each: each.rank))
 
     def _seen(self, fact: dict[str, Any]) -> list[tuple[str, ...]]:
-        """Return each sentence of the bag as the model reads it: words it knows, and types for or before mentions."""
+        """Return each sentence of the bag as the model's input: known words, and types for or before mentions."""
         alone = self.table.take_bags(np.array([fact["bag"]]))
         # The bag's two entities are the only ones here: types 0 and 1, behind the model's words.
         alone = replace(alone, head_B=np.array([0]), tail_B=np.array([1]))
@@ -171,7 +173,7 @@ class ExploredRun:
         return [tuple(shown[token] for token in rows.row(place).tolist()) for place in range(len(rows))]
 
     def _word_scores(self, row: int) -> dict[int, tuple[float, ...]]:
-        """Return the scores of the words, by sentence, for the sentences that have them."""
+        """Return the word scores of the sentences that have them."""
         columns = self.predictions.words
         first, stop = np.searchsorted(np.asarray(to_numpy(columns["fact"])), (row, row + 1)).tolist()
         found: dict[int, list[float]] = {}
@@ -182,7 +184,7 @@ class ExploredRun:
 
     @cached_property
     def _model(self) -> tuple[Appearance, list[str]]:
-        """How the model wants mentions to appear, and the words that it knows."""
+        """How the model represents mentions, and its vocabulary."""
         folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
         advice = "the run's model is gone or damaged, and pages say what it saw: train it again"
         found = read_object(folder / "config.json", "the settings of a model", advice)
@@ -195,7 +197,7 @@ class ExploredRun:
 
 
 def _counted(fact: dict[str, Any]) -> int | None:
-    """Return how many sentences of a fact are each enough; None where they are not counted, as in stores of 0.1."""
+    """Return how many sentences are each enough for the fact; None if not counted, as in stores of 0.1."""
     num = int(fact.get("num_enough", -1))
     return None if num < 0 else num
 
@@ -204,9 +206,9 @@ _DEFAULT_PART = "test"
 
 
 class OpenRun:
-    """A run by its name in links, and what it predicts for the part that is shown.
+    """A run and its predictions for the open part.
 
-    `problem` says why its pages cannot be shown; None where they can. Other pages do without the run then.
+    `problem` says why its predictions cannot be shown, or is None; pages of other runs still work.
     """
 
     def __init__(self, name: str, folder: Path, store: Store, part: str, table: BagTable) -> None:
@@ -221,7 +223,7 @@ class OpenRun:
         self.explored = self._open()
 
     def follow(self) -> None:
-        """Read the predictions again if they were replaced; tell by `problem` if they cannot be shown."""
+        """Reread the predictions if they were replaced; set `problem` if they cannot be shown."""
         with self._lock:
             try:
                 if self._now() != self._signature:
@@ -243,7 +245,7 @@ class OpenRun:
         except OSError:
             return ()
 
-    def _open(self) -> ExploredRun:
+    def _open(self) -> RunPredictions:
         refuse_other_kind(self.folder, "run")
         restore(self.folder / IN_RUN)
         if not (self.folder / IN_RUN).exists():
@@ -256,7 +258,7 @@ class OpenRun:
             raise BadInputError(
                 f"{self.folder}: predictions of the {part} part, not of {self._part}: use `--part {part}`"
             )
-        return ExploredRun(self.name, self.folder, predictions, self._store, self._table)
+        return RunPredictions(self.name, self.folder, predictions, self._store, self._table)
 
 
 def evaluate_command(run: Path | str, store: Path, part: str) -> str:

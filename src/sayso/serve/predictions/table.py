@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from sayso.metrics.faithfulness import comprehensiveness
-from sayso.serve.fact_table import FactQuery, FactTable, TablePage, floats
+from sayso.serve.fact_table import FactTable, PredictionQuery, TablePage, floats
 from sayso.store.predictions import Predictions
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactRow:
-    """A fact as a line of the table; `number` is its row in the predictions.
+class PredictionRow:
+    """A row of the table; `number` is its index in the predictions.
 
-    Figures are None and the support is empty where the fact `is_withheld` from whoever asks.
+    Figures are None and the support is empty if the fact `is_withheld` from the reader.
     """
 
     number: int
@@ -38,13 +38,13 @@ class FactRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactPage(TablePage):
+class PredictionPage(TablePage):
     """One page of the facts that were asked for."""
 
-    rows: list[FactRow]
+    rows: list[PredictionRow]
 
 
-class FactIndex(FactTable[FactQuery, FactRow]):
+class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
     """The facts of one run."""
 
     def __init__(self, predictions: Predictions) -> None:
@@ -57,19 +57,19 @@ class FactIndex(FactTable[FactQuery, FactRow]):
         self._faithfulness_F = comprehensiveness(self.probability_F, floats(without_top))
 
     def find(self, bag: int, relation: str) -> int | None:
-        """Return the row of this bag's fact, None where the run has none."""
+        """Return the index of this bag's fact, None if the run does not have it."""
         order, sorted_bag = self._by_bag
         first, stop = np.searchsorted(sorted_bag, (bag, bag + 1)).tolist()
         rows = [row for row in order[first:stop].tolist() if self.relations[self.relation_F[row]] == relation]
         return rows[0] if rows else None
 
-    def page(self, query: FactQuery) -> FactPage:
+    def page(self, query: PredictionQuery) -> PredictionPage:
         """Return the page that was asked for, the last one where there are fewer."""
         rows, which = self.cut(query)
-        return FactPage(rows=self.rows(rows), **vars(which))
+        return PredictionPage(rows=self.rows(rows), **vars(which))
 
-    def rows(self, numbers: np.ndarray) -> list[FactRow]:
-        """Return these facts as lines of the table."""
+    def rows(self, numbers: np.ndarray) -> list[PredictionRow]:
+        """Return the table rows of these facts."""
         columns: dict[str, Any] = {
             **self._taken(numbers, "bag", "head_id", "head_name", "relation", "tail_id", "tail_name"),
             **self._taken(numbers, "probability", "support", "num_sentences"),
@@ -78,13 +78,15 @@ class FactIndex(FactTable[FactQuery, FactRow]):
             "disagreement": self._disagreement_F[numbers].tolist(),
             "faithfulness": self._faithfulness_F[numbers].tolist(),
         }
-        return [FactRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
+        return [
+            PredictionRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
+        ]
 
     def _numbers(self, sort: str) -> np.ndarray | None:
         own = {"faithfulness": self._faithfulness_F, "disagreement": self._disagreement_F}
         return own[sort] if sort in own else super()._numbers(sort)
 
-    def _tests(self, query: FactQuery) -> list[np.ndarray]:
+    def _tests(self, query: PredictionQuery) -> list[np.ndarray]:
         low, high = query.min_faithfulness, query.max_faithfulness
         return [
             *([self.is_label_F == (query.label == "yes")] if query.label else []),

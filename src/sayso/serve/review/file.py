@@ -10,14 +10,13 @@ from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
 from sayso.readers.files import holds_something, read_lines, read_lines_between
-from sayso.serve.review.table import FoundIndex, read_columns
+from sayso.serve.review.table import ReviewTable, read_columns
 
 
-class FoundFile:
-    """Facts by the name that they have in addresses; a fact's record is read when it is shown.
+class ExtractedFile:
+    """A file of facts by its name in URLs; a fact's record is read when it is shown.
 
-    `threshold` is that of the extraction, None for a file without the extraction's manifest beside it.
-    `threshold_note` says what is known about the precision at it.
+    `threshold` is the extraction's, None without its manifest; `threshold_note` states the precision measured at it.
     """
 
     def __init__(self, name: str, path: Path) -> None:
@@ -27,16 +26,16 @@ class FoundFile:
         self.threshold = _number(manifest.get("threshold"))
         self.threshold_note = _threshold_note(self.threshold, manifest.get("threshold_chosen"))
         self._signature: tuple[int, ...] = ()
-        self._index: FoundIndex | None = None
+        self._index: ReviewTable | None = None
         self._lock = Lock()
 
     @property
-    def index(self) -> FoundIndex:
-        """The facts as columns to sort and filter, made when they are first needed; who asks meanwhile waits."""
+    def index(self) -> ReviewTable:
+        """The table of facts, built when first needed."""
         with self._lock:
             if self._index is None:
                 self._signature = self._now()
-                self._index = FoundIndex(read_columns(self.path))
+                self._index = ReviewTable(read_columns(self.path))
             return self._index
 
     def _now(self) -> tuple[int, ...]:
@@ -51,15 +50,15 @@ class FoundFile:
         return _fact_between(self.path, row + 1, start, stop)
 
 
-def open_found(name: str, path: Path) -> FoundFile:
-    """Return a file of facts; only the first line is looked at now."""
+def open_extracted(name: str, path: Path) -> ExtractedFile:
+    """Open a file of facts, checking only its first line."""
     if path.suffix == ".gz":
         raise BadInputError(f"{path}: packed; unpack it, since facts are read from where they stand in the file")
     refuse_damaged(path)
     if not any(map(holds_something, read_lines(path))):
         raise holds_no(path, "facts")
     _fact_between(path, 1, 0, 1)
-    return FoundFile(name, path)
+    return ExtractedFile(name, path)
 
 
 def _number(value: object) -> float | None:
@@ -67,7 +66,7 @@ def _number(value: object) -> float | None:
 
 
 def _threshold_note(threshold: float | None, chosen: object) -> str:
-    """Return the threshold and the precision measured where it was chosen, in a line; empty where it is not known."""
+    """Describe the threshold and the precision measured when it was chosen; empty if unknown."""
     if threshold is None:
         return ""
     measured = chosen if isinstance(chosen, dict) else {}
@@ -81,6 +80,6 @@ def _threshold_note(threshold: float | None, chosen: object) -> str:
 
 
 def _fact_between(path: Path, number: int, start: int, stop: int) -> ExtractedFact:
-    """Return the fact of the line that begins at a byte."""
+    """Return the fact of the line between two bytes."""
     _, text = next(read_lines_between(path, start, stop), (0, BadLine("there is nothing")))
     return fact_at(path, number, text)

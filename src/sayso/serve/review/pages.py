@@ -15,14 +15,19 @@ from sayso.annotate.decisions import decision_on
 from sayso.annotate.people import Annotator, now
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
-from sayso.serve.decide import GivenDecision, save
+from sayso.serve.decide import DecisionRequest, save
 from sayso.serve.errors import not_found
-from sayso.serve.fact_schemas import FoundAnswer, FoundFileAnswer, found_answer, found_file_answer
+from sayso.serve.fact_schemas import (
+    ExtractedFactResponse,
+    ExtractionResponse,
+    extracted_fact_response,
+    extraction_response,
+)
 from sayso.serve.fact_table import PAGE_SIZE
-from sayso.serve.fact_view import show_found, support_text
+from sayso.serve.fact_view import support_text, view_extracted
 from sayso.serve.render import page
-from sayso.serve.review.file import FoundFile
-from sayso.serve.review.table import PRESETS, FoundPage, FoundQuery, FoundRow
+from sayso.serve.review.file import ExtractedFile
+from sayso.serve.review.table import PRESETS, ReviewPage, ReviewQuery, ReviewRow
 from sayso.serve.workbench import Workbench
 
 MAX_ID = 2_000
@@ -31,8 +36,8 @@ MAX_ID = 2_000
 _Id = Annotated[str, Query(max_length=MAX_ID)]
 
 
-def find_file(facts: str, bench: Bench) -> FoundFile:
-    """Return the facts of this name, which know what was decided up to now."""
+def find_file(facts: str, bench: Bench) -> ExtractedFile:
+    """Return the extraction of this name, with its decisions up to date."""
     found = bench.found.get(facts)
     if found is None:
         raise not_found(f"Extraction {facts!r} not found.")
@@ -41,38 +46,38 @@ def find_file(facts: str, bench: Bench) -> FoundFile:
     return found
 
 
-def asked_fact(head: _Id, relation: Annotated[str, Query(max_length=500)], tail: _Id) -> Triple:
-    """Return the fact that the address names by its ids."""
+def triple_param(head: _Id, relation: Annotated[str, Query(max_length=500)], tail: _Id) -> Triple:
+    """Return the fact that the URL names by its ids."""
     return Triple(head, relation, tail)
 
 
-def find_found(file: FoundFile, asked: Triple) -> int:
-    """Return the row of the fact."""
+def find_extracted(file: ExtractedFile, asked: Triple) -> int:
+    """Return the index of the fact; not found (404) if the file does not have it."""
     row = file.index.decided.find(asked)
     if row is None:
         raise not_found(f"{file.name} does not have this fact.")
     return row
 
 
-def within_found(within: Annotated[str, Query(max_length=2_000)] = "") -> FoundQuery:
-    """Return the facts among which one is looked at."""
-    return FoundQuery.within(within)
+def review_within(within: Annotated[str, Query(max_length=2_000)] = "") -> ReviewQuery:
+    """Return the query of the list that the fact was opened from."""
+    return ReviewQuery.within(within)
 
 
-def found_address(facts: str, fact: Triple, within: str = "") -> str:
-    """Return where a fact of an extraction is shown."""
+def review_url(facts: str, fact: Triple, within: str = "") -> str:
+    """Return the page of an extracted fact."""
     values = {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}
     return f"/review/{quote(facts, safe='')}/fact?{urlencode(values | ({'within': within} if within else {}))}"
 
 
-AskedFile = Annotated[FoundFile, Depends(find_file)]
-AskedFound = Annotated[Triple, Depends(asked_fact)]
-WantedFound = Annotated[FoundQuery, Query()]
-WithinFound = Annotated[FoundQuery, Depends(within_found)]
+FileParam = Annotated[ExtractedFile, Depends(find_file)]
+TripleParam = Annotated[Triple, Depends(triple_param)]
+ReviewQueryParam = Annotated[ReviewQuery, Query()]
+ReviewWithinParam = Annotated[ReviewQuery, Depends(review_within)]
 
 
-class FoundName(BaseModel):
-    """A fact of an extraction, by its ids."""
+class FactIds(BaseModel):
+    """An extracted fact, by its ids."""
 
     head: Annotated[str, Field(max_length=MAX_ID)]
     relation: Annotated[str, Field(max_length=500)]
@@ -84,13 +89,13 @@ class FoundName(BaseModel):
         return Triple(self.head, self.relation, self.tail)
 
 
-class FoundDecision(FoundName, GivenDecision):
-    """What is decided about a fact of an extraction; `withdrawn` leaves it undecided again."""
+class ReviewDecision(FactIds, DecisionRequest):
+    """A decision on an extracted fact; `withdrawn` deletes the decision."""
 
 
-def save_found_decision(bench: Workbench, who: Annotator, file: FoundFile, given: FoundDecision) -> None:
-    """Save what somebody decides about a fact of an extraction."""
-    fact = file.fact(find_found(file, given.fact))
+def save_review_decision(bench: Workbench, who: Annotator, file: ExtractedFile, given: ReviewDecision) -> None:
+    """Save a decision on an extracted fact."""
+    fact = file.fact(find_extracted(file, given.fact))
     save(bench, who, given.fact, given, lambda decision, reason: fact.decided(decision, who.name, now(), reason))
 
 
@@ -98,37 +103,37 @@ api = APIRouter(prefix="/api/review", tags=["found"])
 
 
 @api.get("")
-def get_files(bench: Bench) -> list[FoundFileAnswer]:
-    """Return the files of facts that are open."""
-    return [found_file_answer(find_file(name, bench)) for name in bench.found]
+def get_files(bench: Bench) -> list[ExtractionResponse]:
+    """Return the open extractions."""
+    return [extraction_response(find_file(name, bench)) for name in bench.found]
 
 
 @api.get("/{facts}")
-def get_found(file: AskedFile, query: WantedFound) -> FoundPage:
-    """Return one page of the facts that are asked for, sorted and filtered."""
+def get_found(file: FileParam, query: ReviewQueryParam) -> ReviewPage:
+    """Return one page of the table of extracted facts."""
     return file.index.page(query)
 
 
 @api.get("/{facts}/fact")
-def get_found_fact(bench: Bench, file: AskedFile, asked: AskedFound) -> FoundAnswer:
+def get_found_fact(bench: Bench, file: FileParam, asked: TripleParam) -> ExtractedFactResponse:
     """Return one fact with its quotes."""
-    fact = file.fact(find_found(file, asked))
+    fact = file.fact(find_extracted(file, asked))
     with bench.database.reading() as connection:
         decided = decision_on(connection, asked)
-    return found_answer(fact, file.threshold, decided.decision if decided else "")
+    return extracted_fact_response(fact, file.threshold, decided.decision if decided else "")
 
 
 @api.post("/{facts}/decisions")
-def post_found_decision(bench: Bench, who: Who, file: AskedFile, given: FoundDecision) -> None:
-    """Save a decision on a fact; it takes the place of the one before."""
-    save_found_decision(bench, who, file, given)
+def post_found_decision(bench: Bench, who: Who, file: FileParam, given: ReviewDecision) -> None:
+    """Save a decision, replacing the previous one."""
+    save_review_decision(bench, who, file, given)
 
 
 pages = APIRouter(include_in_schema=False)
 
 
-class FoundForm(FoundDecision):
-    """A decision as the page of a fact sends it: no key, because a browser sends a form once; and the way back."""
+class ReviewDecisionForm(ReviewDecision):
+    """A decision sent by a page: without a key, because a browser sends a form once."""
 
     key: str = Field(default_factory=lambda: secrets.token_hex(8))
     within: Annotated[str, Field(max_length=2_000)] = ""
@@ -136,15 +141,15 @@ class FoundForm(FoundDecision):
 
 @pages.get("/review")
 def first_file(bench: Bench) -> Response:
-    """Go to the facts of the first file."""
+    """Redirect to the first extraction."""
     if not bench.found:
         raise not_found("No extraction is open; open one with `sayso serve --facts`.")
     return RedirectResponse(f"/review/{quote(next(iter(bench.found)), safe='')}", HTTPStatus.SEE_OTHER)
 
 
 @pages.get("/review/{facts}")
-def list_page(request: Request, bench: Bench, file: AskedFile, query: WantedFound) -> Response:
-    """Show one page of the facts that were asked for."""
+def list_page(request: Request, bench: Bench, file: FileParam, query: ReviewQueryParam) -> Response:
+    """Show one page of the table of extracted facts."""
     found = file.index.page(query)
     # Whoever goes through this list meets its facts, also those that are decided on the way.
     within = query.link(page=1, since=file.index.decided.last_event)
@@ -163,9 +168,11 @@ def list_page(request: Request, bench: Bench, file: AskedFile, query: WantedFoun
 
 
 @pages.get("/review/{facts}/fact")
-def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound, query: WithinFound) -> Response:
+def fact_page(
+    request: Request, bench: Bench, file: FileParam, asked: TripleParam, query: ReviewWithinParam
+) -> Response:
     """Show one fact with its quotes."""
-    row = find_found(file, asked)
+    row = find_extracted(file, asked)
     fact = file.fact(row)
     with bench.database.reading() as connection:
         decision = decision_on(connection, asked)
@@ -181,28 +188,28 @@ def fact_page(request: Request, bench: Bench, file: AskedFile, asked: AskedFound
         support={**fact.support._asdict(), "text": support_text(fact, file.threshold)},
         definition="" if number is None else bench.store.relations[number].definition,
         instead=_named(bench, fact.contradicts),
-        shown=show_found(fact),
+        shown=view_extracted(fact),
         query=query,
         within=within,
-        place=file.index.place(row, query),
+        position=file.index.position(row, query),
         decision=decision,
         address=lambda row: _address(file.name, row, within),
     )
 
 
 @pages.post("/review/{facts}/decide")
-def decide_form(bench: Bench, who: Who, file: AskedFile, given: Annotated[FoundForm, Form()]) -> Response:
+def decide_form(bench: Bench, who: Who, file: FileParam, given: Annotated[ReviewDecisionForm, Form()]) -> Response:
     """Save a decision and show the fact again."""
-    save_found_decision(bench, who, file, given)
-    return RedirectResponse(found_address(file.name, given.fact, given.within), HTTPStatus.SEE_OTHER)
+    save_review_decision(bench, who, file, given)
+    return RedirectResponse(review_url(file.name, given.fact, given.within), HTTPStatus.SEE_OTHER)
 
 
-def _address(facts: str, row: FoundRow, within: str) -> str:
-    return found_address(facts, Triple(row.head_id, row.relation, row.tail_id), within)
+def _address(facts: str, row: ReviewRow, within: str) -> str:
+    return review_url(facts, Triple(row.head_id, row.relation, row.tail_id), within)
 
 
 def _named(bench: Workbench, ids: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return entities by id with their names, those that the store knows."""
+    """Return the names of entities by id, empty for those the store does not have."""
     entities = bench.store.entities
     rows = pc.index_in(pa.array(ids, entities["id"].type), value_set=entities["id"]).to_pylist()
     return [(each, "" if row is None else entities["name"][row].as_py()) for each, row in zip(ids, rows, strict=True)]

@@ -34,15 +34,15 @@ _ROWS_AT_A_TIME = 65_536
 """Rows that are held as Python's own values while the columns are made."""
 
 
-class FoundColumns(NamedTuple):
-    """The columns by name, and the byte at which each line begins; behind the last the end of the file."""
+class ReviewColumns(NamedTuple):
+    """The columns by name, and the byte offset of each line, with the end of the file last."""
 
     columns: dict[str, pa.Array]
     start_F1: np.ndarray
 
 
-def read_columns(path: Path) -> FoundColumns:
-    """Return the columns of a file of facts; a line that is none is an error."""
+def read_columns(path: Path) -> ReviewColumns:
+    """Read the columns of a file of facts; raise on a line that is not a fact."""
     batches, rows, starts = list[pa.RecordBatch](), list[tuple[object, ...]](), [0]
     for number, line in enumerate(_lines(path), 1):
         rows.append(_row(path, number, line))
@@ -52,7 +52,7 @@ def read_columns(path: Path) -> FoundColumns:
             rows = []
     table = pa.Table.from_batches([*batches, _batch(rows)]).combine_chunks()
     columns = {name: table.column(name).combine_chunks() for name in _SCHEMA.names}
-    return FoundColumns(columns, np.array(starts, np.int64))
+    return ReviewColumns(columns, np.array(starts, np.int64))
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -84,8 +84,8 @@ CHOICES = ("", *DECISIONS, DAMAGED)
 _BETWEEN = "\x1f"
 
 
-class DecidedSoFar:
-    """`decision_F` is the number of each fact's decision, `event_F` the event of the log that made it, 0 for none."""
+class CurrentDecisions:
+    """The decision on each fact (`decision_F`) and the log event that made it (`event_F`, 0 for none)."""
 
     def __init__(self, heads: pa.Array, relations: pa.Array, tails: pa.Array) -> None:
         self._keys = pc.binary_join_element_wise(heads, relations, tails, pa.scalar(_BETWEEN, pa.large_string()))
@@ -95,7 +95,7 @@ class DecidedSoFar:
         self.last_event = 0
 
     def follow(self, connection: Connection) -> None:
-        """Take in what was decided since the last time."""
+        """Apply the decisions made since the last call."""
         with self._lock:
             news = decided_since(connection, self.last_event)
             if not news:
@@ -108,7 +108,7 @@ class DecidedSoFar:
             self.last_event = max(event for event, _ in news.values())
 
     def find(self, fact: Triple) -> int | None:
-        """Return the row of a fact, None where the file has it not."""
+        """Return the index of a fact, None if the file does not have it."""
         row = pc.index(self._keys, _keys([fact])[0]).as_py()
         return None if row < 0 else row
 
@@ -117,13 +117,13 @@ def _keys(facts: Iterable[Triple]) -> pa.Array:
     return pa.array([_BETWEEN.join(fact) for fact in facts], pa.large_string())
 
 
-FoundSort = Literal["status", "probability", "support", "sentences", "relation", "head", "tail"]
+ReviewSort = Literal["status", "probability", "support", "sentences", "relation", "head", "tail"]
 
 
-class FoundQuery(TableQuery):
-    """What facts must be like to be listed: those that nobody has decided on, new ones first, unless it says more.
+class ReviewQuery(TableQuery):
+    """Filters for extracted facts; by default those without a decision, new ones first.
 
-    Going through a list decides on its facts; those that were decided on after the event `since` of the log stay in it.
+    Facts that were decided after the log event `since` stay in the list while someone works through it.
     """
 
     status: Annotated[
@@ -133,18 +133,18 @@ class FoundQuery(TableQuery):
         Literal["open", "any", "accepted", "rejected", "needs_evidence"],
         Field(description="What people have decided; `open` is nothing."),
     ] = "open"
-    sort: FoundSort = "status"
+    sort: ReviewSort = "status"
     since: Annotated[
         int | None, Field(ge=0, le=2**53, description="Keep what was decided after this event of the log.")
     ] = None
 
 
-PRESETS: tuple[tuple[str, FoundQuery], ...] = (
-    ("Without a decision", FoundQuery()),
-    ("Contradicts the knowledge base", FoundQuery(status="contradicts")),
-    ("Does not rest on the sentences", FoundQuery(support="not_sentences")),
-    ("Needs evidence", FoundQuery(decision="needs_evidence")),
-    ("All", FoundQuery(decision="any", sort="probability")),
+PRESETS: tuple[tuple[str, ReviewQuery], ...] = (
+    ("Without a decision", ReviewQuery()),
+    ("Contradicts the knowledge base", ReviewQuery(status="contradicts")),
+    ("Does not rest on the sentences", ReviewQuery(support="not_sentences")),
+    ("Needs evidence", ReviewQuery(decision="needs_evidence")),
+    ("All", ReviewQuery(decision="any", sort="probability")),
 )
 """Questions that people ask of an extraction."""
 
@@ -154,8 +154,8 @@ _URGENCY = {"known": 0, "": 1, "contradicts": 2, "new": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundRow:
-    """A fact as a line of the table; `number` is its line in the file, from 0, and `decision` is empty for none."""
+class ReviewRow:
+    """A row of the table; `number` is its line in the file, from 0; `decision` may be empty."""
 
     number: int
     head_id: str
@@ -171,43 +171,43 @@ class FoundRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundPage(TablePage):
+class ReviewPage(TablePage):
     """One page of the facts that were asked for."""
 
-    rows: list[FoundRow]
+    rows: list[ReviewRow]
 
 
-class FoundIndex(FactTable[FoundQuery, FoundRow]):
-    """The facts of one file, and the byte at which each one's line begins."""
+class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
+    """The facts of one file, and the byte offset of each line."""
 
-    def __init__(self, found: FoundColumns) -> None:
+    def __init__(self, found: ReviewColumns) -> None:
         super().__init__(found.columns)
         self.start_F1 = found.start_F1
         self._statuses, self._status_F = coded(found.columns["status"])
-        self.decided = DecidedSoFar(*(found.columns[name] for name in Triple._fields))
+        self.decided = CurrentDecisions(*(found.columns[name] for name in Triple._fields))
 
     @property
     def num_decided(self) -> int:
-        """How many facts somebody has decided on."""
+        """The number of decided facts."""
         return int(np.count_nonzero(~self._is_open()))
 
     def _is_open(self) -> np.ndarray:
-        """Say of each fact whether it is to be decided on; a damaged decision has to be made again."""
+        """Return a mask of facts that need a decision, including those whose decision is damaged."""
         return np.isin(self.decided.decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
 
-    def page(self, query: FoundQuery) -> FoundPage:
+    def page(self, query: ReviewQuery) -> ReviewPage:
         """Return the page that was asked for, the last one where there are fewer."""
         rows, which = self.cut(query)
-        return FoundPage(rows=self.rows(rows), **vars(which))
+        return ReviewPage(rows=self.rows(rows), **vars(which))
 
-    def rows(self, numbers: np.ndarray) -> list[FoundRow]:
-        """Return these facts as lines of the table."""
+    def rows(self, numbers: np.ndarray) -> list[ReviewRow]:
+        """Return the table rows of these facts."""
         columns: dict[str, Any] = {
             **self._taken(numbers, *self._columns),
             "number": numbers.tolist(),
             "decision": [CHOICES[number] for number in self.decided.decision_F[numbers].tolist()],
         }
-        return [FoundRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
+        return [ReviewRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
 
     def triple(self, row: int) -> Triple:
         """Return the ids of a fact."""
@@ -221,7 +221,7 @@ class FoundIndex(FactTable[FoundQuery, FoundRow]):
             return value_F
         return super()._numbers(sort)
 
-    def _tests(self, query: FoundQuery) -> list[np.ndarray]:
+    def _tests(self, query: ReviewQuery) -> list[np.ndarray]:
         tests = [self._status_F == code(self._statuses, query.status)] if query.status else []
         if query.decision != "any":
             is_open = query.decision == "open"

@@ -11,11 +11,11 @@ from sayso.errors import UserError
 from sayso.records import Sentence
 from sayso.serve.access import Bench, annotator
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.fact_schemas import ExplanationAnswer
-from sayso.serve.fact_view import show_fact
+from sayso.serve.fact_schemas import ExplanationResponse
+from sayso.serve.fact_view import view_fact
 from sayso.serve.render import page
 from sayso.serve.try_it.process import WorkerError
-from sayso.serve.try_it.question import MAX_SENTENCES, MAX_TOGETHER, Asked
+from sayso.serve.try_it.question import MAX_SENTENCES, MAX_TOGETHER, Question
 from sayso.serve.workbench import Workbench
 from sayso.tokens import tokenise
 
@@ -29,23 +29,23 @@ class ScoredRelation(BaseModel):
     probability: float
 
 
-class TryAnswer(BaseModel):
-    """The most probable relations, some of them explained, and what the model could not know."""
+class TryResponse(BaseModel):
+    """The most probable relations, explanations of some of them, and warnings."""
 
     variant: str
     probabilities: list[ScoredRelation]
-    explanations: list[ExplanationAnswer]
-    remarks: list[str]
+    explanations: list[ExplanationResponse]
+    warnings: list[str]
 
 
 @api.post("/{run}")
-def post_question(bench: Bench, run: str, asked: Asked) -> TryAnswer:
-    """Ask a run's model; the first question starts its process, which takes some seconds."""
-    return TryAnswer.model_validate(ask(bench, run, asked))
+def post_question(bench: Bench, run: str, asked: Question) -> TryResponse:
+    """Ask a run's model; the first question starts its process, which takes a few seconds."""
+    return TryResponse.model_validate(ask(bench, run, asked))
 
 
-def ask(bench: Workbench, run: str, asked: Asked) -> dict[str, Any]:
-    """Return the answer of a run's model; a process that fails is a `RequestError`, a bad question a `UserError`."""
+def ask(bench: Workbench, run: str, asked: Question) -> dict[str, Any]:
+    """Return the model's answer; raise `RequestError` if the process fails, `UserError` for a bad question."""
     worker = bench.workers.get(run)
     if worker is None:
         raise not_found(f"Run {run!r} not found.")
@@ -76,7 +76,7 @@ def try_page(
     bag: Annotated[int | None, Query(ge=0)] = None,
     relation: Annotated[str, Query(max_length=500)] = "",
 ) -> Response:
-    """Show the form: an example, or the sentences of a bag to change."""
+    """Show the form with an example or with the sentences of a bag."""
     filled = _EXAMPLE if bag is None else _of_bag(bench, bag)
     return _page(request, bench, {**filled, "run": run, "relation": relation})
 
@@ -97,7 +97,7 @@ def try_form(
     filled = {"run": run, "sentences": sentences, "heads": heads, "tails": tails}
     filled |= {"head_type": head_type, "tail_type": tail_type, "relation": relation}
     try:
-        asked = Asked(
+        asked = Question(
             sentences=_lines(sentences),
             heads=_lines(heads),
             tails=_lines(tails),
@@ -112,7 +112,7 @@ def try_form(
         return _page(request, bench, filled, problem=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except RequestError as error:
         return _page(request, bench, filled, problem=error.message, status=error.status)
-    shown = [(each, show_fact(each)) for each in answer["explanations"]]
+    shown = [(each, view_fact(each)) for each in answer["explanations"]]
     return _page(request, bench, filled, answer=answer, shown=shown)
 
 
@@ -142,7 +142,7 @@ def _page(
 
 
 def _of_bag(bench: Workbench, number: int) -> dict[str, str]:
-    """Return what the form holds for a bag of the part."""
+    """Return the form fields for a bag of the part."""
     if number >= bench.table.num_bags:
         raise not_found("Bag not found in the store.")
     bag, kinds = bench.bag(number), bench.store.entities["type"]
@@ -157,7 +157,7 @@ def _of_bag(bench: Workbench, number: int) -> dict[str, str]:
 
 
 def _to_try(sentence: Sentence) -> str:
-    """Return the sentence as its document writes it, where that comes to the same tokens; else the tokens."""
+    """Return the sentence as written in its document if that gives the same tokens; otherwise the tokens."""
     return sentence.written if tuple(tokenise(sentence.written)) == sentence.tokens else sentence.text
 
 
@@ -166,7 +166,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Return what is wrong with the form, in its own words."""
+    """Describe the first error in the form."""
     fault = error.errors()[0]
     field = str(fault["loc"][0]) if fault["loc"] else ""
     titles = {"heads": "Name the head", "tails": "Name the tail", "sentences": "Sentences"}

@@ -27,13 +27,13 @@ _LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
 
 
 class WorkerError(UserError):
-    """The process of a model could not answer; the next question starts it again."""
+    """The model's process could not answer; the next question restarts it."""
 
 
 class Worker:
-    """One model's process, shared by all threads: one question at a time, the others wait their turn.
+    """One model's process, shared by all threads, one question at a time.
 
-    `command` starts a process that writes a line of JSON when it is ready, and then one for each line it reads.
+    `command` starts a process that writes a JSON line when it is ready, and then one for each line that it reads.
     """
 
     def __init__(
@@ -50,16 +50,16 @@ class Worker:
 
     @classmethod
     def of_run(cls, folder: Path) -> "Worker":
-        """Return the worker of a run's model; nothing is started yet."""
+        """Return the worker of a run's model, without starting it."""
         return cls([sys.executable, "-m", "sayso.serve.try_it.worker", str(folder), str(IDLE_SECONDS)])
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process that can be asked at once."""
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer; what the worker refuses is a `UserError`, what it cannot do a `WorkerError`."""
+        """Return the answer; raise `UserError` if the worker refuses the question, `WorkerError` if it fails."""
         if not self._seats.acquire(blocking=False):
             raise WorkerError("the model is busy with other requests; try again in a minute")
         try:
@@ -71,7 +71,7 @@ class Worker:
             self._seats.release()
 
     def close(self) -> None:
-        """End the process, if there is one; whoever waits for its answer is told."""
+        """Stop the process, if any, with an error for pending questions."""
         process = self._process
         if process is not None:
             process.kill()
@@ -119,7 +119,7 @@ class Worker:
         return answer
 
     def _read_line(self, seconds: float, what: str) -> dict[str, Any]:
-        """Return the next line; a process that takes too long, says too much or ends is ended here."""
+        """Return the next line; stop a process that is too slow, writes too much or ends."""
         assert self._process
         assert self._process.stdout
         descriptor, deadline = self._process.stdout.fileno(), time.monotonic() + seconds
@@ -139,7 +139,7 @@ class Worker:
         return reply
 
     def _ended(self) -> WorkerError:
-        """Clear up after a process that has ended, and return what to tell whoever asked."""
+        """Clean up after a process that ended, and return the error to report."""
         process, complaints = self._process, self._complaints
         assert process
         assert complaints

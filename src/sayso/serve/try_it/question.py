@@ -15,11 +15,10 @@ MAX_SENTENCES, MAX_CHARACTERS, MAX_TOGETHER = 64, 20_000, 200_000
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Asked(BaseModel):
-    """Sentences and a pair. An entity may go by several names, all of which are marked; the first is its name.
+class Question(BaseModel):
+    """Sentences and a pair; an entity may have several names, of which the first is used as its name.
 
-    A type that is not given is the one that the model knows the entity by. Without a relation, those that the model
-    finds are explained.
+    A missing type is the one that the model knows for the entity. Without a relation, the predicted ones are explained.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,25 +43,25 @@ class Asked(BaseModel):
 
     @property
     def types(self) -> dict[str, str]:
-        """The types that were given, by name."""
+        """The given types, by name."""
         given = {self.heads[0]: self.head_type, self.tails[0]: self.tail_type}
         return {name: kind for name, kind in given.items() if kind}
 
 
-def bag_of(asked: Asked) -> Bag:
-    """Return the sentences as a bag, each once; one that does not name both is a `ValueError` that says which."""
-    texts = dict.fromkeys(" ".join(text.split()) for text in asked.sentences)
+def bag_of(question: Question) -> Bag:
+    """Return the distinct sentences as a bag; raise for a sentence that does not name both entities."""
+    texts = dict.fromkeys(" ".join(text.split()) for text in question.sentences)
     records = []
     for number, text in enumerate(filter(None, texts), 1):
         try:
-            records.append(marked_sentence(text, asked.heads, asked.tails))
+            records.append(marked_sentence(text, question.heads, question.tails))
         except BadArgumentError as error:
             raise BadArgumentError(f"sentence {number}: {error}") from None
     return Bag.from_sentences(records)
 
 
 def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
-    """Return the sentence with every name of head and tail found in it.
+    """Return the sentence with all mentions of head and tail.
 
     >>> marked_sentence("Windhoek, the city, is in Namibia.", ["Windhoek", "the city"], ["Namibia"]).head.spans
     (Span(start=0, stop=1), Span(start=2, stop=4))
@@ -84,7 +83,7 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
 
 
 def _locate_any(tokens: list[str], names: list[str]) -> Spans:
-    """Return where any of the names stands; a name inside a longer one does not count."""
+    """Return where the names occur; a name inside a longer one does not count."""
     # The longest first: what is found for one length takes its tokens from all shorter names.
     by_width: dict[int, set[Span]] = {}
     for name in names:
@@ -97,7 +96,7 @@ def _locate_any(tokens: list[str], names: list[str]) -> Spans:
 
 
 def _apart(spans: Spans) -> Iterator[Span]:
-    """Yield the spans, in order, that do not overlap the last one before them."""
+    """Yield the spans that do not overlap the previous one."""
     last = 0
     for span in spans:
         if span.start >= last:

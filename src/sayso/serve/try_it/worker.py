@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.errors import UserError
-from sayso.serve.try_it.question import Asked, bag_of
+from sayso.serve.try_it.question import Question, bag_of
 
 if TYPE_CHECKING:
     from sayso.library import Model
@@ -24,8 +24,8 @@ NUM_LISTED = 12
 """Relations that are listed with their probabilities."""
 
 
-class _Remarks(logging.Handler):
-    """Keeps what the library warns of, for the answer."""
+class _Warnings(logging.Handler):
+    """Collects the library's warnings for the answer."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -35,31 +35,31 @@ class _Remarks(logging.Handler):
         self.texts.append(record.getMessage())
 
 
-def answer(model: "Model", asked: Asked) -> dict[str, Any]:
-    """Return the model's relations for the sentences, the most probable first, and the first of them explained."""
+def answer(model: "Model", question: Question) -> dict[str, Any]:
+    """Return the most probable relations, and explanations of the top ones."""
     from sayso.explain.bag import explain_own_bag
 
-    remarks = _Remarks()
-    logging.getLogger("sayso").addHandler(remarks)
+    warnings = _Warnings()
+    logging.getLogger("sayso").addHandler(warnings)
     try:
-        bag = bag_of(asked)
-        (probability_R,) = model.predict_proba([bag], asked.types)
+        bag = bag_of(question)
+        (probability_R,) = model.predict_proba([bag], question.types)
         listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
-        found = [name for name, probability in listed if probability >= asked.threshold]
-        wanted = [asked.relation] if asked.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
-        explained = explain_own_bag(model.parts, bag, wanted, threshold=asked.threshold, types=asked.types)
+        found = [name for name, probability in listed if probability >= question.threshold]
+        wanted = [question.relation] if question.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
+        explained = explain_own_bag(model.parts, bag, wanted, threshold=question.threshold, types=question.types)
     finally:
-        logging.getLogger("sayso").removeHandler(remarks)
+        logging.getLogger("sayso").removeHandler(warnings)
     return {
         "variant": model.variant,
         "probabilities": [{"relation": name, "probability": each} for name, each in listed[:NUM_LISTED]],
         "explanations": [each.to_dict() for each in explained],
-        "remarks": list(dict.fromkeys(remarks.texts)),
+        "warnings": list(dict.fromkeys(warnings.texts)),
     }
 
 
 def main() -> None:
-    """Load the model and answer what comes in."""
+    """Load the model and answer questions."""
     folder, idle_seconds = Path(sys.argv[1]), float(sys.argv[2])
     # The pipe is for answers alone: what a library prints goes where warnings go.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -82,7 +82,7 @@ def main() -> None:
         if not line:
             return
         try:
-            say({"answer": answer(model, Asked.model_validate_json(line))})
+            say({"answer": answer(model, Question.model_validate_json(line))})
         except UserError as error:
             say({"error": str(error)})
 
