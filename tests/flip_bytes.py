@@ -35,10 +35,10 @@ from sayso.errors import UserError
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
 from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
-from sayso.extract.gather import gathered_lines, stretches_of
+from sayso.extract.folder import read_types
+from sayso.extract.gather import gathered_lines, spans_of_shard
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from sayso.extract.shard import read_types
 from sayso.facts.file import read_extracted
 from sayso.model.checkpoint import load_model
 from sayso.model.extractor import Extractor
@@ -151,7 +151,7 @@ class World:
 
     def _read_extraction(self, path: Path) -> object:
         # What prediction would read is read here: predicting itself takes too long to be done thousands of times.
-        shards = [stretches_of(path, range(1), shard) for shard in range(EVERYTHING.num_shards)]
+        shards = [spans_of_shard(path, range(1), shard) for shard in range(EVERYTHING.num_shards)]
         return self._extract("resume", path), [list(gathered_lines(each)) for each in shards], read_types(path, 1)
 
     def _build(self) -> None:

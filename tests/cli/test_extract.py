@@ -170,5 +170,5 @@ def test_a_killed_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path) -> No
     assert (killed / "facts.jsonl").read_bytes() == (whole / "facts.jsonl").read_bytes()
     manifest = json.loads((killed / "manifest.json").read_text())
     assert manifest["is_finished"]
-    assert manifest["num_judged"] < manifest["num_pairs"], "what was done is not done again"
+    assert manifest["num_predicted"] < manifest["num_pairs"], "what was done is not done again"
     assert not list(killed.rglob("*.partial"))

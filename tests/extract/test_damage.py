@@ -134,4 +134,4 @@ def test_a_folder_from_before_there_were_checksums_is_gone_on_with(run: Path, ou
         path.write_text("\n".join([json.dumps(record), *facts]) + "\n")
     assert [fact.to_dict() for fact in go(run, out.parent)] == expected
     write(out.parent / "corpus.jsonl", sentences(range(3)))
-    assert go(run, out.parent).manifest["num_judged"] == 6
+    assert go(run, out.parent).manifest["num_predicted"] == 6

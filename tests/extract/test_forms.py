@@ -4,7 +4,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from sayso.extract.forms import FORMS, Writing
+from sayso.extract.forms import FORMS, ExportContext
 from sayso.facts.fact import ExtractedFact
 from sayso.readers.fact import read_triples
 from sayso.records import Triple
@@ -15,7 +15,7 @@ FACTS = [
     make_extracted(tail_id="Q1", status="contradicts", contradicts=("Q3935",), quotes=()),
     make_extracted(head_id="m.05bcl"),
 ]
-ABOUT = Writing(total=3, identity="one corpus", ids={})
+ABOUT = ExportContext(total=3, identity="one corpus", ids={})
 
 
 @pytest.fixture

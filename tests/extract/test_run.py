@@ -14,9 +14,9 @@ from sayso.documents.markup import without_markup
 from sayso.documents.settings import BuildSettings
 from sayso.documents.tables import BuildInputs
 from sayso.errors import BadInputError, UserError
-from sayso.extract import shard as judging
-from sayso.extract.folder import work_folder
-from sayso.extract.line import by_pair
+from sayso.extract import shard as shards
+from sayso.extract.folder import extraction_folder
+from sayso.extract.gather import by_pair
 from sayso.extract.run import Output, extract
 from sayso.extract.settings import ExtractInputs
 from sayso.library import load
@@ -111,7 +111,7 @@ def test_documents_added_later_give_what_all_at_once_gives(run: Path, tmp_path: 
         found = extract(inputs, EVERYTHING, out, mode="resume")
     else:
         found = extract(inputs, EVERYTHING, out, since=tmp_path / "out")
-    assert found.manifest["num_judged"] == 2
+    assert found.manifest["num_predicted"] == 2
     assert found.manifest["num_sentences"] == 2 * 6 + 1 + 2
     assert not differing(list(found), facts_of(run, corpus, tmp_path / "at once"))
     assert json.loads((out / "manifest.json").read_text())["is_finished"]
@@ -126,8 +126,8 @@ def test_a_shard_that_is_too_large_for_memory_is_judged_slice_by_slice_with_the_
         held.append(sum(map(len, lines)))
         return by_pair(lines)
 
-    monkeypatch.setattr(judging, "by_pair", noted)
-    monkeypatch.setattr(judging, "_MOST_OPEN", 3)
+    monkeypatch.setattr(shards, "by_pair", noted)
+    monkeypatch.setattr(shards, "_MOST_OPEN", 3)
     corpus, whole = tmp_path / "corpus", replace(EVERYTHING, num_shards=1)
     inputs, sliced = ExtractInputs(run=run, corpus=corpus), replace(whole, slice_bytes=1_000)
     write(corpus / "0.jsonl", sentences(range(2), num_pairs=24))
@@ -140,7 +140,7 @@ def test_a_shard_that_is_too_large_for_memory_is_judged_slice_by_slice_with_the_
     assert len(held) > 9, "slices"
     assert max(held) < 3 * sliced.slice_bytes
     expected = extract(inputs, whole, tmp_path / "later", since=tmp_path / "at once")
-    assert (found.manifest["num_judged"], found.manifest["num_pairs"]) == (12, 24)
+    assert (found.manifest["num_predicted"], found.manifest["num_pairs"]) == (12, 24)
     about, others = ({**each.manifest, "files": None} for each in (found, expected))
     assert about == others, "checksums apart: of sums in another order the last digit may differ"
     assert not differing(list(found), list(expected))
@@ -164,7 +164,7 @@ def test_going_on_from_another_kind_of_extraction_or_a_live_one_is_refused_and_l
     with pytest.raises(UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave since"):
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "later", since=tmp_path / "out")
     with (
-        work_folder(tmp_path / "out").locked(),
+        extraction_folder(tmp_path / "out").locked(),
         pytest.raises(UserError, match=r"out: `sayso extract` is at work in this folder"),
     ):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")
@@ -176,10 +176,10 @@ def test_pairs_of_entities_with_other_types_are_predicted_again(run: Path, tmp_p
     inputs = ExtractInputs(run=run, corpus=corpus, types=types)
     types.write_text(json.dumps({"l0": ["/location/country"], "l1": ["/location/country"]}))
     extract(inputs, EVERYTHING, tmp_path / "out")
-    assert extract(inputs, EVERYTHING, tmp_path / "out", mode="resume").manifest["num_judged"] == 0
+    assert extract(inputs, EVERYTHING, tmp_path / "out", mode="resume").manifest["num_predicted"] == 0
     types.write_text(json.dumps({"l0": ["/location/country"], "l1": ["/person"]}))
     found = extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
-    assert found.manifest["num_judged"] == 1
+    assert found.manifest["num_predicted"] == 1
     assert not differing(list(found), list(extract(inputs, EVERYTHING, tmp_path / "at once")))
 
 
@@ -295,7 +295,7 @@ def test_a_refused_call_does_not_give_the_work_of_an_interrupted_one_away(run: P
     inputs = ExtractInputs(run=run, corpus=corpus)
 
     def ends_after_gathering(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        if isinstance(work, judging.ShardJudge):
+        if isinstance(work, shards.ShardPredictor):
             raise KeyboardInterrupt
         return map(work, items)
 

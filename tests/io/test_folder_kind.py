@@ -10,7 +10,7 @@ from sayso.documents.build import build
 from sayso.documents.settings import BuildSettings
 from sayso.documents.tables import BuildInputs
 from sayso.errors import BadInputError, UserError
-from sayso.extract.folder import refuse_other_since, work_folder
+from sayso.extract.folder import extraction_folder, refuse_other_since
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
 from sayso.facts.file import facts_file
@@ -61,7 +61,7 @@ def test_anything_else_is_none_of_them(tmp_path: Path) -> None:
 NEEDS = {
     "store": (Store, {"store"}),
     "run": (find_model, {"run", "model"}),
-    "an earlier extraction": (lambda path: refuse_other_since(work_folder(path), {}), {"extraction"}),
+    "an earlier extraction": (lambda path: refuse_other_since(extraction_folder(path), {}), {"extraction"}),
     "facts": (facts_file, {"extraction"}),
     "sentences": (files_of, {"corpus"}),
 }

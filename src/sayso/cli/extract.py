@@ -17,7 +17,7 @@ from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.extract.extraction import Extraction
-    from sayso.extract.folder import Mode
+    from sayso.extract.folder import FolderMode
     from sayso.extract.settings import ExtractInputs
     from sayso.extract.threshold import ChosenThreshold
     from sayso.facts.fact import ExtractedFact
@@ -153,7 +153,7 @@ def extract(
     say_next(", ".join(files.values()), *review, note="for more documents, the same command with --resume")
 
 
-def _mode(resume: bool, overwrite: bool, since: Path | None) -> "Mode":
+def _mode(resume: bool, overwrite: bool, since: Path | None) -> "FolderMode":
     if resume + overwrite + (since is not None) > 1:
         raise UserError("--resume, --overwrite and --since exclude each other: go on, start over, or go on elsewhere")
     return "resume" if resume else "overwrite" if overwrite else "new"
@@ -221,7 +221,7 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
     """Return a line for what was seen, left out, and found."""
     lines = [
         f"{manifest['num_sentences']:,} sentences of {manifest['num_pairs']:,} pairs;"
-        f" {manifest['num_judged']:,} pairs predicted now, {manifest['num_repeated']:,} repeated sentences left out"
+        f" {manifest['num_predicted']:,} pairs predicted now, {manifest['num_repeated']:,} repeated sentences left out"
     ]
     if manifest["num_too_far_apart"]:
         lines.append(f"{manifest['num_too_far_apart']:,} sentences left out: their mentions are too far apart")

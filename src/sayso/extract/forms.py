@@ -1,6 +1,7 @@
-"""The forms in which extracted facts are written, one after the other, however many."""
+"""The file formats in which extracted facts are written, one fact at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,29 +18,29 @@ from sayso.io.atomic import atomic_file
 _ROWS_AT_A_TIME = 10_000
 
 
-class Writing(NamedTuple):
-    """What forms may want to know besides the facts: how many there are, what identifies them, Wikidata's ids."""
+class ExportContext(NamedTuple):
+    """What formats may need besides the facts: how many there are, what identifies them, and Wikidata ids."""
 
     total: int
     identity: str
     ids: Mapping[str, str]
 
 
-class FactForm(NamedTuple):
-    """A form of file; `write` returns how many facts it cannot hold."""
+class ExtractForm(NamedTuple):
+    """A file format; `write` returns how many facts it cannot express."""
 
     file_name: str
-    write: Callable[[Path, Iterable[ExtractedFact], Writing], int]
+    write: Callable[[Path, Iterable[ExtractedFact], ExportContext], int]
     about: str
 
 
-def _write_jsonl(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
+def _write_jsonl(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> int:
     with atomic_file(path) as file:
         file.writelines(f"{fact.to_json()}\n" for fact in facts)
     return 0
 
 
-def _write_tsv(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
+def _write_tsv(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> int:
     num_left_out = 0
     with atomic_file(path) as file:
         for fact in facts:
@@ -49,79 +50,57 @@ def _write_tsv(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
     return num_left_out
 
 
-def _write_jsonld(path: Path, facts: Iterable[ExtractedFact], about: Writing) -> int:
+def _write_jsonld(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
     with atomic_file(path) as file:
-        file.writelines(found_annotations(facts, about.total, about.identity))
+        file.writelines(found_annotations(facts, context.total, context.identity))
     return 0
 
 
-def _write_quickstatements(path: Path, facts: Iterable[ExtractedFact], about: Writing) -> int:
+def _write_quickstatements(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
     num_left_out = 0
     with atomic_file(path) as file:
         for fact in facts:
-            lines = quick_statements(fact, about.ids)
+            lines = quick_statements(fact, context.ids)
             num_left_out += not lines
             file.writelines(f"{line}\n" for line in lines)
     return num_left_out
 
 
-def _write_parquet(path: Path, facts: Iterable[ExtractedFact], _: Writing) -> int:
+def _write_parquet(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> int:
     with atomic_file(path, "wb") as file, pq.ParquetWriter(file, SCHEMA) as writer:
-        for rows in _rows(facts):
-            writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+        rows = (fact.to_dict() for fact in facts)
+        while batch := list(islice(rows, _ROWS_AT_A_TIME)):
+            writer.write_table(pa.Table.from_pylist(batch, schema=SCHEMA))
     return 0
 
 
-def _rows(facts: Iterable[ExtractedFact]) -> Iterator[list[dict[str, object]]]:
-    rows: list[dict[str, object]] = []
-    for fact in facts:
-        rows.append(fact.to_dict())
-        if len(rows) == _ROWS_AT_A_TIME:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
-
-
-_DOCUMENT = pa.struct([("id", pa.string()), ("start", pa.int64()), ("stop", pa.int64())])
+_TEXT, _NUMBER, _COUNT = pa.string(), pa.float64(), pa.int32()
+_DOCUMENT = pa.struct({"id": _TEXT, "start": pa.int64(), "stop": pa.int64()})
 _EVIDENCE = pa.struct(
-    [
-        ("rank", pa.int32()),
-        ("score", pa.float64()),
-        ("prefix", pa.string()),
-        ("exact", pa.string()),
-        ("suffix", pa.string()),
-        ("document", _DOCUMENT),
-    ]
+    {"rank": _COUNT, "score": _NUMBER, "prefix": _TEXT, "exact": _TEXT, "suffix": _TEXT, "document": _DOCUMENT}
 )
+_PROBABILITIES = ("probability_with", "probability_without", "probability_of_none")
 _SUPPORT = pa.struct(
-    [
-        ("kind", pa.string()),
-        ("num_smallest", pa.int32()),
-        ("probability_with", pa.float64()),
-        ("probability_without", pa.float64()),
-        ("probability_of_none", pa.float64()),
-        ("num_enough", pa.int32()),
-    ]
+    {"kind": _TEXT, "num_smallest": _COUNT, **dict.fromkeys(_PROBABILITIES, _NUMBER), "num_enough": _COUNT}
 )
 SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("head", "head_name", "relation", "tail", "tail_name")),
-        ("probability", pa.float64()),
-        ("status", pa.string()),
-        ("contradicts", pa.list_(pa.string())),
-        ("num_sentences", pa.int32()),
-        ("support", _SUPPORT),
-        ("evidence", pa.list_(_EVIDENCE)),
-        *((name, pa.string()) for name in ("mechanism", "run", "variant", "model", "data")),
-    ]
+    {
+        **dict.fromkeys(("head", "head_name", "relation", "tail", "tail_name"), _TEXT),
+        "probability": _NUMBER,
+        "status": _TEXT,
+        "contradicts": pa.list_(_TEXT),
+        "num_sentences": _COUNT,
+        "support": _SUPPORT,
+        "evidence": pa.list_(_EVIDENCE),
+        **dict.fromkeys(("mechanism", "run", "variant", "model", "data"), _TEXT),
+    }
 )
-"""The columns of the Parquet form: the fields of a JSON line."""
+"""The columns of the Parquet file: the fields of a JSON line."""
 
-FORMS: dict[str, FactForm] = {
-    "jsonl": FactForm(FACTS_FILE, _write_jsonl, "JSON lines with everything"),
-    "parquet": FactForm("facts.parquet", _write_parquet, "the same as columns"),
-    "tsv": FactForm("facts.tsv", _write_tsv, "head, relation and tail, as a knowledge base is read"),
-    "jsonld": FactForm("facts.jsonld", _write_jsonld, "W3C Web Annotations"),
-    "quickstatements": FactForm("facts.quickstatements.tsv", _write_quickstatements, "lines for Wikidata"),
+FORMS: dict[str, ExtractForm] = {
+    "jsonl": ExtractForm(FACTS_FILE, _write_jsonl, "JSON lines with everything"),
+    "parquet": ExtractForm("facts.parquet", _write_parquet, "the same as columns"),
+    "tsv": ExtractForm("facts.tsv", _write_tsv, "head, relation and tail, as a knowledge base is read"),
+    "jsonld": ExtractForm("facts.jsonld", _write_jsonld, "W3C Web Annotations"),
+    "quickstatements": ExtractForm("facts.quickstatements.tsv", _write_quickstatements, "lines for Wikidata"),
 }

@@ -1,28 +1,31 @@
-"""Sentences of a piece to the shards of their pairs: one file a piece, shard after shard, with an index.
+"""Sentences of a corpus, gathered by the shard of their pair: one file of lines per piece of the corpus, with an index.
 
-A shard is then a stretch of every such file. There are as many files as pieces, not pieces times shards, and memory
-holds one block of lines, however large the piece. The index also has the checksum of every stretch, and one of
-itself. Shapes: L blocks, K shards.
+A shard is then a span of every such file, so there are as many files as pieces, and memory holds one block of lines.
+Unlike `io.shuffle`, which is temporary, the files stay: a killed run resumes with them, and later sentences are added.
+The index also has the checksum of every span, and one of itself. Shapes: L blocks, K shards.
 """
 
+import hashlib
+import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from sayso.errors import BadInputError
-from sayso.extract.line import shard_of
 from sayso.io.atomic import atomic_file
 from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, read_object, record_of, to_json
 from sayso.readers import READERS
-from sayso.readers.base import BadLine, Line
+from sayso.readers.base import BadLine, BadLineError, Line
 from sayso.readers.file_piece import FilePiece, PieceRecord, piece_digest
-from sayso.readers.jsonl import write_compact
+from sayso.readers.jsonl import parse_compact, write_compact
+from sayso.records import Sentence
 
 GATHERED = "gathered"
 BLOCK_BYTES = 64 * 2**20
@@ -32,12 +35,13 @@ _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00.{2}\{'descr': '<i8', 'fortran_order': False, 'shape': \((\d+, \d+(?:, \d+)?)\), \} *",
     re.DOTALL,
 )
-"""Of a file that numpy wrote, of whole numbers in two or three dimensions."""
+"""The header of a file that numpy wrote, of whole numbers in two or three dimensions."""
+_PAIR = re.compile(r'\["(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True)
 class Gatherer:
-    """Files the sentences of pieces; has no state, so any process may do it."""
+    """Writes the sentences of a piece to its files; stateless, so that any process can do it."""
 
     folder: Path
     num_shards: int
@@ -56,7 +60,7 @@ class Gatherer:
         return done
 
     def _blocks(self, piece: FilePiece, tally: "_Tally", file: BinaryIO) -> Iterator["_Block"]:
-        """Write block after block and yield where in the file the lines of its shards are."""
+        """Write block after block, and yield where in the file the lines of its shards are."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
         for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
@@ -84,20 +88,10 @@ class Gatherer:
 
 
 class _Block(NamedTuple):
-    """Where the lines of each shard begin, and where the last ends; and the checksum of each shard's lines."""
+    """Where each shard's lines start, and where the last ends; and the checksum of each shard's lines."""
 
     starts: list[int]
     sums: list[int]
-
-
-def _sealed_index(blocks: list[_Block], num_shards: int) -> np.ndarray:
-    """Return starts and sums, shape (2, L + 1, K + 1); the last row has nothing but their own checksum."""
-    index = np.zeros((2, len(blocks) + 1, num_shards + 1), np.int64)
-    for number, block in enumerate(blocks):
-        index[0, number] = block.starts
-        index[1, number, :-1] = block.sums
-    index[1, -1, -1] = zlib.crc32(index.tobytes())
-    return index
 
 
 @dataclass
@@ -118,8 +112,18 @@ class _Tally:
             self.first_bad.append((number, reason))
 
 
-class Stretch(NamedTuple):
-    """Lines of one shard that stand together in a piece's file, from byte `start` up to `stop`, and their checksum."""
+def _sealed_index(blocks: list[_Block], num_shards: int) -> np.ndarray:
+    """Return starts and sums, shape (2, L + 1, K + 1); the last row holds only their own checksum."""
+    index = np.zeros((2, len(blocks) + 1, num_shards + 1), np.int64)
+    for number, block in enumerate(blocks):
+        index[0, number] = block.starts
+        index[1, number, :-1] = block.sums
+    index[1, -1, -1] = zlib.crc32(index.tobytes())
+    return index
+
+
+class LineSpan(NamedTuple):
+    """Lines of one shard in a piece's file, from byte `start` up to `stop`, and their checksum."""
 
     file: Path
     start: int
@@ -127,24 +131,24 @@ class Stretch(NamedTuple):
     crc32: int | None = None
 
 
-def stretches_of(folder: Path, pieces: Iterable[int], shard: int) -> list[Stretch]:
-    """Return where the lines of one shard stand that came from these pieces."""
-    found: list[Stretch] = []
+def spans_of_shard(folder: Path, pieces: Iterable[int], shard: int) -> list[LineSpan]:
+    """Return where these pieces have the lines of a shard."""
+    found: list[LineSpan] = []
     for number in pieces:
         lines, path, _ = _files(folder, number)
         start_LK1, sum_LK = _read_index(path)
         if not 0 <= shard < start_LK1.shape[1] - 1:
-            raise BadInputError(f"{path}: divided into {start_LK1.shape[1] - 1:,} shards, has none {shard}: {_ADVICE}")
-        places = start_LK1[:, shard : shard + 2].tolist()
-        sums = [None] * len(places) if sum_LK is None else sum_LK[:, shard].tolist()
+            raise BadInputError(f"{path}: has {start_LK1.shape[1] - 1:,} shards, no shard {shard}: {_ADVICE}")
+        bounds = start_LK1[:, shard : shard + 2].tolist()
+        sums = [None] * len(bounds) if sum_LK is None else sum_LK[:, shard].tolist()
         found += [
-            Stretch(lines, start, stop, crc) for (start, stop), crc in zip(places, sums, strict=True) if start < stop
+            LineSpan(lines, start, stop, crc) for (start, stop), crc in zip(bounds, sums, strict=True) if start < stop
         ]
     return found
 
 
 def refuse_other_division(folder: Path, num_pieces: int, num_shards: int) -> None:
-    """Raise `BadInputError` where pieces were divided into another number of shards than the manifest says."""
+    """Raise `BadInputError` where a piece was divided into another number of shards than the manifest says."""
     for number in range(num_pieces):
         path = _files(folder, number)[1]
         found = _read_index(path)[0].shape[1] - 1
@@ -155,16 +159,16 @@ def refuse_other_division(folder: Path, num_pieces: int, num_shards: int) -> Non
 
 
 def _read_index(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return where the lines of the shards are and their sums; None for an index from before there were any."""
+    """Return the starts of the shards' lines and their sums, None for an index of 0.1, which had none."""
     try:
         header, _, data = path.read_bytes().partition(b"\n")
-        # Not with numpy's own reader: what it raises on a damaged header is without end.
+        # Not np.load: on a damaged header it raises almost any exception.
         found = _HEADER.fullmatch(header)
         if not found:
-            raise ValueError("the header is another")
+            raise ValueError("unknown header")
         index = np.frombuffer(data, "<i8").reshape([int(number) for number in found[1].split(b",")]).copy()
         if index.ndim == 3 and len(index) != 2:
-            raise ValueError("the shape is another")
+            raise ValueError("unknown shape")
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: not an index of gathered lines, or damaged ({error}): {_ADVICE}") from None
     if index.ndim == 2:
@@ -175,9 +179,9 @@ def _read_index(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     return index[0, :-1], index[1, :-1]
 
 
-def gathered_lines(stretches: Iterable[Stretch]) -> Iterator[str]:
-    """Yield the lines, as they were read; memory holds those of one stretch, which is of one block."""
-    for path, start, stop, crc32 in stretches:
+def gathered_lines(spans: Iterable[LineSpan]) -> Iterator[str]:
+    """Yield the lines of spans; memory holds one span, which is part of one block."""
+    for path, start, stop, crc32 in spans:
         try:
             with path.open("rb") as file:
                 file.seek(start)
@@ -191,11 +195,11 @@ def gathered_lines(stretches: Iterable[Stretch]) -> Iterator[str]:
 
 
 def read_records(folder: Path) -> list[PieceRecord]:
-    """Return the records of the pieces that are done, in order, up to the first that is missing."""
+    """Return the records of the finished pieces, in order, up to the first that is missing."""
     records: list[PieceRecord] = []
     while (path := _files(folder, len(records))[2]).is_file():
         record = read_object(path, "the record of a piece", _ADVICE)
-        if isinstance(piece := record.get("piece"), list):  # as it was written before there were checksums
+        if isinstance(piece := record.get("piece"), list):  # as 0.1 wrote it before there were checksums
             record["piece"] = dict(zip(FilePiece._fields, piece, strict=False))
         try:
             records.append(record_of(PieceRecord, record))
@@ -214,6 +218,64 @@ def remove_from(folder: Path, number: int) -> None:
 
 
 def _files(folder: Path, number: int) -> tuple[Path, Path, Path]:
-    """Return where a piece has its lines, their index and its record."""
-    stem = f"{number:06d}"
-    return tuple(folder / GATHERED / f"{stem}.{ending}" for ending in ("lines", "npy", "json"))  # type: ignore[return-value]
+    """Return the paths of a piece's lines, index and record."""
+    stem = folder / GATHERED / f"{number:06d}"
+    return stem.with_suffix(".lines"), stem.with_suffix(".npy"), stem.with_suffix(".json")
+
+
+def shard_of(head_id: str, tail_id: str, num_shards: int) -> int:
+    """Return the shard of a pair, the same on every machine."""
+    return zlib.crc32(f"{head_id}\t{tail_id}".encode()) % num_shards
+
+
+class ShardSlice(NamedTuple):
+    """One of `num` slices of a shard, each with some of its pairs."""
+
+    number: int
+    num: int
+
+    def lines(self, lines: Iterable[str]) -> list[str]:
+        """Return the lines that are in the slice."""
+        return list(lines) if self.num == 1 else [line for line in lines if self._has(_pair_text(line))]
+
+    def has(self, head_id: str, tail_id: str) -> bool:
+        """Say whether a pair of the shard is in the slice."""
+        if self.num == 1:
+            return True
+        return self._has(json.dumps((head_id, tail_id), ensure_ascii=False, separators=(",", ":"))[:-1])
+
+    def _has(self, pair: str) -> bool:
+        # Not the hash of `shard_of`: within a shard its values are not spread evenly.
+        digest = hashlib.blake2b(pair.encode(), digest_size=8).digest()
+        return int.from_bytes(digest) % self.num == self.number
+
+
+def by_pair(lines: Iterable[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """Yield (head id, tail id) with their lines, from sorted lines."""
+    for pair, group in groupby(lines, _pair_text):
+        head_id, tail_id = json.loads(f"{pair}]")
+        yield (head_id, tail_id), list(group)
+
+
+def pairs_of(lines: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the distinct (head id, tail id) of lines in any order."""
+    return {(head_id, tail_id) for head_id, tail_id in (json.loads(f"{pair}]") for pair in set(map(_pair_text, lines)))}
+
+
+def _pair_text(line: str) -> str:
+    """Return how all lines of the pair, and no others, begin."""
+    if found := _PAIR.match(line):
+        return found[0]
+    raise _damaged(line)
+
+
+def sentence_of(line: str) -> Sentence:
+    """Return the sentence of a gathered line."""
+    try:
+        return parse_compact(line)
+    except BadLineError as error:
+        raise _damaged(line) from error
+
+
+def _damaged(line: str) -> BadInputError:
+    return BadInputError(f"a gathered sentence is damaged, {line[:40]!r}: {_ADVICE}")

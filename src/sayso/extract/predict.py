@@ -1,6 +1,6 @@
-"""What a model finds in bags, with the evidence: predicted all together, and the facts explained.
+"""The facts that a model finds in bags, with their evidence: all bags are predicted together, then the facts explained.
 
-A bag is judged by itself: nothing in another bag, nor the order of the bags, changes what is found in it.
+Each bag is on its own: neither other bags nor their order change what is found in it.
 Shapes: B bags, N their sentences, R relations, F facts.
 """
 
@@ -28,7 +28,7 @@ from sayso.store.rows import ranges
 
 
 class Origin(NamedTuple):
-    """What a fact says about who found it: the run's name and what identifies the model and its data."""
+    """What a fact says about the model that found it."""
 
     run: str
     model_fingerprint: str
@@ -36,48 +36,41 @@ class Origin(NamedTuple):
 
 
 def origin_of(run: Path, model: ModelParts) -> Origin:
-    """Return what facts found by the model of this run say about it."""
+    """Return the origin of facts found by the model of this run."""
     data = str(model.training.get("data_fingerprint", ""))
     return Origin(run.resolve().name, model_fingerprint(run), data)
 
 
-@dataclass
-class Judged:
-    """The facts of some bags and what was counted: sentences said twice, and those whose mentions are too far apart."""
+class FoundInBags(NamedTuple):
+    """The facts of some bags; how many sentences were repeated, and in how many the mentions are too far apart."""
 
     facts: list[ExtractedFact]
     num_repeated: int = 0
     num_too_far_apart: int = 0
 
-    def add(self, other: "Judged") -> None:
-        """Take over what was found in other bags."""
-        self.facts += other.facts
-        self.num_repeated += other.num_repeated
-        self.num_too_far_apart += other.num_too_far_apart
-
 
 @dataclass(frozen=True, kw_only=True)
-class Judge:
-    """Judges bags by a model; `types` count more than what the model knows of entities."""
+class FactPredictor:
+    """A model that finds facts in bags; `types` take precedence over what the model knows of entities."""
 
     model: ModelParts
     settings: ExtractSettings
     origin: Origin
     types: TypesById
 
-    def judge(self, bags: Sequence[Bag]) -> Judged:
-        """Return the facts of at least the threshold; bags none of whose sentences can be read have none."""
+    def find(self, bags: Sequence[Bag]) -> FoundInBags:
+        """Return the facts of at least the threshold; bags without a readable sentence have none."""
         intake, sentences, pairs = Intake(self.model.lexicon), list[Sentence](), list[Sentence]()
         for number, bag in enumerate(bags):
             readable = [each for each in bag.sentences if intake.add(_of_bag(each, number))]
             sentences += readable
             pairs += readable[:1]
         if not sentences:
-            return Judged([], num_too_far_apart=intake.num_too_far_apart)
+            return FoundInBags([], num_too_far_apart=intake.num_too_far_apart)
         (taken,) = intake.portions(len(self.model.relations), self._entities(pairs))
         kept = [sentences[line] for line in taken.line_N.tolist()]
         facts = list(self._facts(taken, kept, pairs))
-        return Judged(facts, taken.num_repeated, intake.num_too_far_apart)
+        return FoundInBags(facts, taken.num_repeated, intake.num_too_far_apart)
 
     def _entities(self, pairs: Sequence[Sentence]) -> Entities:
         """Return head and tail of each bag, one after the other, by the names of the bag's first sentence."""
@@ -125,17 +118,17 @@ class Judge:
 
 
 def _of_bag(sentence: Sentence, number: int) -> Sentence:
-    """Return the sentence with entities that are those of this bag alone.
+    """Return the sentence with entity ids that belong to this bag only.
 
-    An entity that the model does not know by its id is known by its name, which differs from bag to bag: with entities
-    of its own, what is found in a bag does not depend on which other bags are judged with it.
+    An entity with an unknown id is recognised by its name, which differs between bags: with ids of its own, a bag's
+    facts do not depend on the other bags.
     """
     head = sentence.head._replace(entity_id=f"{number}h")
     return sentence._replace(head=head, tail=sentence.tail._replace(entity_id=f"{number}t"))
 
 
 def _take_bags(part: Part, bags: np.ndarray) -> tuple[Part, np.ndarray]:
-    """Return a part of these bags alone, and the row that each of its sentences had."""
+    """Return a part with only these bags, and the row that each of its sentences had."""
     row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
     table, inputs = part.table.take_bags(bags), part.inputs.take(row_N)
     return Part(table=table, inputs=inputs, num_relations=part.num_relations), row_N

@@ -1,4 +1,4 @@
-"""A corpus to a folder of facts: the whole way, stage by stage."""
+"""The whole way from a corpus to a folder of facts, stage by stage."""
 
 import hashlib
 import time
@@ -12,23 +12,23 @@ from typing import Any
 
 from sayso.engine.base import Engine, map_locally
 from sayso.errors import BadInputError, as_command, option
-from sayso.extract.compare import known_facts
-from sayso.extract.extraction import Extraction
+from sayso.extract.extraction import Extraction, known_facts
 from sayso.extract.folder import (
-    Mode,
-    begin,
+    SHARDS,
+    FolderMode,
     clear,
     copy_extraction,
+    extraction_folder,
     keep_types,
+    prepare_folder,
     refuse_other_since,
     remove_results,
-    work_folder,
 )
-from sayso.extract.forms import FORMS, Writing
+from sayso.extract.forms import FORMS, ExportContext
 from sayso.extract.gather import Gatherer, read_records, refuse_other_division, remove_from
 from sayso.extract.predict import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
-from sayso.extract.shard import SHARDS, ShardJudge, read_record, shard_file
+from sayso.extract.shard import ShardPredictor, read_shard_record, shard_file
 from sayso.facts.fact import Status
 from sayso.io.checksum import FILES, sums_of
 from sayso.model.checkpoint import load_model
@@ -45,7 +45,7 @@ _MOST_PIECES = 2_048
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What is written: forms by name, the statuses that are wanted (empty: all), and Wikidata's ids for one's own."""
+    """What to write: formats by name, the statuses to keep (empty: all), and Wikidata ids for one's own."""
 
     forms: Sequence[str] = ("jsonl",)
     only: Collection[Status] = ()
@@ -56,16 +56,30 @@ def extract(
     inputs: ExtractInputs,
     settings: ExtractSettings,
     out: Path,
-    mode: Mode = "new",
+    mode: FolderMode = "new",
     since: Path | None = None,
     output: Output = Output(),
     engine: Engine = map_locally,
     on_progress: OnProgress = no_progress,
 ) -> Extraction:
-    """Write the facts of the corpus into the folder, and return them.
+    """Write the facts of a corpus into a folder, and return them.
 
-    What is done stays done: `resume` goes on after an interruption, and takes what was added to the corpus since; only
-    pairs with new sentences are predicted again. `since` does that in a new folder, from an earlier one.
+    Args:
+        inputs: The run, the corpus, and what is known about its entities.
+        settings: The threshold, the mechanism and how the work is divided.
+        out: The output folder.
+        mode: `new` refuses a folder with results; `resume` continues after an interruption, and with what was added
+            to the corpus since, predicting only pairs with new sentences; `overwrite` starts over.
+        since: An earlier extraction to continue in the new folder `out`.
+        output: The files to write.
+        engine: What maps over shards: this process, or a cluster.
+        on_progress: Called with the stage, done, total and a note.
+
+    Returns:
+        The facts, to iterate over; `manifest` has the counts.
+
+    Raises:
+        UserError: an input or the folder cannot be used.
     """
     refuse_unknown_form(settings.form)
     files, model = corpus_files(inputs.corpus), load_model(inputs.run)
@@ -73,41 +87,41 @@ def extract(
     types = read_entity_types(inputs.types, [each.name for each in model.relations]) if inputs.types else None
     origin = origin_of(inputs.run, model)
     identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
-    place, earlier = work_folder(out), work_folder(since) if since else None
+    folder, earlier = extraction_folder(out), extraction_folder(since) if since else None
     if earlier:
         refuse_other_since(earlier, identity)
-        place.refuse_occupied()
-    place.refuse_foreign()
-    with place.locked():
+        folder.refuse_occupied()
+    folder.refuse_foreign()
+    with folder.locked():
         if earlier:
-            clear(place.path)
-            copy_extraction(earlier, place)
+            clear(folder.path)
+            copy_extraction(earlier, folder)
         num_bytes = sum(file.stat().st_size for file in files)
-        manifest = begin(place, "resume" if since else mode, identity, settings.num_shards, num_bytes)
+        manifest = prepare_folder(folder, "resume" if since else mode, identity, settings.num_shards, num_bytes)
         manifest |= {"threshold_chosen": settings.chosen.to_dict()} if settings.chosen else {}
-        work = _Work(inputs, settings, place.path.resolve(), manifest["num_shards"], engine, on_progress)
+        stages = _Stages(inputs, settings, folder.path.resolve(), manifest["num_shards"], engine, on_progress)
         is_new = mode != "resume" and not since
-        with place.refusable(clear, f"{SHARDS}/*.jsonl") if is_new else nullcontext():
-            records = work.gather(files)
-            # Not before: gathering refuses a changed corpus, and then what was found in it is still worth having.
-            removed = [name for name in remove_results(place.path) if name not in output.forms]
-            report = work.judge(records, origin, types)
+        with folder.refusable(clear, f"{SHARDS}/*.jsonl") if is_new else nullcontext():
+            records = stages.gather(files)
+            # Not earlier: gathering refuses a changed corpus, and then the old results are still worth having.
+            removed = [name for name in remove_results(folder.path) if name not in output.forms]
+            report = stages.predict(records, origin, types)
         manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
         extraction = Extraction(folder=out, manifest=manifest, known=known)
         on_progress("writing", 0, 0)
         manifest |= {"removed": removed, **write_results(extraction, output)}
-        place.write(manifest | {"is_finished": True})
+        folder.write(manifest | {"is_finished": True})
     return replace(extraction, manifest=manifest | {"is_finished": True}, only=output.only)
 
 
 def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
-    """Write the facts in the forms that are wanted, and return what there is of each status, and what was left out."""
+    """Write the facts in the formats asked for; return the counts by status, and how many each format leaves out."""
     status = Counter(fact.status for fact in extraction)
     wanted = replace(extraction, only=output.only)
     total = sum(number for name, number in status.items() if not output.only or name in output.only)
-    about = Writing(total, f"{extraction.manifest['model']} {extraction.manifest['corpus_digest']}", output.ids)
+    context = ExportContext(total, f"{extraction.manifest['model']} {extraction.manifest['corpus_digest']}", output.ids)
     left_out = {
-        name: FORMS[name].write(extraction.folder / FORMS[name].file_name, wanted, about) for name in output.forms
+        name: FORMS[name].write(extraction.folder / FORMS[name].file_name, wanted, context) for name in output.forms
     }
     return {
         "status": {name: number for name, number in status.items() if name},
@@ -118,8 +132,8 @@ def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Work:
-    """The stages, and what they share."""
+class _Stages:
+    """The stages that an engine runs, and what they share."""
 
     inputs: ExtractInputs
     settings: ExtractSettings
@@ -129,10 +143,10 @@ class _Work:
     on_progress: OnProgress
 
     def gather(self, files: Sequence[Path]) -> list[PieceRecord]:
-        """Bring the sentences of all files to the shards of their pairs; return the records of all pieces."""
+        """Gather the sentences of all files by shard; return the records of all pieces."""
         records = read_records(self.folder)
         refuse_other_division(self.folder, len(records), self.num_shards)
-        remove_from(self.folder, len(records))  # what a killed run left behind
+        remove_from(self.folder, len(records))  # files of a killed run
         size = sum(file.stat().st_size for file in files)
         piece_bytes = max(self.settings.piece_bytes, size // _MOST_PIECES)
         pieces = new_pieces(files, records, self.settings.form, piece_bytes)
@@ -144,9 +158,9 @@ class _Work:
         _refuse_too_many_bad(self.inputs.corpus, records, self.settings.max_bad_share)
         return records
 
-    def judge(self, records: Sequence[PieceRecord], origin: Origin, types: EntityTypes | None) -> dict[str, Any]:
-        """Predict what is new in all shards, and return what is in them now."""
-        judge = ShardJudge(
+    def predict(self, records: Sequence[PieceRecord], origin: Origin, types: EntityTypes | None) -> dict[str, Any]:
+        """Predict what is new in all shards, and return the counts of all."""
+        predictor = ShardPredictor(
             folder=self.folder,
             run=self.inputs.run.resolve(),
             origin=origin,
@@ -154,32 +168,30 @@ class _Work:
             num_pieces=len(records),
             types=keep_types(self.folder, types),
         )
-        shards = range(self.num_shards)
-        now = {number: read_record(shard_file(self.folder, number)) for number in shards}
-        waiting = [number for number in shards if not judge.is_done(now[number])]
-        rate, total = _Rate(), Counter[str]()
-        for done, record in enumerate(self.engine(judge, waiting), self.num_shards - len(waiting) + 1):
+        now = {number: read_shard_record(shard_file(self.folder, number)) for number in range(self.num_shards)}
+        waiting = [number for number, record in now.items() if not predictor.is_done(record)]
+        rate, total = _Rate(), Counter(num_predicted=0, num_repeated=0, num_too_far_apart=0)
+        for done, record in enumerate(self.engine(predictor, waiting), self.num_shards - len(waiting) + 1):
             now[record.number] = record
             self.on_progress("extracting", done, self.num_shards, rate.note(record.num_sentences))
-            total.update(num_judged=record.num_judged, num_repeated=record.num_repeated)
-            total.update(num_too_far_apart=record.num_too_far_apart)
+            total.update({name: getattr(record, name) for name in total})
         for each in now.values():
             assert each, "every shard is done"
             total.update(num_pairs=each.num_pairs, num_facts=each.num_facts)
-        return {"num_judged": 0, "num_repeated": 0, "num_too_far_apart": 0, **total}
+        return dict(total)
 
 
 class _Rate:
-    """How fast sentences go by."""
+    """Sentences per second."""
 
     def __init__(self) -> None:
         self._began, self._num = time.monotonic(), 0
 
     def note(self, num: int) -> str:
-        """Return what to show once this many more are done."""
+        """Return the text to show after this many more sentences."""
         self._num += num
         rate = self._num / max(time.monotonic() - self._began, 1e-9)
-        return f"{self._num:,} sentences, {rate:,.0f} a second"
+        return f"{self._num:,} sentences, {rate:,.0f} per second"
 
 
 def _about_lines(records: Sequence[PieceRecord]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an extraction is asked to do, and which of it must stay the same when it goes on."""
+"""The settings and inputs of an extraction."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +14,20 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractSettings:
-    """`threshold`: the probability from which a fact counts. `method`: the mechanism that ranks the evidence.
+    """How to extract facts.
 
-    `max_evidence`: sentences kept with a fact, the first in rank. `num_shards`: into how many the pairs are divided, 0
-    to decide by the size of the corpus. `form`: of the sentences, `auto` to look at the first lines of each file.
-    `device`: where each worker computes, `auto` for its GPU where it has one.
-    `piece_bytes`: about how much of a file is read at one go, more where the corpus is very large.
-    `slice_bytes`: about how much of a shard is judged at one go; a larger one is read slice by slice.
-    `table_memory`: MiB for the tables that make prediction on CPU fast, in each worker.
-    `chosen`: how the threshold was chosen, for the manifest; None where it was given.
+    Attributes:
+        threshold: The probability from which a fact is kept.
+        method: The mechanism that ranks the evidence.
+        max_evidence: How many sentences to keep with a fact, the first in rank.
+        num_shards: Into how many shards to divide the pairs; 0 decides by the size of the corpus.
+        form: The format of the sentences; `auto` looks at the first lines of each file.
+        piece_bytes: About how much of a file to read at once, more if the corpus is very large.
+        slice_bytes: About how much of a shard to predict at once.
+        table_memory: MiB for the tables that make prediction on CPU fast, per worker.
+        max_bad_share: The share of bad lines from which the corpus is refused.
+        device: Where each worker computes; `auto` uses its GPU if it has one.
+        chosen: How the threshold was chosen, for the manifest; None if it was given.
     """
 
     threshold: Annotated[float, SHARE] = 0.5
@@ -42,15 +47,19 @@ class ExtractSettings:
         mechanisms_named([self.method])
 
     def identity(self) -> dict[str, Any]:
-        """Return what must be the same when an extraction goes on: all that a fact depends on."""
+        """Return what a fact depends on, and so must be the same when an extraction resumes."""
         return {"threshold": self.threshold, "method": self.method, "max_evidence": self.max_evidence}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractInputs:
-    """A run (or a model), the sentences, and what is known about their entities.
+    """What to extract from.
 
-    `corpus` is a file, a folder of shards, or a folder that `sayso build` made.
+    Attributes:
+        run: A run or a model folder.
+        corpus: A file of sentences, a folder of them, or a folder that `sayso build` made.
+        types: A table of entity types, for entities that the model does not know.
+        kb: A knowledge base to compare the facts with.
     """
 
     run: Path

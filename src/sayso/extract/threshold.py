@@ -1,12 +1,11 @@
 """The threshold for a wanted precision, chosen on the validation part of the run's store, and what was measured there.
 
-The precision at a threshold that was chosen on the same facts is too good. So besides it there is a held-out one: pairs
-are drawn with replacement, the threshold is chosen on those drawn, and the precision is taken on those not drawn. Where
-few facts decide, that is rather too low: a draw with luck leaves those without it.
-Labels are the knowledge base's: a true fact that it lacks counts as wrong.
+Precision measured on the facts that the threshold was chosen on is too high. So there is also a held-out precision:
+pairs are drawn with replacement, the threshold is chosen on those drawn, and the precision is measured on those not
+drawn. With few facts it is rather too low. Labels are the knowledge base's: a true fact that it lacks counts as wrong.
 
-Both are figures of validation pairs. New facts come from pairs that the knowledge base does not have, of which a corpus
-has a larger share than the validation part; their precision is lower, and nothing here measures it.
+Both are measured on validation pairs. New facts come from pairs that the knowledge base does not have, of which a
+corpus has a larger share; their precision is lower, and is not measured here.
 """
 
 from pathlib import Path
@@ -28,8 +27,8 @@ NUM_RESAMPLES = 500
 class ChosenThreshold(NamedTuple):
     """A threshold, and the facts of the validation part at or above it.
 
-    `held_out_precision` and its interval are those of validation pairs that the threshold was not chosen on; None where
-    the part is too small to say. `num_na_pairs` are validation pairs without a relation.
+    `held_out_precision` and its interval are measured on validation pairs that the threshold was not chosen on; None
+    if the part is too small. `num_na_pairs` counts validation pairs without a relation.
     """
 
     threshold: float
@@ -49,20 +48,20 @@ class ChosenThreshold(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was measured, in a sentence or two."""
+        """What was measured, in words."""
         chosen = (
             f"threshold {self.threshold:.3f}: precision {self.precision:.2f} and recall {self.recall:.2f} on the"
             f" {self.num_pairs:,} validation pairs, {_percent(self.na_share)} of them NA ({self.num_facts:,} facts)"
         )
         if self.held_out_precision is None or self.interval is None:
-            return f"{chosen}; too few pairs to measure it on some that it was not chosen on"
+            return f"{chosen}; too few pairs to measure it on held-out ones"
         low, high = self.interval
         measured = f"{self.held_out_precision:.2f} (95 %: {low:.2f} to {high:.2f})"
         return f"{chosen}; {measured} on validation pairs that it was not chosen on"
 
     @property
     def limits(self) -> str:
-        """What was not measured, in a sentence."""
+        """What was not measured, in words."""
         return (
             "this is not the precision of new facts, which will be lower: they come from pairs that the knowledge base"
             f" does not have, and a corpus usually has more NA pairs than the {_percent(self.na_share)} here"
@@ -90,7 +89,7 @@ def choose_on_validation(run: Path, data: Path, wanted: float, device: str = "cp
 
 
 def choose_threshold(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: float, seed: int = 0) -> ChosenThreshold:
-    """Return the lowest threshold with at least this precision; a `ValueError` where none has it."""
+    """Return the lowest threshold with at least this precision; raise `ValueError` if there is none."""
     curve = precision_recall_curve(probability_BR, label_BR)
     reached = np.flatnonzero(curve.precision >= wanted)
     if not len(reached) or not curve.num_positives:
@@ -113,15 +112,15 @@ def choose_threshold(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: f
 
 
 def _held_out_precision(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: float, seed: int) -> np.ndarray:
-    """Return, for each resample of the pairs, the precision on the pairs left out at the threshold chosen on the rest.
+    """Return, for each resample of the pairs, the precision on the pairs not drawn at the threshold chosen on the rest.
 
-    Not a number where nothing is chosen, or nothing left out reaches the threshold.
+    NaN where no threshold is found, or no pair left out reaches it.
     """
     num_bags = len(label_BR)
     if num_bags < 2:
         return np.full(NUM_RESAMPLES, np.nan)
-    # One sort serves all resamples: a resample is a weight for each (bag, relation), that of its bag. What lies where
-    # the precision of all has fallen to half of what is wanted is not reached by any.
+    # One sort serves all resamples: a resample is a weight per bag. No resample reaches the scores below the point
+    # where the precision of all has fallen to half of the wanted one.
     flat, is_label = probability_BR.ravel(), label_BR.ravel() != 0
     order = np.argsort(-flat, kind="stable")
     far = np.flatnonzero(np.cumsum(is_label[order]) >= 0.5 * wanted * np.arange(1, len(order) + 1))

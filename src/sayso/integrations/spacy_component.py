@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import MissingExtraError
-from sayso.extract.predict import Judge, origin_of
+from sayso.extract.predict import FactPredictor, origin_of
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact
 from sayso.model.checkpoint import load_model
@@ -41,14 +41,16 @@ def create(
         raise ValueError(f"{name}: name a run or a model: nlp.add_pipe('sayso', config={{'run': 'runs/demo'}})")
     settings = ExtractSettings(threshold=threshold, method=method, max_evidence=max_evidence)
     model = load_model(Path(run))
-    return FactFinder(Judge(model=model, settings=settings, origin=origin_of(Path(run), model), types={}), types)
+    return FactFinder(
+        FactPredictor(model=model, settings=settings, origin=origin_of(Path(run), model), types={}), types
+    )
 
 
 @dataclass(frozen=True)
 class FactFinder:
     """Finds facts in documents whose entities are known: by `kb_id_`, else by `ent_id_`, else by their words."""
 
-    judge: Judge
+    judge: FactPredictor
     types: dict[str, str]
 
     def __call__(self, doc: Doc) -> Doc:
@@ -57,7 +59,7 @@ class FactFinder:
         for sentence in _sentences(doc):
             bags.setdefault(sentence.pair, []).append(sentence)
         types = {_entity_id(each): self.types[each.label_] for each in doc.ents if each.label_ in self.types}
-        found = replace(self.judge, types=types).judge([Bag(*pair, tuple(each)) for pair, each in bags.items()])
+        found = replace(self.judge, types=types).find([Bag(*pair, tuple(each)) for pair, each in bags.items()])
         # As text: whatever a document carries must be plain, or it cannot be stored or come from another process.
         doc.user_data[_KEY] = [fact.to_json() for fact in sorted(found.facts, key=lambda fact: fact.sort_key)]
         return doc

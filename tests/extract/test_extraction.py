@@ -1,4 +1,4 @@
-from sayso.extract.compare import known_facts
+from sayso.extract.extraction import known_facts
 from sayso.records import Relation, Triple
 from toy_facts import make_extracted
 

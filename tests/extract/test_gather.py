@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.strategies import sentences
-from sayso.extract.line import Slice, by_pair, pairs_of, sentence_of, shard_of
+from sayso.extract.gather import ShardSlice, by_pair, pairs_of, sentence_of, shard_of
 from sayso.readers.jsonl import write_compact
 from sayso.records import Sentence
 
@@ -34,7 +34,7 @@ def test_the_shard_of_a_pair_is_the_same_everywhere() -> None:
 @given(st.lists(sentences(), max_size=8), st.integers(1, 4))
 def test_every_line_is_in_one_slice_together_with_its_pair(found: list[Sentence], num: int) -> None:
     lines = list(map(write_compact, found))
-    slices = [Slice(number, num) for number in range(num)]
+    slices = [ShardSlice(number, num) for number in range(num)]
     assert sorted(line for each in slices for line in each.lines(lines)) == sorted(lines)
     for each in slices:
         assert pairs_of(each.lines(lines)) == {pair for pair in pairs_of(lines) if each.has(*pair)}
@@ -42,6 +42,6 @@ def test_every_line_is_in_one_slice_together_with_its_pair(found: list[Sentence]
 
 def test_slices_divide_the_pairs_of_a_shard_evenly() -> None:
     pairs = [pair for pair in ((f"m.{n}", f"m.{n + 1}") for n in range(8_000)) if shard_of(*pair, 8) == 3]
-    sizes = [sum(Slice(number, 8).has(*pair) for pair in pairs) for number in range(8)]
+    sizes = [sum(ShardSlice(number, 8).has(*pair) for pair in pairs) for number in range(8)]
     assert sum(sizes) == len(pairs)
     assert max(sizes) < 2 * len(pairs) / 8
