@@ -4,25 +4,22 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-_FORKED = get_context("forkserver")
-# What the commands import when they run, and pytest, which a child would import again as the program that started it.
-_FORKED.set_forkserver_preload(
-    [
-        *(
-            "sayso.cli",
-            "sayso.annotate.decisions",
-            "sayso.annotate.forms",
-            "sayso.documents.build",
-            "sayso.facts.forms",
-        ),
-        *("sayso.invent", "sayso.readers.survey", "sayso.store.prepare", "pandas", "pytest", "rich.table"),
-        *("sayso.serve.app", "sayso.serve.server", "scipy.special", "typer._adapters"),
-    ]
+_COMMANDS = (
+    *("sayso.cli", "sayso.annotate.decisions", "sayso.annotate.forms", "sayso.documents.build", "sayso.facts.export"),
+    *("sayso.invent", "sayso.readers.survey", "sayso.serve.app", "sayso.serve.server", "sayso.store.prepare"),
 )
+"""Modules that commands import when they run."""
+
+# A module that has moved would be passed over in silence, and imported by every command again.
+assert all(map(find_spec, _COMMANDS))
+_FORKED = get_context("forkserver")
+# pytest, because a child imports the program that started it.
+_FORKED.set_forkserver_preload([*_COMMANDS, "pandas", "pytest", "rich.table", "scipy.special", "typer._adapters"])
 
 
 def sayso(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
