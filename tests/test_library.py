@@ -274,7 +274,7 @@ def test_what_is_no_model_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="not a run or a model"):
         sayso.load(tmp_path)
     (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(UserError, match="not finished: go on with `sayso train --resume`"):
+    with pytest.raises(UserError, match="not finished: continue it with `sayso train --resume`"):
         sayso.load(tmp_path)
     (tmp_path / "both" / "seed-1").mkdir(parents=True)
     (tmp_path / "both" / "seed-1" / "run.json").write_text("{}")

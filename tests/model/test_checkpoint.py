@@ -113,7 +113,7 @@ def test_a_file_cut_short_is_named_where_there_are_no_checksums(folder: Path, na
     changed(folder, files=None)
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(BadInputError, match=rf"{name}: not .*, or (cut short|damaged)"):
+    with pytest.raises(BadInputError, match=rf"{name}: not .*, or (truncated|damaged)"):
         load_model(folder)
 
 

@@ -1,4 +1,4 @@
-"""Attention: the weight that the model itself gives a sentence.
+"""Attention: the model's own weight of a sentence.
 
 Shapes: N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -11,7 +11,7 @@ from sayso.model.extractor import Extractor
 
 
 def attention(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return score_NR = α_nk; the same for all relations where the aggregator's weights are (DirectSup)."""
+    """Return score_NR = α_nk; the same for all relations if the aggregator's weights are (DirectSup)."""
     weight_NR = extractor.aggregator.weigh(vector_ND, bags)
     return weight_NR.expand(-1, extractor.scorer.bias_R.shape[0]).contiguous()
 

@@ -1,4 +1,4 @@
-"""The sums over [N, R, D] numbers that explanations consist of, compiled by numba so that none of these are held.
+"""Sums over [N, R, D] numbers for explanations, compiled by numba so that these are never held in memory.
 
 Shapes: B bags, C of them at a time, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -17,7 +17,7 @@ from sayso.model.kernels.gate import Array, add_mixture, compiled
 from sayso.model.kernels.threads import compiled_only, over_bags
 
 VALUES_AT_A_TIME = 2**18
-"""Values of the slopes [C, R, D] that a thread holds at once: small enough for a processor's cache."""
+"""Values of the slopes [C, R, D] that a thread holds at once, chosen to fit the cache."""
 
 
 def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
@@ -29,7 +29,7 @@ def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
         *arrays, first, stop = arguments
         for some in slices(stop - first, at_a_time):
             bags_C = slice(first + some.start, first + some.stop)
-            # Whether gradients are wanted is set per thread.
+            # Gradients are enabled or disabled per thread.
             with torch.no_grad():
                 slope_CRD = parts.slope.of_bags(bags_C).numpy()
             _norms(*(slope_CRD, *arrays, bags_C.start, bags_C.stop))
@@ -41,7 +41,7 @@ def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
 
 
 def removal_losses(removal: Removal, text_ND: Tensor, pair_BD: Tensor, relation_RD: Tensor, bags: BagIndex) -> Tensor:
-    """Return what each logit loses without each sentence, [N, R], where the mixture goes through +E's ReLU."""
+    """Return what each logit loses without each sentence, [N, R], with +E's ReLU after the mixture."""
     loss_NR = torch.empty_like(removal.weight_NR)
     over_bags(_losses, bags, *removal, text_ND, pair_BD, relation_RD, loss_NR)
     return loss_NR
@@ -87,12 +87,12 @@ def _losses(
 
 @compiled
 def _relu_change(mean_D: Array, pair_D: Array, step_D: Array, relation_D: Array) -> float:
-    """Return (relu(value + step) − relu(value)) · r without the rounding of that difference; value = mean + pair."""
+    """Return (relu(value + step) − relu(value)) · r without that difference's rounding error; value = mean + pair."""
     zero = mean_D.dtype.type(0)
     total: float = zero
     for d in range(len(mean_D)):
         value = mean_D[d] + pair_D[d]
-        # Compared in this way what is not a number stays: it must not be hidden.
+        # Compared in this way, NaN is kept.
         least = zero if value < zero else -value
         change = step_D[d] + (zero if value > zero else value)
         total += (least if change < least else change) * relation_D[d]

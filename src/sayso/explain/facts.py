@@ -1,10 +1,11 @@
-"""Why a model says what it says about a part: every mechanism's score for every sentence of every fact of interest.
+"""Explanations of the facts of a part: every mechanism's score for every sentence of every fact of interest.
 
 Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, fact after fact.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,9 +29,12 @@ Floats = dict[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedFacts:
-    """F facts and their evidence. `sentences` are rows of the part, in the order of the bag; `rank_E` is each one's
-    place by the mechanism that orders them. `only_top` and `without_top` are probabilities with nothing but a
-    mechanism's first sentences, and without them; `planted_rank` is a planted distractor's place, NaN where none."""
+    """F facts and their evidence.
+
+    `sentences` are rows of the part, in the order of the bag; `rank_E` are their ranks by the mechanism that ranks
+    them. `only_top` and `without_top` are probabilities with only a mechanism's top sentences, and without them;
+    `planted_rank` is the rank of a planted distractor, NaN if there is none.
+    """
 
     bag_F: np.ndarray
     relation_F: np.ndarray
@@ -51,19 +55,19 @@ class ExplainedFacts:
 
     @property
     def relation_E(self) -> np.ndarray:
-        """The relation that each row of evidence is about."""
+        """The relation of each row of evidence."""
         return np.repeat(self.relation_F, self.sentences.length)
 
     @property
     def in_smallest_E(self) -> np.ndarray:
-        """Whether the sentence is one of the smallest set that keeps the prediction."""
+        """Whether the sentence is in the smallest set that keeps the prediction."""
         return self.rank_E <= np.repeat(self.sufficient.size_F, self.sentences.length)
 
 
 def facts_of_interest(
     probability_BR: np.ndarray, run: TrainedRun, marks: SentenceMarks, threshold: float
 ) -> np.ndarray:
-    """Return (bag, relation) of every label, of every predicted fact, and of whatever people have marked."""
+    """Return (bag, relation) of every label, every predicted fact and every marked fact."""
     is_wanted_BR = run.label_BR | (probability_BR >= threshold)
     bag_N = run.part.table.bag_N
     is_wanted_BR[bag_N[marks.keys[:, 0]], marks.keys[:, 1]] = True
@@ -78,7 +82,7 @@ def explain_part(
     num_top: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> ExplainedFacts:
-    """Return the facts explained; `facts_F2` are bag and relation, in the order of the bags."""
+    """Return explanations of the facts; `facts_F2` are bag and relation, in the order of the bags."""
     planted = PlantedDistractors(run, facts_F2[:, 0], facts_F2[:, 1])
     extractor, found, done = run.model.extractor, [], 0
     for encoded, first_row, logit_F in encoded_facts(extractor, run.part, facts_F2):
@@ -128,7 +132,7 @@ def explain_facts(
     num_top: int = 1,
     planted: tuple[np.ndarray, ModelInput] | None = None,
 ) -> ExplainedFacts:
-    """Return the facts of encoded bags explained; sentences are counted from the first of these bags."""
+    """Return explanations of facts of encoded bags; sentences are numbered from the first of these bags."""
     size_B = np.bincount(encoded.bags.bag_N.cpu().numpy(), minlength=encoded.bags.num_bags)
     first_B = np.cumsum(size_B) - size_B
     size_F = size_B[encoded.bag_F]
@@ -157,20 +161,20 @@ def explain_facts(
 
 
 def _order(score_E: np.ndarray, sentences: Rows) -> np.ndarray:
-    """Return the evidence fact by fact, the highest score first, ties in the order of the bag."""
+    """Return the order of the evidence: fact by fact, by descending score, ties in the order of the bag."""
     fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
     return np.lexsort((np.arange(len(fact_E)), -score_E, fact_E))
 
 
 def _places(order: np.ndarray, sentences: Rows) -> np.ndarray:
-    """Return each sentence's place in the order of its fact, from 1."""
+    """Return each sentence's rank within its fact, from 1."""
     place_E = np.empty(len(order), np.int32)
     place_E[order] = np.arange(len(order)) - np.repeat(sentences.start[:-1], sentences.length) + 1
     return place_E
 
 
 def _disagreement(top: list[np.ndarray]) -> np.ndarray:
-    """Return the share of mechanisms that do not put first what most of them put first.
+    """Return the share of mechanisms whose top sentence is not the most frequent one.
 
     >>> _disagreement([np.array([1, 5]), np.array([1, 6]), np.array([1, 6]), np.array([1, 6])]).tolist()
     [0.0, 0.25]
@@ -185,34 +189,31 @@ def _joined(
     found: list[tuple[ExplainedFacts, np.ndarray]], facts_F2: np.ndarray, mechanisms: Mapping[str, Explainer]
 ) -> ExplainedFacts:
     """Return the slices as one, with the part's own numbers for bags and sentences."""
+    slices, nothing = [each for each, _ in found], np.zeros(0, np.float32)
 
-    def all_of(pick: Callable[[ExplainedFacts], np.ndarray]) -> np.ndarray:
-        return np.concatenate([np.zeros(0, np.float32), *(pick(each) for each, _ in found)])
+    def all_of(records: list[Any], name: str, dtype: Any = np.float32) -> np.ndarray:
+        return np.concatenate([nothing.astype(dtype), *(getattr(each, name) for each in records)])
 
-    def by_name(pick: Callable[[ExplainedFacts], Floats]) -> Floats:
-        picked = [pick(each) for each, _ in found]
-        nothing = np.zeros(0, np.float32)
-        return {name: np.concatenate([nothing, *(each[name] for each in picked)]) for name in mechanisms}
+    def by_mechanism(name: str) -> Floats:
+        return {key: np.concatenate([nothing, *(getattr(each, name)[key] for each in slices)]) for key in mechanisms}
 
     rows = [row_N[each.sentences.value] for each, row_N in found]
-    length = all_of(lambda each: each.sentences.length).astype(np.int64)
+    sufficient = [each.sufficient for each in slices]
     return ExplainedFacts(
         bag_F=facts_F2[:, 0],
         relation_F=facts_F2[:, 1],
-        logit_F=all_of(lambda each: each.logit_F),
-        sentences=Rows.of_lengths(np.concatenate([np.zeros(0, np.int64), *rows]), length),
-        scores=by_name(lambda each: each.scores),
-        rank_E=all_of(lambda each: each.rank_E).astype(np.int32),
-        only_top=by_name(lambda each: each.only_top),
-        without_top=by_name(lambda each: each.without_top),
-        disagreement_F=all_of(lambda each: each.disagreement_F),
-        sufficient=Sufficient(
-            size_F=all_of(lambda each: each.sufficient.size_F).astype(np.int64),
-            with_set_F=all_of(lambda each: each.sufficient.with_set_F),
-            without_set_F=all_of(lambda each: each.sufficient.without_set_F),
-            without_any_F=all_of(lambda each: each.sufficient.without_any_F),
-            num_enough_F=all_of(lambda each: each.sufficient.num_enough_F).astype(np.int64),
-            kinds=[kind for each, _ in found for kind in each.sufficient.kinds],
+        logit_F=all_of(slices, "logit_F"),
+        sentences=Rows.of_lengths(
+            np.concatenate([np.zeros(0, np.int64), *rows]),
+            all_of([each.sentences for each in slices], "length", np.int64),
         ),
-        planted_rank=by_name(lambda each: each.planted_rank),
+        rank_E=all_of(slices, "rank_E", np.int32),
+        disagreement_F=all_of(slices, "disagreement_F"),
+        sufficient=Sufficient(
+            size_F=all_of(sufficient, "size_F", np.int64),
+            num_enough_F=all_of(sufficient, "num_enough_F", np.int64),
+            kinds=[kind for each in sufficient for kind in each.kinds],
+            **{name: all_of(sufficient, name) for name in ("with_set_F", "without_set_F", "without_any_F")},
+        ),
+        **{name: by_mechanism(name) for name in ("scores", "only_top", "without_top", "planted_rank")},
     )

@@ -1,4 +1,4 @@
-"""Integrated gradients: gradient times input, averaged over the way from no sentence vectors to the real ones.
+"""Integrated gradients: gradient times input, averaged over the path from zero vectors to the actual ones.
 
 Sundararajan, Taly, Yan 2017. The baseline is zero for all sentences of the bag, so a bag's scores sum to
 o_k − o_k(empty bag), up to the error of the integral. Shapes: B bags, N sentences of all bags together, D width of a
@@ -21,7 +21,7 @@ NUM_STEPS = 32
 
 
 class IntegratedGradients(NamedTuple):
-    """The scores, and by how much the sum over each bag misses o_k − o_k(empty bag)."""
+    """The scores, and the difference of their sum over each bag from o_k − o_k(empty bag)."""
 
     score_NR: Tensor
     error_BR: Tensor
@@ -36,7 +36,7 @@ def integrated_gradients(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
 def integrated_gradients_with_error(
     extractor: Extractor, vector_ND: Tensor, bags: BagIndex, num_steps: int = NUM_STEPS
 ) -> IntegratedGradients:
-    """Return the scores by the midpoint rule in `num_steps` steps, and what the sum over each bag misses."""
+    """Return the scores by the midpoint rule in `num_steps` steps, and the error of their sum over each bag."""
     relation_RD = extractor.scorer.relation_RD
     score_NR = vector_ND.new_zeros(len(vector_ND), len(relation_RD))
     for step in range(num_steps):

@@ -25,24 +25,24 @@ from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_
 from sayso.model.relation import EntityProjection
 
 VALUES_AT_A_TIME = 2**19
-"""Values of [C, R, D] that are held at once: small enough for a processor's cache."""
+"""Values of [C, R, D] that are held at once, chosen to fit the cache."""
 
 
 class Removal(NamedTuple):
-    """What becomes of a mean, the same for any values that are averaged, when one sentence of a bag goes."""
+    """How a weighted mean over a bag changes when one sentence is removed, whatever the values averaged."""
 
     weight_NR: Tensor
     """The sentence's share of the mean."""
     rest_NR: Tensor
-    """Its share where the bag's one best sentence is not there; 0 for that one."""
+    """Its share without the bag's unique best sentence; 0 for that one."""
     ratio_NR: Tensor
-    """How far the mean moves away from it without it, as a multiple of its distance; 0 for the one best."""
+    """How far its removal moves the mean away from it, as a multiple of their distance; 0 for the unique best."""
     is_best_NR: Tensor
 
 
 @torch.no_grad()
 def leave_one_out(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return score_NR = o_k − o_k(bag without n), signed; the empty bag has x̄ = 0 and keeps the entities' terms."""
+    """Return score_NR = o_k − o_k(bag without n), signed; the empty bag has x̄ = 0 and keeps the entity terms."""
     closed_form = CLOSED_FORMS.get(type(extractor.aggregator))
     if closed_form is None:
         return leave_one_out_by_removal(extractor, vector_ND, bags)
@@ -65,7 +65,7 @@ def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagInde
 def _without_one_projected(
     entity: EntityProjection, relation_RD: Tensor, score_NR: Tensor, vector_ND: Tensor, bags: BagIndex
 ) -> Tensor:
-    """Return the same for +E, where the mean goes through a ReLU, so that it is needed in full for each n and k."""
+    """Return the same for +E, whose ReLU needs the full mean for each n and k."""
     removal = removal_of(score_NR, bags)
     projected = entity.project_text(vector_ND), entity.project_pair(bags), relation_RD
     if is_compiled(vector_ND.device):
@@ -76,13 +76,13 @@ def _without_one_projected(
 
 
 def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
-    """Return what becomes of the mean under the softmax of these scores."""
+    """Return how the mean under the softmax of these scores changes."""
     bag_N, num_bags = bags.bag_N, bags.num_bags
     mass_NR = (score_NR - bag_max(score_NR, bag_N, num_bags)[bag_N]).exp()
     total_NR = bag_sum(mass_NR, bag_N, num_bags)[bag_N]
-    # Only a bag's one best sentence can leave the others with too little mass to divide by: weigh them again.
+    # Without the unique best, the others may have too little mass to divide by: weight them again.
     is_best_NR = is_unique_max(score_NR, bag_N, num_bags)
-    # Without another one the mean moves away from it, by its mass over that of the others, which is at least 1.
+    # Without another sentence, the mean moves away from it by its mass over that of the others, which is at least 1.
     ratio_NR = (mass_NR / (total_NR - mass_NR).clamp(min=0.5)).masked_fill(is_best_NR, 0.0)
     return Removal(mass_NR / total_NR, _softmax_of_rest(score_NR, is_best_NR, bags), ratio_NR, is_best_NR)
 
@@ -90,7 +90,7 @@ def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
 def plain_removal_losses(
     removal: Removal, text_ND: Tensor, pair_BD: Tensor, relation_RD: Tensor, bags: BagIndex
 ) -> Tensor:
-    """Return what each logit loses without each sentence, [N, R], by operations of torch."""
+    """Return what each logit loses without each sentence, [N, R], in plain torch."""
     bag_N, num_bags = bags.bag_N, bags.num_bags
     pair_BRD, score_NR = pair_BD[:, None], removal.ratio_NR.clone()
     mean_BRD = bag_mix(removal.weight_NR, text_ND, bag_N, num_bags)
@@ -106,7 +106,7 @@ def plain_removal_losses(
 
 
 def _softmax_of_rest(score_NR: Tensor, is_best_NR: Tensor, bags: BagIndex) -> Tensor:
-    """Return the weights of the sentences that are not the one best of their bag; zeros where none is left."""
+    """Return the softmax without the unique best of each bag; zeros if nothing is left."""
     rest_NR = score_NR.masked_fill(is_best_NR, -torch.inf)
     peak_BR = bag_max(rest_NR, bags.bag_N, bags.num_bags)
     peak_BR = peak_BR.masked_fill(peak_BR == -torch.inf, 0.0)
@@ -116,12 +116,12 @@ def _softmax_of_rest(score_NR: Tensor, is_best_NR: Tensor, bags: BagIndex) -> Te
 
 
 def _relu_change(value: Tensor, step: Tensor) -> Tensor:
-    """Return relu(value + step) − relu(value) without the rounding of that difference; `step` is used up."""
+    """Return relu(value + step) − relu(value) without that difference's rounding error; overwrites `step`."""
     return torch.maximum(step.add_(value.clamp(max=0.0)), value.clamp_(min=0.0).neg_(), out=step)
 
 
 def _without_one_pooled(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return the score from the drop of the maximum of α_n x_n in each dimension when n is not there."""
+    """Return the score from the drop of the maximum of α_n x_n in each dimension without n."""
     scorer, bag_N, num_bags = extractor.scorer, bags.bag_N, bags.num_bags
     weighted_ND = extractor.aggregator.weigh(vector_ND, bags) * vector_ND
     pooled_BD = bag_max(weighted_ND, bag_N, num_bags)
@@ -153,7 +153,7 @@ def leave_one_out_by_removal(extractor: Extractor, vector_ND: Tensor, bags: BagI
 
 
 def _bags_without(row_C: Tensor, bags: BagIndex, size_B: Tensor) -> SubBags:
-    """Return for each of these sentences its bag without it."""
+    """Return each of these sentences' bags without the sentence."""
     bag_C = bags.bag_N[row_C]
     size_C = size_B[bag_C]
     sub_M = torch.repeat_interleave(torch.arange(len(row_C), device=row_C.device), size_C)

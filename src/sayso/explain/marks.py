@@ -1,4 +1,4 @@
-"""People's marks on the sentences of a part: from the store, or from a rationale file."""
+"""People's marks on the sentences of a part, from the store or from files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ MARK_LABELS = {RATIONALE: "rationale", IRRELEVANT: "irrelevant"}
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceMarks:
-    """One mark for each (sentence, relation) that people have judged; what fits no sentence is in the report.
+    """One mark per marked (sentence, relation), by majority; `NEITHER` for a tie, or if nobody was sure.
 
-    Of several people the majority counts; where it is even, or nobody was sure, the mark is `NEITHER`.
+    Marks that match no sentence are counted in the report.
     """
 
     by_sentence: dict[tuple[int, int], int]
@@ -31,7 +31,7 @@ class SentenceMarks:
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """The (sentence, relation) that are marked, one a row."""
+        """The marked (sentence, relation), one per row."""
         return np.array(list(self.by_sentence), np.int64).reshape(-1, 2)
 
     def of_sentences(self, first: int, stop: int) -> dict[tuple[int, int], int]:
@@ -39,13 +39,13 @@ class SentenceMarks:
         return {key: mark for key, mark in self.by_sentence.items() if first <= key[0] < stop}
 
     def look_up(self, sentence_E: np.ndarray, relation_E: np.ndarray) -> np.ndarray:
-        """Return the marks of sentences for relations; `NEITHER` where there is none."""
+        """Return the marks of sentences for relations; `NEITHER` if there is none."""
         pairs = zip(sentence_E.tolist(), relation_E.tolist(), strict=True)
         return np.array([self.by_sentence.get(pair, NEITHER) for pair in pairs], np.int8)
 
 
 def marks_of_store(store: Store, part: str, annotator: str | None = None) -> SentenceMarks:
-    """Return the marks that the store was prepared with, everybody's or one annotator's; they are on test sentences."""
+    """Return the store's marks (on test sentences only), of everybody or of one annotator."""
     if part != "test" or "marks" not in store.manifest:
         return SentenceMarks(
             by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
@@ -59,7 +59,7 @@ def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Sen
 
 
 def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> SentenceMarks:
-    """Return the marks of rationale files; those that name unknown bags, relations or sentences are in the report."""
+    """Return the marks of files; those of unknown bags, relations or sentences are counted in the report."""
     ids = store.entities["id"].to_pylist()
     targets = MarkTargets(
         table=table,

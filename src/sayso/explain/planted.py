@@ -1,4 +1,4 @@
-"""The distractor test: where a mechanism ranks a sentence that was planted and should not count.
+"""The distractor test: how a mechanism ranks a planted sentence that should not count.
 
 Shapes: N sentences, D width of a sentence vector, F facts, M facts that have a distractor.
 """
@@ -21,20 +21,20 @@ from sayso.store.rows import Rows, ranges
 
 
 class PlantedDistractors:
-    """One distractor for each fact of a part, drawn from the training part: the same for all runs with these facts."""
+    """One distractor per fact of a part, drawn from the training part; the same for all runs with these facts."""
 
     def __init__(self, run: TrainedRun, bag_F: np.ndarray, relation_F: np.ndarray) -> None:
         table, type_E = run.part.table, run.model.lexicon.type_E
         pool = DistractorPool(run.store.part("train"), type_E)
         kind_B = DistractorPool(table, type_E).kind_B
         rng = np.random.default_rng(sub_seed(0, "planted distractor"))
-        # The pool says which facts it has found something for by their bag; here every fact has a number of its own.
+        # The pool identifies facts by their bag; here each fact gets its own number.
         chosen = pool.draw(np.arange(len(bag_F)), relation_F, kind_B[bag_F], rng)
         self.fact_M = chosen.bag_M
         self.inputs = run.read_table(insert(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
 
     def of_facts(self, first: int, stop: int) -> tuple[np.ndarray, ModelInput]:
-        """Return the facts of this range that have a distractor, counted from its start, and their distractors."""
+        """Return the facts of this range that have a distractor, numbered from its start, and their distractors."""
         index = np.flatnonzero((self.fact_M >= first) & (self.fact_M < stop))
         return self.fact_M[index] - first, self.inputs.take(index)
 
@@ -43,9 +43,9 @@ class PlantedDistractors:
 def planted_ranks(
     encoded: Encoded, sentences: Rows, planted: tuple[np.ndarray, ModelInput], mechanisms: Mapping[str, Explainer]
 ) -> dict[str, np.ndarray]:
-    """Return each fact's rank of its distractor among the bag's sentences by each mechanism; NaN where it has none.
+    """Return the rank of each fact's distractor among the bag's sentences, by mechanism; NaN if it has none.
 
-    1 is the most important of the bag's sentences and the distractor together. Ties count with their mean place.
+    Rank 1 is the most important of the bag's sentences and the distractor. Ties get their mean rank.
     """
     fact_M, inputs = planted
     rank_F = {name: np.full(len(sentences), np.nan, np.float32) for name in mechanisms}
@@ -80,7 +80,7 @@ def _with_last(rows: Rows, last: np.ndarray) -> Rows:
 
 
 def _rank_of_last(score: Rows) -> np.ndarray:
-    """Return the place of each row's last score within the row, from the highest down.
+    """Return the rank of each row's last score within the row.
 
     >>> _rank_of_last(Rows.of_lengths(np.array([3.0, 1.0, 2.0, 5.0, 5.0]), np.array([3, 2]))).tolist()
     [2.0, 1.5]

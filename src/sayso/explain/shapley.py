@@ -1,18 +1,12 @@
-"""Shapley values: what a sentence adds to a logit, averaged over all orders in which the sentences could come.
+"""Shapley values: what a sentence adds to a logit, averaged over all orders of the sentences.
 
-The players are the sentences of a bag, the value of a set of them is o_k of that sub-bag (the empty one has x̄ = 0).
-Small bags are computed exactly, over all subsets; larger ones from drawn orders (`shapley_sampled`). Either way the
-scores of a bag sum to o_k − o_k(empty bag). Shapes: B bags, N sentences of all bags together, D width of a sentence
-vector, R relations, L sentences of a bag, Q subsets of a bag's sentences.
+The players are the sentences of a bag; the value of a set of them is o_k of that sub-bag (the empty one has x̄ = 0).
+Small bags are computed exactly, over all subsets; larger ones are estimated from random orders. Either way the scores
+of a bag sum to o_k − o_k(empty bag). Along an order, the weighted mean and the maximum of the growing set are running
+sums and running maxima, so all its sets cost about as much as the whole bag.
 
-Shapley values of one large bag, estimated from drawn orders of its sentences.
-
-Shapes: P orders, L sentences of the bag, D width of a sentence vector, R relations.
-
-What the model says about the first 1, 2, 3, … sentences of a bag, in each of several orders.
-
-The weighted mean and the maximum of a growing set are running sums and running maxima, so all sets of an order cost
-about as much as the whole bag. Shapes: P orders, L sentences of the bag, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations, L sentences of a bag, Q
+subsets of a bag's sentences, P orders.
 """
 
 from collections.abc import Callable
@@ -44,7 +38,7 @@ NUM_PAIRS = 32
 
 
 class ShapleyValues(NamedTuple):
-    """The scores and their standard errors, 0 in bags that were computed exactly."""
+    """The scores and their standard errors, which are 0 in bags that are computed exactly."""
 
     score_NR: Tensor
     error_NR: Tensor
@@ -61,7 +55,7 @@ def shapley_with_error(
 ) -> ShapleyValues:
     """Return the scores and their standard errors; a larger bag is sampled in `num_pairs` orders and their reverses.
 
-    The orders depend on the seed and the bag's size alone, so that a bag alone has the scores it has in a batch.
+    The orders depend only on the seed and the bag's size, so that a bag has the same scores alone and in a batch.
     """
     score_NR = vector_ND.new_zeros(len(vector_ND), len(extractor.scorer.relation_RD))
     error_NR = torch.zeros_like(score_NR)
@@ -103,7 +97,7 @@ def _subsets(size: int) -> Tensor:
 def _subset_weights(is_member_QL: Tensor) -> Tensor:
     """Return the factor of each subset's value in each member's score.
 
-    A sentence that joins a set of m others counts 1 / (L · C(L − 1, m)): plus for the set with it, minus without.
+    A sentence that joins m others has the factor 1 / (L · C(L − 1, m)): plus for the set with it, minus without.
     """
     size = is_member_QL.shape[1]
     share = torch.tensor([1.0 / (size * comb(size - 1, m)) for m in range(size)], dtype=torch.float64)
@@ -122,8 +116,8 @@ def sample_bag(
 ) -> tuple[Tensor, Tensor]:
     """Return score_LR and the standard error of each score, from `num_pairs` orders, each with its reverse.
 
-    `bags` is one bag. In an order a sentence adds the logit of the sentences up to it minus that of those before it.
-    An order and its reverse err in opposite ways, so their mean is one draw.
+    `bags` is one bag. In an order, a sentence adds the logit with it minus the logit before it. An order and its
+    reverse have opposite errors, so their mean counts as one draw.
     """
     size, num_relations = len(vector_LD), len(extractor.scorer.relation_RD)
     generator = torch.Generator().manual_seed(sub_seed(seed, f"shapley/{size}"))
@@ -143,7 +137,7 @@ def sample_bag(
 
 
 def _added(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return what each sentence adds when it comes in each order, in the places the sentences have in the bag."""
+    """Return what each sentence adds in each order, in the order of the bag."""
     nothing_PLR = empty_bag_logits(extractor, bags).double().expand(len(order_PL), 1, -1)
     gain_PLR = prefix_logits(extractor, vector_LD, bags, order_PL).diff(dim=1, prepend=nothing_PLR)
     return torch.empty_like(gain_PLR).scatter_(1, order_PL[..., None].expand_as(gain_PLR), gain_PLR)
@@ -155,16 +149,16 @@ PrefixLogits = Callable[[Extractor, Tensor, BagIndex, Tensor], Tensor]
 
 
 def prefix_logits(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return logit_PLR in float64: of the sub-bag of the first l + 1 sentences of each order; `bags` is one bag."""
+    """Return logit_PLR in float64, of the first l + 1 sentences of each order; `bags` is one bag."""
     found = SCANS.get(type(extractor.aggregator), _by_running)(extractor, vector_LD, bags, order_PL)
     return found.double()
 
 
 def _attended(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return the logits from running sums of what the softmax weighs."""
+    """Return the logits from running sums over the softmax."""
     scorer, aggregator = extractor.scorer, extractor.aggregator
     assert isinstance(aggregator, Attention)
-    # The best sentence may come last; float64 holds what comes before it down to a gap of 700 between the scores.
+    # The best sentence may come last; float64 resolves the others down to a gap of 700 between the scores.
     score_LR = aggregator.attend(vector_LD).double()
     mass_PLR = (score_LR - score_LR.amax(0)).exp().clamp(min=torch.finfo(torch.float64).tiny)[order_PL]
     total_PLR = mass_PLR.cumsum(1)
@@ -193,7 +187,7 @@ def _pooled(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
 
 
 def _by_running(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return the logits by running the model on every sub-bag: right for any aggregator, and slow."""
+    """Return the logits by running the model on every sub-bag, for any aggregator; slow."""
     return torch.stack([_of_order(extractor, vector_LD, bags, order_L) for order_L in order_PL])
 
 

@@ -1,4 +1,4 @@
-"""Faithfulness: what the prediction does when sentences are taken away, and what a prediction rests on.
+"""Faithfulness: how a prediction changes when sentences are removed, and what it rests on.
 
 Shapes: F facts, E sentences of all facts, fact after fact. Probabilities are those of the fact's relation.
 """
@@ -15,14 +15,14 @@ from sayso.records import NOT_PREDICTED, NOT_SENTENCES, ONE_SENTENCE, SENTENCES_
 from sayso.store.rows import Rows, ranges
 
 KEEPS_WITHIN = 0.05
-"""A set of sentences keeps a prediction when the probability stays above the threshold and falls by no more."""
+"""A set of sentences keeps a prediction if the probability stays above the threshold and falls by at most this."""
 LARGEST_SET = 32
-"""Larger sets are not looked for one sentence at a time: the smallest set is then all of the bag."""
+"""The search stops at this size; the smallest set is then the whole bag."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Encoded:
-    """Bags with their sentence vectors, and the facts asked about: the place of each one's bag, and its relation."""
+    """Encoded bags and the facts to explain: each one's bag and relation."""
 
     extractor: Extractor
     vector_ND: Tensor
@@ -31,23 +31,22 @@ class Encoded:
     relation_F: np.ndarray
 
     def probability(self, sentences: Rows, facts: np.ndarray) -> np.ndarray:
-        """Return the probability of these facts when each one's bag has only its row of sentences."""
+        """Return the probability of these facts if each one's bag has only its row of sentences."""
         bag_F, relation_F = self.bag_F[facts], self.relation_F[facts]
         return sigmoid(subset_logits(self.extractor, self.vector_ND, self.bags, bag_F, relation_F, sentences))
 
     @property
     def all_facts(self) -> np.ndarray:
-        """The numbers of the facts."""
+        """The indices of the facts."""
         return np.arange(len(self.bag_F))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sufficient:
-    """The smallest set of each fact: how many of its first sentences, and the probability with it, without it, and
-    without any sentence.
+    """The smallest set of each fact: its size, and the probability with it, without it, and without any sentence.
 
-    `num_enough_F` counts the sentences that alone reach the threshold, in the facts that stay predicted without their
-    smallest set; -1 in the others, where they are not counted.
+    `num_enough_F` is the number of sentences that reach the threshold alone, in facts that stay predicted without their
+    smallest set; else −1, not counted.
     """
 
     size_F: np.ndarray
@@ -76,9 +75,9 @@ def after(ranked: Rows, num_F: np.ndarray) -> Rows:
 
 
 def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, threshold: float) -> Sufficient:
-    """Return the smallest prefix of the ranked sentences that keeps each prediction, and what it is worth.
+    """Return the shortest prefix of the ranked sentences that keeps each prediction, and its probabilities.
 
-    A fact below the threshold has nothing to keep. One that keeps its prediction without any sentence has a set of 0.
+    A fact that is not predicted, or is predicted without any sentence, has a set of size 0.
     """
     num = len(ranked)
     without_any_F = encoded.probability(first_of(ranked, np.zeros(num, np.int64)), encoded.all_facts)
@@ -103,7 +102,7 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
 
 
 def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.ndarray) -> np.ndarray:
-    """Return how many sentences keep each open fact at its floor, trying one, two, … for all facts at once."""
+    """Return the number of sentences that keep each open fact at its floor, trying 1, 2, … for all facts at once."""
     size_F = np.where(is_open_F, ranked.length, 0)
     open_facts = np.flatnonzero(is_open_F)
     for size in range(1, LARGEST_SET + 1):
@@ -118,7 +117,7 @@ def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.n
 
 
 def _num_enough(encoded: Encoded, ranked: Rows, threshold: float, is_counted_F: np.ndarray) -> np.ndarray:
-    """Return how many sentences of each fact alone reach the threshold, -1 for facts that are not counted."""
+    """Return the number of sentences of each fact that reach the threshold alone; −1 for facts not counted."""
     facts = np.flatnonzero(is_counted_F)
     counted = ranked.take(facts)
     fact_E = np.repeat(facts, counted.length)

@@ -93,7 +93,7 @@ class _OpenEmbedding(TokenEmbedding):
         return self.row_TW.shape[1]
 
     def forward(self, sentences: SentenceBatch) -> DistinctRows:
-        """Return the vectors, each token's its own and learned."""
+        """Return the vectors, one per token, all learned."""
         index_T = torch.arange(len(self.row_TW), device=sentences.token_T.device)
         return DistinctRows(row_YW=self.row_TW, index_T=index_T, num_learned=len(self.row_TW))
 

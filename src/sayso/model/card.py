@@ -1,4 +1,4 @@
-"""The page that goes with a model: what it is, what it was made from, how good it was, how it is used."""
+"""The model card: what the model is, how it was trained, how good it was, how to use it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ for prediction in model.predict([bag])[0]:
 _LIMITS = """\
 - Trained by distant supervision: the labels of a bag are those the knowledge base holds for its pair, whether or not
   a sentence says so.
-- Knows the relations below and no others; what it gives each is a probability of its own that has not been calibrated.
+- Knows the relations below and no others; each has its own probability, which is not calibrated.
 - Figures are those of the validation part of its own data. On other text, other names or another language they will be
   lower: measure before you rely on it.
 - A fact that it finds is a suggestion for a person to check, not a statement about anyone."""
 
 
 def model_card(variant: str, relations: Sequence[str], training: Mapping[str, Any]) -> str:
-    """Return the page, in Markdown with the head that model hubs read."""
+    """Return the card in Markdown, with the metadata that model hubs read."""
     validation = training.get("validation", {})
     rows = {
         "variant": variant,
@@ -33,7 +33,7 @@ def model_card(variant: str, relations: Sequence[str], training: Mapping[str, An
         "relations": len(relations),
         "sayso": __version__,
     }
-    table = [f"| {name} | {'not known' if value is None else value} |" for name, value in rows.items()]
+    table = [f"| {name} | {'unknown' if value is None else value} |" for name, value in rows.items()]
     parts = ["---", "library_name: sayso", "tags:", "- relation-extraction", "- distant-supervision", "---"]
     parts += [f"# {variant}", "", "Predicts relations between two entities from the sentences that name both."]
     parts += ["", "| | |", "|---|---|", *table, ""]

@@ -1,4 +1,4 @@
-"""A model as a folder: settings, weights and vocabulary in open forms, a page about it, nothing pickled."""
+"""A model as a folder: settings, weights and vocabulary in open formats, and a model card; nothing is pickled."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -35,13 +35,13 @@ FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (
     "README.md",
 )
 IN_RUN = "model"
-"""Where a run keeps its model."""
+"""The folder of a run's model."""
 _ADVICE = "train it again (for a finished run `sayso train --resume` writes its model again)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDescription:
-    """What `config.json` says: how sentences and mentions are read, the model's settings, and where it comes from."""
+    """The contents of `config.json`: how sentences and mentions are read, the model's settings, how it was trained."""
 
     format: int
     sayso: str
@@ -57,9 +57,9 @@ class ModelDescription:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelParts:
-    """All that a model folder holds: the extractor with its frozen vectors, what it knows by name, its relations.
+    """The contents of a model folder: the extractor with its frozen vectors, its vocabulary, its relations.
 
-    `training` says where it comes from: seed, data fingerprint, epochs, validation figures.
+    `training` has seed, data fingerprint, epochs and validation figures.
     """
 
     extractor: Extractor
@@ -70,16 +70,16 @@ class ModelParts:
 
 
 def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None:
-    """Write the model, whole or not at all.
+    """Write the model atomically.
 
-    A folder that holds something is a `UserError`, unless it may be overwritten and holds nothing but a model.
+    Raises `UserError` if the folder is not empty, unless `overwrite` is set and it holds nothing but a model.
     """
     if overwrite:
         refuse_foreign(folder, FILES.__contains__, "a model")
     lexicon = parts.lexicon
     tensors = {name: value.detach().cpu().contiguous() for name, value in parts.extractor.state_dict().items()}
     with atomic_folder(folder, overwrite=overwrite) as work:
-        # Through bytes: safetensors' own writer makes files that nobody but their owner can read.
+        # Not by safetensors' own writer, whose files only their owner can read.
         (work / WEIGHTS).write_bytes(save(tensors, {"format": "pt"}))
         write_columns(work / WORDS, {"word": lexicon.words})
         columns: dict[str, Column] = {
@@ -111,7 +111,7 @@ def _settings(parts: ModelParts) -> dict[str, Any]:
 
 
 def find_model(folder: Path) -> Path:
-    """Return the folder that holds the model: this one, or for a run's folder the one in it."""
+    """Return the model's folder: this one, or the one inside a run's folder."""
     for place in (folder, folder / IN_RUN):
         restore(place)
     if (folder / CONFIG).is_file():
@@ -119,16 +119,16 @@ def find_model(folder: Path) -> Path:
     if (folder / IN_RUN / CONFIG).is_file():
         return folder / IN_RUN
     if (folder / "run.json").is_file():
-        raise UserError(f"{folder}: the run is not finished: go on with `sayso train --resume`")
+        raise UserError(f"{folder}: the run is not finished: continue it with `sayso train --resume`")
     if seeds := sorted(path.parent.name for path in folder.glob("seed-*/run.json")):
         raise UserError(f"{folder}: runs of several seeds: name one of them, {', '.join(seeds)}")
     raise wrong_folder(folder, "run", f"there is no {CONFIG} in it")
 
 
 def load_model(folder: Path) -> ModelParts:
-    """Return the model of a model's or a run's folder, ready to predict on the CPU.
+    """Return the model of a model's or a run's folder, on the CPU.
 
-    What is missing, cut short, foreign or of another version is a `BadInputError`.
+    Raises `BadInputError` if a file is missing, truncated, of something else or of another version.
     """
     folder = find_model(folder)
     settings, files = read_settings(folder)
@@ -147,7 +147,7 @@ def load_model(folder: Path) -> ModelParts:
 
 
 def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
-    """Return what the settings of a model's folder say, and its other files."""
+    """Return the settings of a model's folder, and its other files."""
     path = folder / CONFIG
     found = read_object(path, "the settings of a model", _ADVICE)
     if found.get("format") != FORMAT:
@@ -184,12 +184,12 @@ def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
 
 
 def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, num_relations: int) -> Extractor:
-    """Return the extractor with the file's weights, which must have the shapes that the other files ask for."""
+    """Return the extractor with the file's weights, whose shapes must fit the other files."""
     path = files.folder / WEIGHTS
     try:
         tensors: dict[str, Tensor] = load_file(files.path(WEIGHTS))
     except (OSError, SafetensorError) as error:
-        raise BadInputError(f"{path}: not the weights of a model, or cut short ({error}): {_ADVICE}") from error
+        raise BadInputError(f"{path}: not the weights of a model, or truncated ({error}): {_ADVICE}") from error
     word_VW, entity_EV = tensors.get("embedding.word_VW"), tensors.get("scorer.entity.entity_EV")
     if word_VW is None or len(word_VW) != len(lexicon.words):
         raise BadInputError(f"{path}: not one vector for each of the {len(lexicon.words):,} words of {WORDS}")

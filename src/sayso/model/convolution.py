@@ -27,14 +27,14 @@ DEFAULT_BYTES = 512 * 2**20
 
 
 class TokenProducts(NamedTuple):
-    """The tables, and each token's row in the first of them."""
+    """The product tables, and each token's row in the word table."""
 
     tables: ProductTables
     index_T: Tensor
 
 
 class KeptProducts:
-    """Rows of products by token. Safe to use from several threads: what was handed out never changes."""
+    """Rows of products by token. Thread-safe: returned tables never change."""
 
     def __init__(self) -> None:
         self.max_bytes = DEFAULT_BYTES
@@ -49,7 +49,7 @@ class KeptProducts:
     def look_up(
         self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], token_T: Tensor
     ) -> TokenProducts | None:
-        """Return the tokens' products; None where those of these tokens alone take more memory than allowed."""
+        """Return the tokens' products; None if these alone take more memory than allowed."""
         parameters = [embedding.word_VW, embedding.type_KW, table_QP, *weights]
         with self._lock:
             if self._state is None or not all(map(_Known.is_still, self._state.known, parameters)):
@@ -57,7 +57,7 @@ class KeptProducts:
             return self._state.look_up(token_T, self.max_bytes) or self._start_again(token_T)
 
     def limit(self, max_bytes: int) -> None:
-        """Allow this much memory from now on."""
+        """Set the memory limit and free what is kept."""
         self.max_bytes = max_bytes
         self.forget()
 
@@ -72,14 +72,14 @@ class KeptProducts:
 
 
 class _Known:
-    """A parameter as it was. It is held, so that no other can take its place in memory."""
+    """A parameter at a point in time; the reference keeps its memory from being reused."""
 
     def __init__(self, parameter: Tensor) -> None:
-        # torch counts the changes of a tensor in place, which is how optimizers and loaders change parameters.
+        # torch counts in-place changes, by which optimizers and loaders change parameters.
         self.parameter, self.data, self.version = parameter, parameter.detach(), parameter._version
 
     def is_still(self, parameter: Tensor) -> bool:
-        """Say whether this is the same parameter with the same numbers."""
+        """Return whether this is the same parameter with the same values."""
         is_same = parameter is self.parameter and parameter.data_ptr() == self.data.data_ptr()
         return is_same and parameter._version == self.version
 
@@ -105,14 +105,14 @@ class _State:
         self.num_kept = 0
 
     def emptied(self) -> "_State":
-        """Return the state without rows; tables that were handed out stay as they are."""
+        """Return the state without rows; tables already returned do not change."""
         fresh = object.__new__(_State)
         fresh.__dict__.update(self.__dict__)
         fresh._clear()
         return fresh
 
     def look_up(self, token_T: Tensor, max_bytes: int) -> TokenProducts | None:
-        """Return the tokens' rows, after adding those not yet there; None where memory does not allow it."""
+        """Return the tokens' rows, adding missing ones; None if there is no memory for them."""
         index_T = self.row_V[token_T]
         is_missing_T = index_T < 0
         if bool(is_missing_T.any()):
@@ -125,10 +125,9 @@ class _State:
         return TokenProducts(tables=tables, index_T=index_T)
 
     def _make_room(self, num_new: int, max_bytes: int) -> bool:
-        """Say whether so many more rows may be kept; the first time, lay the table out.
+        """Return whether `num_new` more rows fit; allocate the table the first time.
 
-        It is laid out whole, since memory that nothing was written to takes no room, and growing it would for a moment
-        need the old table and the new one.
+        It is allocated in full: untouched memory costs nothing, while growing it would need both tables for a moment.
         """
         if not len(self.product_YA):
             num_columns = self.word_WA.shape[1]
@@ -139,13 +138,13 @@ class _State:
     def _add(self, token_Y: Tensor) -> None:
         stop = self.num_kept + len(token_Y)
         torch.mm(self.embedding.rows(token_Y), self.word_WA, out=self.product_YA[self.num_kept : stop])
-        # The rows are there before anybody can find them.
+        # Only now can other threads find the rows.
         self.row_V[token_Y] = torch.arange(self.num_kept, stop, dtype=torch.int32)
         self.num_kept = stop
 
 
 class Convolution(nn.Module):
-    """As many filters of each width, narrow ones first, over words, types and positions, with dropout on all three.
+    """Filters of several widths, narrow ones first, over words, types and positions, with dropout on all three.
 
     Dropout is drawn for each distinct token and each distance of a batch, so that their products are computed once.
     """

@@ -18,9 +18,9 @@ from sayso.model.layers import normal_parameter
 
 @dataclass(frozen=True, kw_only=True)
 class DistinctRows:
-    """The vectors of the Y distinct tokens of a batch, those of learned ones last; token t has row `index_T[t]`.
+    """The vectors of the Y distinct tokens of a batch, learned ones last; token t has row `index_T[t]`.
 
-    Nothing is learned from the others, so no gradient needs to be computed for them.
+    The others are frozen and need no gradient.
     """
 
     row_YW: Tensor
@@ -36,10 +36,10 @@ class TokenEmbedding(nn.Module):
     def __init__(self, word_VW: Tensor, num_types: int, generator: torch.Generator) -> None:
         super().__init__()
         self.register_buffer("word_VW", word_VW.detach().clone())
-        # A type stands where a word stood, so it begins at the size of a word vector.
+        # A type replaces words, so it starts at the scale of a word vector.
         std = float(word_VW.std()) if word_VW.numel() > 1 else 1.0
         self.type_KW = normal_parameter(num_types, word_VW.shape[1], std=std, generator=generator)
-        # Without types nothing is learned here, and processes that share a batch must not wait for its gradient.
+        # Without types there is no gradient, and data-parallel processes must not wait for one.
         self.type_KW.requires_grad_(num_types > 0)
 
     @property
@@ -54,7 +54,7 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, sentences: SentenceBatch) -> DistinctRows:
         """Return the vectors of the distinct tokens, words and then types."""
-        # Sorting to find the distinct ones is slower than marking them in a table of all tokens.
+        # Marking tokens in a table of all tokens is faster than sorting them.
         is_there = torch.zeros(self.num_tokens, dtype=torch.bool, device=sentences.token_T.device)
         is_there[sentences.token_T] = True
         token_Y = is_there.nonzero()[:, 0]
@@ -63,7 +63,7 @@ class TokenEmbedding(nn.Module):
         return DistinctRows(row_YW=self.rows(token_Y), index_T=index_T, num_learned=num_learned)
 
     def rows(self, token_Y: Tensor) -> Tensor:
-        """Return the vectors of these tokens, in rising order."""
+        """Return the vectors of these tokens, which are in ascending order."""
         num_words = self.word_VW.shape[0]
         if not self.type_KW.shape[0]:
             return nn.functional.embedding(token_Y, self.word_VW)
@@ -93,10 +93,10 @@ class PositionEmbedding(nn.Module):
         self.cap = cap
         self.width = 2 * width
         if form == "shared_unsigned":
-            # As in DirectSup's published code: the distance itself, to begin with.
+            # As in DirectSup's published code: initialised with the distance itself.
             self.table_QP = nn.Parameter(torch.arange(cap + 1.0)[:, None].expand(-1, width).clone())
         else:
-            # Head rows, then tail rows; about the size of a skip-gram vector's components.
+            # Head rows, then tail rows; at about the scale of a skip-gram vector's components.
             self.table_QP = normal_parameter(2 * (2 * cap + 1), width, std=0.1, generator=generator)
 
     def forward(self, sentences: SentenceBatch) -> Tensor:

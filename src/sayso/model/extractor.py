@@ -35,7 +35,7 @@ Module = TypeVar("Module")
 class ModelConfig:
     """An encoder's settings, an aggregator's settings (the class of the settings names the kind), and whether +E.
 
-    `initial_probability` is what a fresh model gives every fact, before it has seen one.
+    `initial_probability` is the probability of every fact before training.
     """
 
     encoder: EncoderConfig = field(default_factory=CnnConfig)
@@ -49,7 +49,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelTables:
-    """What a model is built around: frozen word vectors (row 0 the unknown word), the number of learned types and of
+    """What a model is built from: frozen word vectors (row 0 the unknown word), the number of learned types and of
     relations, and frozen entity vectors (row 0 zeros), which only +E uses."""
 
     word_VW: Tensor
@@ -84,12 +84,12 @@ class Extractor(nn.Module):
         self.use_generator(torch.Generator().manual_seed(sub_seed(seed, "dropout")))
 
     def forward(self, batch: BagBatch) -> Tensor:
-        """Return logit_BR for the bags; distractors and directly supervised sentences are not part of them."""
+        """Return logit_BR for the bags, without distractors and directly supervised sentences."""
         vector_SD = self.encode(batch.sentences)
         return self.classify(vector_SD[: batch.bags.num_sentences], batch.bags)
 
     def encode(self, sentences: SentenceBatch) -> Tensor:
-        """Return vector_SD, one vector without negative values for each sentence."""
+        """Return vector_SD, one non-negative vector per sentence."""
         vector_SD: Tensor = self.encoder(self.embedding, sentences)
         return vector_SD
 
@@ -99,13 +99,13 @@ class Extractor(nn.Module):
         return logit_BR
 
     def use_generator(self, generator: torch.Generator) -> None:
-        """Let dropout draw from this generator, best one on the device of the model."""
+        """Let dropout draw from this generator, preferably on the model's device."""
         for module in self.modules():
             if isinstance(module, TokenDropout):
                 module.generator = generator
 
     def limit_products(self, max_bytes: int) -> None:
-        """Let prediction on CPU keep at most this much of the products that encode known tokens without arithmetic."""
+        """Limit the memory for products that prediction on CPU keeps from batch to batch."""
         for module in self.modules():
             if isinstance(module, Convolution):
                 module.kept.limit(max_bytes)
@@ -125,8 +125,8 @@ KINDS: Kinds = {
 
 
 def num_parameters(config: ModelConfig, tables: ModelTables) -> int:
-    """Return how many numbers the model learns; none of them is allocated."""
-    # Learned parameters depend on the width of the frozen vectors, not on how many there are.
+    """Return the number of learned parameters without allocating them."""
+    # Learned parameters depend on the width of the frozen vectors, not on their number.
     entity_EV = tables.entity_EV if tables.entity_EV is None else tables.entity_EV[:1]
     with torch.device("meta"):
         extractor = Extractor(config, replace(tables, word_VW=tables.word_VW[:1], entity_EV=entity_EV), seed=0)
@@ -134,7 +134,7 @@ def num_parameters(config: ModelConfig, tables: ModelTables) -> int:
 
 
 def refuse_too_large(config: ModelConfig, tables: ModelTables, copies: int = 1, available: int | None = None) -> None:
-    """Raise `UserError` where so many copies of the parameters need more memory than is available."""
+    """Raise `UserError` if this many copies of the parameters need more memory than is available."""
     num = num_parameters(config, tables)
     remedy = "choose smaller widths and fewer filters in model.encoder, or smaller widths in model.aggregator"
     refuse_beyond_memory(4 * num * copies, f"a model of {num:,} parameters needs", remedy, available)

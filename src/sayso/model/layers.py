@@ -9,8 +9,8 @@ from torch import Tensor, nn
 def uniform_parameter(*shape: int, fan_in: int, generator: torch.Generator) -> nn.Parameter:
     """Return values within ±1/√fan_in, for weights that sum over `fan_in` inputs.
 
-    The bound the published baselines had, whose framework draws so by default; position vectors that begin at the
-    distance itself (up to 30) would saturate what follows under the larger bounds of Glorot or He.
+    This is the default bound of the published baselines' framework. With the larger bounds of Glorot or He, position
+    vectors that start at the distance itself (up to 30) would saturate the next layer.
     """
     bound = 1.0 / math.sqrt(fan_in)
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound, generator=generator))
@@ -19,7 +19,7 @@ def uniform_parameter(*shape: int, fan_in: int, generator: torch.Generator) -> n
 def normal_parameter(*shape: int, std: float, generator: torch.Generator) -> nn.Parameter:
     """Return normally distributed values around 0."""
     value = torch.empty(*shape)
-    if not value.is_meta:  # where there is nothing to draw, torch would import its compiler, which takes two seconds
+    if not value.is_meta:  # drawing on the meta device would import torch's compiler, which takes two seconds
         value.normal_(0.0, std, generator=generator)
     return nn.Parameter(value)
 
@@ -33,18 +33,18 @@ class Affine(nn.Module):
         self.bias = uniform_parameter(num_out, fan_in=num_in, generator=generator)
 
     def forward(self, value: Tensor) -> Tensor:
-        """Return the image of each row."""
+        """Return x Wᵀ + b for each row."""
         return nn.functional.linear(value, self.weight, self.bias)
 
 
 LEVELS = 2**16
-"""A draw is 16 bits: four to a 64-bit number, several times faster on CPU than a draw per value."""
+"""A draw is 16 bits, four per 64-bit number: several times faster on CPU than one draw per value."""
 
 
 class TokenDropout(nn.Module):
     """Sets a share of the values to 0 in training and scales up the rest; returns its input otherwise.
 
-    Drawing happens on the generator's device. `generator.get_state()` is all there is to save.
+    Draws on the generator's device; `generator.get_state()` is its whole state.
     """
 
     def __init__(self, rate: float) -> None:
@@ -54,11 +54,11 @@ class TokenDropout(nn.Module):
 
     @property
     def is_active(self) -> bool:
-        """Whether anything is dropped now."""
+        """Whether dropout is active."""
         return self.training and self.num_dropped > 0
 
     def forward(self, value: Tensor) -> Tensor:
-        """Return the values that are kept, scaled so that their expectation is the input."""
+        """Return the values with a share set to 0 and the rest scaled, so that the expectation is the input."""
         if not self.is_active:
             return value
         return value * self._is_kept(value) * (LEVELS / (LEVELS - self.num_dropped))

@@ -1,4 +1,4 @@
-"""Logits of whole parts, in bounded memory: the bags one slice after the other, without cap or dropout.
+"""Logits of whole parts in bounded memory: bags slice by slice, all sentences, no dropout.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -22,7 +22,7 @@ _SENTENCES_AT_A_TIME = 8_192
 
 
 class NotFiniteError(BadInputError):
-    """A model whose predictions are infinite or not a number."""
+    """A model whose predictions are infinite or NaN."""
 
 
 def predict_logits(extractor: Extractor, part: Part) -> np.ndarray:
@@ -43,7 +43,7 @@ def refuse_not_finite(logit_BR: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatch, Tensor, Tensor]]:
-    """Yield for one slice of bags after the other the batch, vector_ND and logit_BR."""
+    """Yield batch, vector_ND and logit_BR for one slice of bags after the other."""
     device = next(extractor.parameters()).device
     was_training = extractor.training
     extractor.eval()
@@ -59,7 +59,7 @@ def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatc
 
 
 def slices_of_bags(part: Part) -> Iterator[np.ndarray]:
-    """Yield the numbers of the bags in order, as many at a time as memory should hold, at least one."""
+    """Yield the bags in order, in slices of bounded size of at least one bag."""
     table = part.table
     tokens_B1 = part.inputs.tokens.start[table.first_B1]
     first = 0

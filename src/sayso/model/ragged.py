@@ -28,7 +28,7 @@ def bag_max(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
 
 
 def is_unique_max(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Say for each sentence whether its value is the bag's maximum and no other sentence's is."""
+    """Return whether each sentence alone has its bag's maximum."""
     with torch.no_grad():
         is_max_N = value_N == bag_max(value_N, bag_N, num_bags)[bag_N]
         num_max_B = bag_sum(is_max_N.to(torch.int32), bag_N, num_bags)
@@ -36,14 +36,14 @@ def is_unique_max(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
 
 
 def max_share(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Return the share each sentence has in its bag's maximum: 1 over the number of ties, 0 below it. No gradient."""
+    """Return each sentence's share in its bag's maximum: 1 over the number of ties, else 0. No gradient."""
     with torch.no_grad():
         is_max_N = (value_N == bag_max(value_N, bag_N, num_bags)[bag_N]).to(value_N.dtype)
         return is_max_N / bag_sum(is_max_N, bag_N, num_bags)[bag_N]
 
 
 def max_of_others(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Return for each sentence the maximum over the other sentences of its bag; −inf where there are none."""
+    """Return the maximum over the other sentences of the bag for each sentence; −inf if there are none."""
     stands_alone_N = is_unique_max(value_N, bag_N, num_bags)
     best_B = bag_max(value_N, bag_N, num_bags)
     second_B = bag_max(value_N.masked_fill(stands_alone_N, -torch.inf), bag_N, num_bags)
@@ -59,17 +59,17 @@ def bag_softmax(score_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
 
 
 def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Return for each sentence the mean value of the *other* sentences of its bag under the softmax of their scores.
+    """Return the mean value of the *other* sentences of the bag for each sentence, under the softmax of their scores.
 
     Scores and values have the same shape. 0 where there are no others. Never divides by 1 − weight, which float32
     rounds to 0 when one sentence dominates.
     """
     peak_B = bag_max(score_N.detach(), bag_N, num_bags)
-    # Without a sentence that is not the bag's one best, the best is left: its mass is 1, so the total stays at least 1.
+    # Unless the bag's unique best is removed, the best remains with mass 1, so the total is at least 1.
     mass_N = (score_N - peak_B[bag_N]).exp()
     rest_N = (bag_sum(mass_N, bag_N, num_bags)[bag_N] - mass_N).clamp(min=torch.finfo(score_N.dtype).tiny)
     mean_N = (bag_sum(mass_N * value_N, bag_N, num_bags)[bag_N] - mass_N * value_N) / rest_N
-    # Without the bag's one best the others are weighed again, from their own maximum.
+    # Without the bag's unique best, the others are weighted again from their own maximum.
     is_best_N = is_unique_max(score_N, bag_N, num_bags)
     others_B = bag_max(score_N.detach().masked_fill(is_best_N, -torch.inf), bag_N, num_bags)
     others_B = others_B.masked_fill(others_B == -torch.inf, 0.0)
@@ -80,7 +80,7 @@ def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: in
 
 
 class SizeBucket(NamedTuple):
-    """Bags of like size b as rows of a table: `row_bL` are their sentences, repeated where `is_in_bL` is false."""
+    """Bags b of similar size as rows of a table: `row_bL` are their sentences, repeated where `is_in_bL` is false."""
 
     bag_b: Tensor
     row_bL: Tensor
@@ -88,9 +88,9 @@ class SizeBucket(NamedTuple):
 
 
 def size_buckets(bag_N: Tensor, num_bags: int) -> list[SizeBucket]:
-    """Return the bags that have sentences, by size rounded up to a power of two, so that at most half a table is idle.
+    """Return the non-empty bags by size rounded up to a power of two, so that at most half a table is padding.
 
-    Bag-wise matrix products need tables; with these they are a handful of batched products, whatever the sizes.
+    Matrix products per bag then become a few batched products.
     """
     start_B1 = bag_starts(bag_N, num_bags)
     start_B, size_B = start_B1[:-1], start_B1.diff()
@@ -107,7 +107,7 @@ def size_buckets(bag_N: Tensor, num_bags: int) -> list[SizeBucket]:
 def bag_mix(weight_NR: Tensor, value_ND: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
     """Return Σ_n weight_nr value_n for each bag and relation, [B, R, D]; on CPU without ever holding [N, R, D]."""
     if value_ND.is_cuda:
-        # Buckets ask the device for sizes, and waiting for it costs more than the larger product.
+        # Buckets need sizes from the device, and waiting for them costs more than the larger product.
         return bag_sum(weight_NR[:, :, None] * value_ND[:, None], bag_N, num_bags)
     buckets = size_buckets(bag_N, num_bags)
     mixed_BRD = value_ND.new_zeros(num_bags, weight_NR.shape[1], value_ND.shape[1])

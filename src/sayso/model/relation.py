@@ -28,7 +28,7 @@ class EntityProjection(nn.Module):
     def __init__(self, entity_EV: Tensor, width: int, generator: torch.Generator) -> None:
         super().__init__()
         self.register_buffer("entity_EV", entity_EV.detach().clone())
-        # Each part is drawn for its own number of inputs, so that neither text nor entities drown the other at first.
+        # Each part is scaled for its own number of inputs, so that neither text nor entities dominate at first.
         entity_width = 2 * entity_EV.shape[1]
         self.text_DD = uniform_parameter(width, width, fan_in=width, generator=generator)
         self.pair_DV = uniform_parameter(width, entity_width, fan_in=max(entity_width, 1), generator=generator)
@@ -47,7 +47,7 @@ class EntityProjection(nn.Module):
 
 
 class EntityGate(NamedTuple):
-    """What +E puts between a representation and the relations: W_x, and where the ReLU after it is on.
+    """The part of +E between a representation and the relations: W_x, and where the ReLU after it is on.
 
     `is_on` is [B, R, D], or [B, 1, D] for bags with one representation for all relations.
     """
@@ -57,14 +57,14 @@ class EntityGate(NamedTuple):
 
     @property
     def factor(self) -> Tensor:
-        """1 where the ReLU is on, else 0: torch multiplies by bytes several times faster than by truth values."""
+        """1 where the ReLU is on, else 0: torch multiplies by bytes several times faster than by booleans."""
         return self.is_on.view(torch.uint8)
 
 
 class Slope(NamedTuple):
     """g_k = ∂o_k/∂x̄_k: r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with it, kept in parts.
 
-    The indicator counts as a constant, as it does for automatic differentiation.
+    The indicator counts as a constant, as in automatic differentiation.
     """
 
     relation_RD: Tensor
@@ -108,7 +108,7 @@ class RelationScorer(nn.Module):
     ) -> None:
         super().__init__()
         self.relation_RD = uniform_parameter(num_relations, width, fan_in=width, generator=generator)
-        # Facts are rare: beginning at their order of magnitude spares the first epochs pushing every logit down.
+        # Facts are rare: starting at their frequency saves the first epochs from pushing every logit down.
         logit = math.log(initial_probability / (1.0 - initial_probability))
         self.bias_R = nn.Parameter(torch.full((num_relations,), logit))
         self.entity = entity

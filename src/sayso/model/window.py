@@ -29,7 +29,7 @@ def window_max(
     differentiated twice.
     """
     codes = codes_of(tokens.index_T, positions, sentences)
-    # Products and sums keep the precision that they are given.
+    # Keep the precision of the inputs.
     with torch.autocast(weight_AD.device.type, enabled=False):
         if torch.is_grad_enabled():
             peak_GF: Tensor = _WindowMax.apply(  # type: ignore[no-untyped-call]
@@ -41,12 +41,12 @@ def window_max(
 
 
 def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
-    """Return peak_GF from tables that are there already."""
+    """Return peak_GF from existing tables."""
     return kernel_for(tables.word_YA.device, windows).highest(tables, codes, windows)
 
 
 def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch) -> Codes:
-    """Return which rows of the tables each token has."""
+    """Return each token's rows in the tables."""
     return Codes(
         word_T=index_T.int(),
         head_T=positions.head_T.int(),
@@ -64,10 +64,9 @@ def products(row_YW: Tensor, table_QP: Tensor, weight_AD: Tensor) -> ProductTabl
 
 
 def empty_table(like: Tensor, num_rows: int, num_columns: int) -> Tensor:
-    """Return a table to fill, of the same type and on the same device.
+    """Return an uninitialised table of the same type and on the same device.
 
-    On CPU it is made by numpy, which asks for large pages: rows are read at random, and finding a small page takes
-    longer than reading the row.
+    On CPU numpy allocates it, in huge pages: rows are read at random, and small pages would miss the TLB.
     """
     if like.device.type != "cpu":
         return like.new_empty(num_rows, num_columns)
@@ -75,7 +74,7 @@ def empty_table(like: Tensor, num_rows: int, num_columns: int) -> Tensor:
 
 
 def flat(weights: Sequence[Tensor]) -> Tensor:
-    """Return weight_AD: the taps of all widths below each other, from one [w, filters, D] for each width."""
+    """Return weight_AD, the taps of all widths stacked, from one [w, filters, D] per width."""
     return torch.cat([weight.flatten(0, 1) for weight in weights])
 
 

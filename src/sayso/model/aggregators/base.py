@@ -1,4 +1,4 @@
-"""What an aggregator promises, and the closed form of its gradients.
+"""The interface of an aggregator, and the closed form of its gradients.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -24,26 +24,26 @@ class Influence:
 
     ∂o_k/∂x_n = weight · (share ∘ g_k) + pull · direction: through the representation, and through the weight.
     g_k is `slope`; a dimension that does not vary has size 1. The fields can be differentiated with respect to the
-    vectors and the parameters; win shares and ReLU indicators count as constants.
+    vectors and the parameters; shares and ReLU indicators count as constants.
     """
 
     weight_NR: Tensor
     """The sentence's weight; [N, 1] where it is the same for all relations."""
     share_ND: Tensor
-    """The part of each dimension that comes from this sentence; [1, 1] of ones where dimensions do not compete."""
+    """The share of each dimension that comes from this sentence; ones of [1, 1] if dimensions do not compete."""
     slope: Slope
     match_NR: Tensor
     """(share ∘ x_n) · g_k."""
     pull_NR: Tensor
-    """How strongly the weight's change is felt."""
+    """The effect of a change of the weight."""
     direction_NRD: Tensor
-    """The way in which the weight's score changes: [1, R, D] or [N, 1, D]."""
+    """The gradient of the weight's score: [1, R, D] or [N, 1, D]."""
     lean_NR: Tensor
     """x_n · direction; [N, 1] where it is the same for all relations."""
 
 
 class Aggregator(nn.Module, ABC):
-    """Turns the sentence vectors of each bag into one logit per relation, by way of a weight for each sentence.
+    """Turns the sentence vectors of each bag into one logit per relation, with a weight for each sentence.
 
     The order of the sentences in a bag does not matter, nor do the other bags.
     """
@@ -64,10 +64,10 @@ class Aggregator(nn.Module, ABC):
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         """Return the closed form of ∂o_k/∂x_n for all sentences and relations.
 
-        A kind that has none raises `NotImplementedError`; explanations then take automatic differentiation.
+        A kind without one raises `NotImplementedError`; explanations then use automatic differentiation.
         """
 
     def sentence_logit(self, vector_ND: Tensor) -> Tensor | None:
-        """Return logit_N, the claim that the sentence expresses some relation; None where sentences are not judged."""
+        """Return logit_N that the sentence expresses some relation; None if the kind does not classify sentences."""
         del vector_ND
         return None

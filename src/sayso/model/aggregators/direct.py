@@ -1,4 +1,4 @@
-"""DirectSup: a sentence classifier, trained on directly supervised sentences too, says how much each sentence counts.
+"""DirectSup: a sentence classifier, also trained on directly supervised sentences, weights each sentence.
 
 Beltagy, Lo, Ammar 2019. Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations,
 H hidden units.
@@ -58,7 +58,7 @@ class Perceptron(torch.nn.Module):
 class Direct(Aggregator):
     """x̄ = elementwise maximum over the bag of α_n x_n, α_n the probability that sentence n expresses some relation.
 
-    Sentences that tie in a dimension share it equally, those that are all zero there included.
+    Sentences that tie in a dimension share it equally, also at zero.
     """
 
     def __init__(self, config: DirectConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
@@ -81,7 +81,7 @@ class Direct(Aggregator):
         return logit_N.sigmoid()[:, None]
 
     def sentence_logit(self, vector_ND: Tensor) -> Tensor:
-        """Return logit_N, the claim that the sentence expresses some relation of the knowledge base."""
+        """Return logit_N that the sentence expresses some relation of the knowledge base."""
         logit_N: Tensor = self.classifier(vector_ND)
         return logit_N
 

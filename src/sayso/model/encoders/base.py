@@ -1,4 +1,4 @@
-"""What an encoder promises.
+"""The interface of an encoder.
 
 Shapes: S sentences, T tokens, D width of a sentence vector.
 """
@@ -21,8 +21,8 @@ class EncoderConfig:
 class Encoder(nn.Module, ABC):
     """Turns each sentence into one vector of `width` values, none of them negative.
 
-    A sentence's vector depends on that sentence alone, never on the others of the batch. All randomness of
-    construction comes from the generator; that of training from the generator of a `TokenDropout`.
+    A sentence's vector depends on that sentence alone. Parameters are drawn from the generator; randomness in training
+    comes from the generator of a `TokenDropout`.
     """
 
     width: int

@@ -21,7 +21,7 @@ from sayso.model.layers import Affine
 
 @dataclass(frozen=True, kw_only=True)
 class CnnConfig(EncoderConfig):
-    """Settings of the convolutional encoder; the paper's, and for positions what validation prefers."""
+    """Settings of the convolutional encoder; the paper's, except positions, which validation chose."""
 
     widths: tuple[Annotated[int, Range(1, 100)], ...] = (2, 3, 4, 5)
     num_filters: Annotated[int, Range(1, 10_000)] = 100
@@ -40,7 +40,7 @@ class CnnConfig(EncoderConfig):
 class CnnEncoder(Encoder):
     """Filters over words and positions, ReLU, maximum over time, a projection, ReLU (Shahbazi et al. 2020).
 
-    A sentence shorter than a filter counts as followed by zeros up to that filter's width.
+    A sentence shorter than a filter is padded with zeros to its width.
     """
 
     def __init__(self, config: CnnConfig, word_width: int, generator: torch.Generator) -> None:
@@ -59,6 +59,6 @@ class CnnEncoder(Encoder):
 
     def from_peaks(self, peak_SF: Tensor) -> Tensor:
         """Return vector_SD from each filter's highest value in each sentence."""
-        # The bias is the same at all windows and ReLU keeps their order, so both can wait until after the maximum.
+        # The bias is the same at all windows and ReLU is monotonic, so both can follow the maximum.
         vector_SD: Tensor = self.projection((peak_SF + self.bias_F).relu()).relu()
         return vector_SD

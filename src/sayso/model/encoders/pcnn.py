@@ -39,8 +39,8 @@ class PcnnConfig(EncoderConfig):
 class PcnnEncoder(Encoder):
     """A window around each token, the maximum over each piece of the sentence, tanh, a projection, ReLU.
 
-    The windows reach into zeros at both ends of the sentence, so that each token has one. A piece without tokens
-    gives 0. The projection and its ReLU are not Zeng et al.'s: they make the vectors fit the same aggregators.
+    The sentence is padded with zeros, so that each token has a window. A piece without tokens gives 0. The projection
+    and its ReLU are not Zeng et al.'s: they make the vectors fit the same aggregators.
     """
 
     def __init__(self, config: PcnnConfig, word_width: int, generator: torch.Generator) -> None:

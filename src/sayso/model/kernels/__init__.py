@@ -1,9 +1,7 @@
 """Kernels for the convolution's sums and maxima, by name; which one computes depends on the hardware alone.
 
-The other modules here do one thing each. On CPUs: bags shared among threads (`bagwise`, `threads`), sequences of
-distances (`sequence`), memory asked for ahead (`prefetch`), +E's ReLU (`gate`). On GPUs, each with plain torch beside
-it: the dropout of a captured step (`dropped_rows`), its projection, its attention with the loss, its gradient of
-distances.
+The other modules serve them on CPUs: work split among threads (`threads`), sequences of distances (`sequence`), +E's
+ReLU (`gate`); and on GPUs: `compiler`, `triton_gradient`.
 """
 
 from collections.abc import Callable
@@ -25,7 +23,7 @@ KERNELS = {
 """The plain one for any hardware, the compiled one for CPUs, the fused one for NVIDIA's GPUs."""
 
 MAX_NUMBA_WIDTH = 5
-"""The widest filter that the compiled kernel's hand-written sum has."""
+"""The widest filter of the compiled kernel, whose sum is unrolled by hand."""
 
 
 class Kernel(Protocol):
@@ -38,12 +36,12 @@ class Kernel(Protocol):
 
 @cache
 def kernel_named(name: str) -> Kernel:
-    """Return the kernel of this name; `ImportError` where its compiler is not installed."""
+    """Return the kernel of this name; raises `ImportError` if its compiler is not installed."""
     return cast(Kernel, import_module(KERNELS[name]))
 
 
 def kernel_for(device: torch.device, windows: Windows) -> Kernel:
-    """Return the fastest kernel that does these windows on the device."""
+    """Return the fastest kernel for these windows on the device."""
     name = _fastest(device.type)
     if name == "numba" and windows.widths[-1] > MAX_NUMBA_WIDTH:
         name = "torch"

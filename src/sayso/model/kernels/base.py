@@ -1,4 +1,4 @@
-"""What a kernel promises: the highest sum of table rows over the windows of a group, and which window it was.
+"""The interface of a kernel: the highest sum of table rows over the windows of a group, and which window it was.
 
 Shapes: S sentences, T tokens of all sentences end to end, G groups of windows (`num_pieces` for each sentence), Y
 distinct tokens, Q distances, K filter widths, F filters of all widths together (F / K of each, narrow widths first),
@@ -13,8 +13,8 @@ A kernel is a module with three functions:
 - `peaks(tables, codes, windows) -> (peak_GF, token_GF)`: each filter's highest value in each group, −inf in a group
   without windows; and the token that the first window with this value belongs to (its start + `before`; int32; −1 in a
   group without windows).
-- `highest(tables, codes, windows) -> peak_GF`: the first of the two, for when nothing is learned.
-- `gradients(grad_GF, token_GF, rows, codes, windows) -> Gradients`: what `Gradients` says, from the peaks' gradient.
+- `highest(tables, codes, windows) -> peak_GF`: the first of the two, for prediction.
+- `gradients(grad_GF, token_GF, rows, codes, windows) -> Gradients`: from the gradient of the peaks.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """Which windows there are. The window of width w that starts at token z covers tokens z … z + w − 1.
+    """The windows of a sentence. The window of width w that starts at token z covers tokens z … z + w − 1.
 
     With one piece (the maximum over time): the windows within the sentence, and the first one of a sentence too short
     for any. With more pieces (piecewise maximum): one window per token, which starts `before` tokens before it and
-    is in the group of the token's piece. What a window covers beyond its sentence counts as zero.
+    is in the group of the token's piece. Beyond the sentence a window covers zeros.
     """
 
     widths: tuple[int, ...]
@@ -39,7 +39,7 @@ class Windows:
 
     @cached_property
     def first_columns(self) -> tuple[int, ...]:
-        """The first column of each width in a table, and at the end A."""
+        """The first column of each width in a table, then A."""
         firsts = [0]
         for width in self.widths:
             firsts.append(firsts[-1] + width * self.num_filters)
@@ -48,7 +48,7 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """The rows of the three tables for each token, each token's piece, and where sentences begin; all int32."""
+    """Each token's rows in the three tables and its piece, and the starts of sentences; all int32."""
 
     word_T: Tensor
     head_T: Tensor
@@ -68,7 +68,7 @@ class ProductTables:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRows:
-    """What was multiplied: the vectors of the distinct tokens, of which the last U are learned, and Q distances."""
+    """The factors of the products: vectors of the distinct tokens, the last U of them learned, and Q distances."""
 
     row_YW: Tensor
     num_learned: int

@@ -1,4 +1,4 @@
-"""The compiler for GPU kernels. Where it is not installed, as without a GPU, kernels can be imported but not called."""
+"""The compiler for GPU kernels. If it is not installed, kernels can be imported but not called."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,15 +18,15 @@ IS_THERE = triton is not None
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """Return the kernel, to be compiled when it is first called."""
+    """Return the kernel, compiled at its first call."""
     return triton.jit(function) if IS_THERE else function
 
 
 def dot_precision() -> str:
-    """Return how kernels multiply matrices of float32: as exactly as torch does, for which three tf32 products do."""
+    """Return the precision of float32 products in kernels: that of torch, exact ones as three tf32 products."""
     return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 
 
 def dot_block(size: int) -> int:
-    """Return the smallest block that holds so many rows or columns and that matrices in kernels may have."""
+    """Return the smallest block size that kernels allow and that holds `size` rows or columns."""
     return max(16, 1 << (size - 1).bit_length())

@@ -21,13 +21,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Return the function compiled; it may sum in any order, since else it would have to take one number at a time."""
+    """Return the compiled function; sums may be reordered, which allows vector instructions."""
     compiler = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
     return cast(Function, compiler(function))
 
 
 def mixed_gate(weight_NR: Tensor, text_ND: Tensor, pair_BD: Tensor, bags: BagIndex) -> Tensor:
-    """Say where Σ_n weight_nk text_n + pair_b is above zero, [B, R, D]."""
+    """Return whether Σ_n weight_nk text_n + pair_b is above zero, [B, R, D]."""
     is_on_BRD = torch.empty(bags.num_bags, weight_NR.shape[1], text_ND.shape[1], dtype=torch.bool)
     over_bags(_gate, bags, weight_NR, text_ND, pair_BD, is_on_BRD)
     return is_on_BRD
@@ -49,7 +49,7 @@ def gated_match(text_ND: Tensor, is_on_BRD: Tensor, relation_RD: Tensor, bags: B
 
 @compiled
 def add_mixture(sum_D: Array, weight_NR: Array, k: int, text_ND: Array, start: int, stop: int) -> None:
-    """Add to the sum the sentences from `start` up to `stop`, weighted for relation k."""
+    """Add the sentences from `start` to `stop`, weighted for relation k, to the sum."""
     for n in range(start, stop):
         weight, text_D = weight_NR[n, k], text_ND[n]
         for d in range(len(sum_D)):
@@ -83,7 +83,7 @@ def _score(
             add_mixture(state_D, weight_NR, k, text_ND, start_B1[b], start_B1[b + 1])
             relation_D, total = relation_RD[k], zero
             for d in range(len(state_D)):
-                # Compared in this way what is not a number stays: it must not be hidden.
+                # Compared in this way, NaN is kept.
                 total += (zero if state_D[d] < zero else state_D[d]) * relation_D[d]
             score_BR[b, k] = total
 

@@ -68,7 +68,7 @@ def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor
 
 
 def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
-    """Return peak_GF alone, for when nothing is learned."""
+    """Return peak_GF alone."""
     return _peaks(tables, codes, windows, wants_tokens=False)[0]
 
 
@@ -88,17 +88,8 @@ def _peaks(tables: ProductTables, codes: Codes, windows: Windows, wants_tokens: 
         first, filters = windows.first_columns[k], windows.num_filters
         head_XF = _sequence_sums(head_QA, head.row_XJ, first, filters, width)
         tail_XF = _sequence_sums(tail_QA, tail.row_XJ, first, filters, width)
-        fixed: tuple[Any, ...] = (
-            word_YA,
-            first,
-            filters,
-            code_T,
-            piece_T,
-            start_S1,
-            windows.before,
-            windows.num_pieces,
-        )
-        fixed += (head_XF, head.index_T, tail_XF, tail.index_T, peak_GF, token_GF, k * filters)
+        fixed: tuple[Any, ...] = (word_YA, first, filters, code_T, piece_T, start_S1, windows.before)
+        fixed += (windows.num_pieces, head_XF, head.index_T, tail_XF, tail.index_T, peak_GF, token_GF, k * filters)
         in_threads(
             _peaks_of_width(width, wants_tokens), [(*fixed, start, stop) for start, stop in shares(len(start_S1) - 1)]
         )
@@ -114,22 +105,15 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
     grad_FG, token_FG = _array(grad_GF.T), _array(token_GF.T)
     num_columns, dtype = windows.first_columns[-1], row_YW.dtype
     weight_AW = np.zeros((num_columns, row_YW.shape[1]), dtype)
-    # Filter by filter each thread has rows of its own, so these are kept transposed.
+    # Transposed, so that each thread writes to its own rows.
     learned_AU = np.zeros((num_columns, rows.num_learned), dtype)
     head_AQ, tail_AQ = (np.zeros((num_columns, rows.num_distances), dtype) for _ in range(2))
     code = tuple(_array(code_T) for code_T in (codes.word_T, codes.head_T, codes.tail_T))
     for k, width in enumerate(windows.widths):
         first, filters = windows.first_columns[k], windows.num_filters
-        fixed = (
-            grad_FG[k * filters :],
-            token_FG[k * filters :],
-            row_YW,
-            len(row_YW) - rows.num_learned,
-            *code,
-            start_S1,
-        )
-        fixed += (windows.before, windows.num_pieces, first, filters, width)
-        fixed += (weight_AW, learned_AU, head_AQ, tail_AQ)
+        own = slice(k * filters, None)
+        fixed = (grad_FG[own], token_FG[own], row_YW, len(row_YW) - rows.num_learned, *code, start_S1, windows.before)
+        fixed += (windows.num_pieces, first, filters, width, weight_AW, learned_AU, head_AQ, tail_AQ)
         in_threads(_add_gradients, [(*fixed, start, stop) for start, stop in shares(filters)])
     return Gradients(
         weight_AW=torch.from_numpy(weight_AW),
@@ -201,7 +185,7 @@ def _peaks_of_width(width: int, wants_tokens: bool) -> Callable[..., None]:  # n
                         value += row3_F[f]
                     if width > 4:
                         value += row4_F[f]
-                    # What is not a number stays: it must not be hidden.
+                    # NaN is kept.
                     if value > peak_F[f] or np.isnan(value):
                         peak_F[f] = value
                         if wants_tokens:
@@ -215,7 +199,7 @@ def _compare_at_edge(
     word_YA: Array, first: int, width: int, code_T: Array, start: int, begin: int, end: int, head_F: Array,
     tail_F: Array, peak_F: Array, best_F: Array, token: int,
 ) -> None:  # fmt: skip
-    """Do the same for a window that reaches beyond its sentence."""
+    """Do the same for a window that extends beyond its sentence."""
     num_filters = len(peak_F)
     value_F = head_F + tail_F
     for j in range(width):

@@ -19,7 +19,7 @@ Returned = TypeVar("Returned")
 
 
 class _Sparing:
-    """How many blocks of `compiled_only` are entered now, and how many threads torch had before the first of them."""
+    """The number of active `compiled_only` blocks, and of torch's threads before the first of them."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -32,10 +32,10 @@ _SPARING = _Sparing()
 
 @contextmanager
 def compiled_only() -> Iterator[None]:
-    """Within the block torch works in one thread, and compiled functions in as many as torch had before.
+    """Limit torch to one thread and leave the others to compiled functions.
 
-    Where compiled functions do nearly all the work, torch's own threads would only wait for theirs, and they wait by
-    running in a circle on the same cores. Several threads may be in such blocks at a time.
+    Where compiled functions do nearly all the work, torch's threads would only spin on the same cores. Blocks may
+    overlap in several threads.
     """
     with _SPARING.lock:
         if not _SPARING.num_blocks:
@@ -52,7 +52,7 @@ def compiled_only() -> Iterator[None]:
 
 
 def shares(num: int) -> list[tuple[int, int]]:
-    """Return `num` things as ranges of like size, one for each thread.
+    """Split `num` items into ranges of about the same size, one per thread.
 
     >>> torch.set_num_threads(2)
     >>> shares(5)
@@ -64,7 +64,7 @@ def shares(num: int) -> list[tuple[int, int]]:
 
 
 def in_threads(function: Callable[..., Returned], calls: Sequence[tuple[Any, ...]]) -> list[Returned]:
-    """Return what the function gives for each call's arguments, the first call in this thread."""
+    """Return the function's results for each tuple of arguments; the first call runs in this thread."""
     if not calls:
         return []
     waiting = [_pool(len(calls) - 1).submit(function, *call) for call in calls[1:]]
@@ -77,19 +77,19 @@ def _pool(num: int) -> ThreadPoolExecutor:
 
 
 def is_compiled(device: torch.device) -> bool:
-    """Say whether such functions can be used: on a CPU, and where no gradient is asked for."""
+    """Return whether compiled functions can be used: on a CPU, without gradients, with numba installed."""
     return device.type == "cpu" and not torch.is_grad_enabled() and find_spec("numba") is not None
 
 
 def compiled_if_possible(device: torch.device) -> AbstractContextManager[None]:
-    """Within the block leave the threads to such functions where they can be used."""
+    """Return `compiled_only` if compiled functions can be used, else a context that does nothing."""
     return compiled_only() if is_compiled(device) else nullcontext()
 
 
 def over_bags(function: Callable[..., None], bags: BagIndex, *tensors: Tensor) -> None:
-    """Call function(*arrays, start_B1, first bag, bag to stop at) so that every bag has its turn.
+    """Call function(*arrays, start_B1, first, stop) for ranges of bags that cover all of them.
 
-    The arrays are the tensors' own memory where it is contiguous, so results are written into fresh ones of these.
+    The arrays share memory with contiguous tensors, so results are written into tensors passed in.
     """
     arrays = [tensor.detach().contiguous().numpy() for tensor in tensors]
     start_B1 = bag_starts(bags.bag_N, bags.num_bags).numpy()

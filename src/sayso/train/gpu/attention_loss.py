@@ -20,11 +20,11 @@ _SENTENCES_AT_ONCE = 16
 
 
 MOST_VALUES = 2**13
-"""A table of so many values, with both sides rounded up to powers of two, still fits a multiprocessor's memory."""
+"""The largest table, with both sides rounded up to powers of two, that fits a multiprocessor's memory."""
 
 
 class LabelledBags(NamedTuple):
-    """Where the bags' sentences begin, the bags' labels, and what each bag counts."""
+    """The starts of the bags' sentences, the bags' labels and weights."""
 
     start_B1: Tensor
     label_BR: Tensor
@@ -32,16 +32,16 @@ class LabelledBags(NamedTuple):
 
 
 def fits_attention_loss(num_relations: int, width: int) -> bool:
-    """Say whether `attention_loss` can be had for vectors of this width."""
+    """Return whether `attention_loss` supports vectors of this width."""
     return dot_block(num_relations) * dot_block(width) <= MOST_VALUES
 
 
 def attention_loss(
     vector_ND: Tensor, diagonal_D: Tensor, query_RD: Tensor, relation_RD: Tensor, bias_R: Tensor, bags: LabelledBags
 ) -> Tensor:
-    """Return Σ_b weight_b Σ_k BCE(o_bk, label_bk). A bag of weight 0 counts nowhere and may be empty.
+    """Return Σ_b weight_b Σ_k BCE(o_bk, label_bk). A bag of weight 0 has no effect and may be empty.
 
-    Its gradient is found on the way forward, for a loss of which this is a term as it stands, without a factor.
+    The gradient is computed in the forward pass, so this must be a term of the loss without a factor.
     """
     loss: Tensor = _AttentionLoss.apply(vector_ND, diagonal_D, query_RD, relation_RD, bias_R, bags)  # type: ignore[no-untyped-call]
     return loss
@@ -88,7 +88,7 @@ def _part(  # type: ignore[no-untyped-def]
     both_2RD, diagonal_D, query_RD, grad_query_RD, grad_D, RELATIONS: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """Part the gradient of A q into those of A and q."""
+    """Split the gradient of A q into those of A and q."""
     relation_R, column_D = tl.arange(0, BLOCK_R), tl.arange(0, BLOCK_D)
     is_in_RD = (relation_R < RELATIONS)[:, None] & (column_D < WIDTH)[None, :]
     at_RD = relation_R[:, None] * WIDTH + column_D[None, :]
@@ -107,7 +107,7 @@ def _attention_loss(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     bag = tl.program_id(0)
     first, stop, weight = tl.load(start_B1 + bag), tl.load(start_B1 + bag + 1), tl.load(weight_B + bag)
-    # Of a bag without weight all gradients are zero, and there is nothing to compute.
+    # A bag without weight has zero gradients: nothing to compute.
     last = tl.where(weight == 0.0, first, stop)
     relation_R, column_D = tl.arange(0, BLOCK_R), tl.arange(0, BLOCK_D)
     is_relation_R = relation_R < RELATIONS
@@ -160,7 +160,7 @@ def _attend(  # type: ignore[no-untyped-def]
         )
         higher_R = tl.maximum(peak_R, tl.max(score_NR, 0))
         mass_NR = tl.exp(score_NR - higher_R[None, :])
-        # What was summed so far was measured from a lower peak.
+        # Rescale earlier sums to the new peak.
         shrink_R = tl.exp(peak_R - higher_R)
         total_R = total_R * shrink_R + tl.sum(mass_NR, 0)
         sum_R = sum_R * shrink_R + tl.sum(mass_NR * match_NR, 0)
@@ -177,7 +177,7 @@ def _scores(  # type: ignore[no-untyped-def]
     column_D = tl.arange(0, BLOCK_D)
     is_in_ND = (n < stop)[:, None] & (column_D < WIDTH)[None, :]
     vector = tl.load(vector_ND + n[:, None] * WIDTH + column_D[None, :], mask=is_in_ND, other=0.0)
-    # The tables are loaded where they are needed: held throughout, they would fill a multiprocessor's memory.
+    # Loaded when needed: kept throughout, the tables would fill a multiprocessor's memory.
     query = _queries(query_RD, diagonal_D, RELATIONS, WIDTH, BLOCK_R, BLOCK_D)
     score_NR = tl.dot(vector, tl.trans(query), input_precision=PRECISION)
     relation = _table(relation_RD, RELATIONS, WIDTH, BLOCK_R, BLOCK_D)
@@ -199,7 +199,7 @@ def _queries(  # type: ignore[no-untyped-def]
 def _table(  # type: ignore[no-untyped-def]
     table_RD, RELATIONS: tl.constexpr, WIDTH: tl.constexpr, BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr
 ):
-    """Return a vector for each relation, zeros around them."""
+    """Return a vector per relation, padded with zeros."""
     relation_R, column_D = tl.arange(0, BLOCK_R), tl.arange(0, BLOCK_D)
     is_in_RD = (relation_R < RELATIONS)[:, None] & (column_D < WIDTH)[None, :]
     return tl.load(table_RD + relation_R[:, None] * WIDTH + column_D[None, :], mask=is_in_RD, other=0.0)

@@ -33,11 +33,11 @@ from sayso.train.gpu.tokens import shared_space
 from sayso.train.loop import EpochResult, LossTally, OnStep, StepProgress
 
 _ALIGNED = 16
-"""Bytes; what begins elsewhere is read more slowly."""
+"""Alignment in bytes, for fast reads."""
 
 
 class Field(NamedTuple):
-    """Where a tensor stands in a row, and what it is."""
+    """A tensor's position in a row, type and shape."""
 
     first: int
     stop: int
@@ -46,19 +46,19 @@ class Field(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """The rows, and the fields of each."""
+    """The rows of all steps, and their fields."""
 
     row_L: Tensor
     fields: dict[str, Field]
 
     def cut(self, number_1: Tensor) -> dict[str, Tensor]:
-        """Return the fields of the step of this number, which is on the device and stays there."""
+        """Return the fields of a step, whose number stays on the device."""
         row_L = self.row_L.index_select(0, number_1)[0]
         return {name: _read(row_L, field) for name, field in self.fields.items()}
 
 
 def pack(tensors: Mapping[str, Tensor]) -> Packed:
-    """Return the tensors, each of which has a step in its first dimension, side by side."""
+    """Return the tensors side by side; the first dimension of each is the step."""
     fields: dict[str, Field] = {}
     pieces, first = [], 0
     for name, tensor in tensors.items():
@@ -77,12 +77,12 @@ def _read(row_L: Tensor, field: Field) -> Tensor:
 
 STEPS_A_GRAPH = 8
 _GRAPHS_BETWEEN_LOOKS = 64
-# Captures in several threads at once would see each other's allocations.
+# Concurrent captures would see each other's allocations.
 _ONE_AT_A_TIME = Lock()
 
 
 def why_not_captured(extractor: Extractor, device: torch.device, shard: ProcessShard) -> str | None:
-    """Return why a run on a GPU takes its steps one by one; None where they can be captured, or there is no GPU."""
+    """Return why a run on a GPU cannot capture its steps; None if it can, or without a GPU."""
     if device.type != "cuda":
         return None
     if shard.num > 1:
@@ -93,7 +93,7 @@ def why_not_captured(extractor: Extractor, device: torch.device, shard: ProcessS
 
 
 class _Buffers(NamedTuple):
-    """What a graph reads and writes: always the same memory, filled again for every epoch."""
+    """The memory that a graph reads, refilled for every epoch."""
 
     packed: Packed
     codes: Codes
@@ -111,7 +111,7 @@ class _Buffers(NamedTuple):
         return cls(packed, codes)
 
     def fill(self, epoch: PaddedEpoch, packed: Packed, position: PositionEmbedding) -> None:
-        """Put an epoch in place of the last."""
+        """Replace the contents by another epoch."""
         self.packed.row_L.copy_(packed.row_L)
         _, head_T, tail_T, piece_T = epoch.tokens.columns
         num = len(piece_T)
@@ -122,7 +122,7 @@ class _Buffers(NamedTuple):
 
 
 class CapturedEpochs:
-    """The epochs of a run on one GPU. The model and the optimizer are up to date after each of them."""
+    """Trains the epochs of a run on one GPU; model and optimizer are up to date after each."""
 
     def __init__(self, extractor: Extractor, optimizer: torch.optim.Adam, data: RunData) -> None:
         encoder, settings = peak_encoder(extractor.encoder), data.config.train
@@ -147,7 +147,7 @@ class CapturedEpochs:
         self._ahead: tuple[int, Future[tuple[PaddedEpoch, Packed]]] | None = None
 
     def train_epoch(self, epoch: int, on_step: OnStep) -> EpochResult:
-        """Take one step for each batch of the epoch."""
+        """Train one epoch, one step per batch."""
         began = time.monotonic()
         self.stream.wait_stream(torch.cuda.current_stream(self.key_1.device))
         self.extractor.train()
@@ -163,7 +163,7 @@ class CapturedEpochs:
         return EpochResult(terms, losses.first, seconds, padded.num_sentences / seconds)
 
     def _lay_out(self, epoch: int) -> tuple[PaddedEpoch, Packed]:
-        """Return the epoch's steps, laid out beside what the GPU is doing."""
+        """Return the epoch's steps, laid out while the GPU works on the previous epoch."""
         with torch.cuda.stream(self._side):
             plan = EpochPlan(self.data, epoch)
             padded = pad_epoch(plan, self.space, self.capacity, len(self.data.word_VW))
@@ -172,7 +172,7 @@ class CapturedEpochs:
         return padded, packed
 
     def _prepare(self, epoch: int) -> PaddedEpoch:
-        """Put the epoch where the graph looks for it; capture again where it needs more room than those before."""
+        """Copy the epoch into the graph's memory; capture again if it needs more than before."""
         number, ahead = self._ahead or (-1, None)
         padded, packed = ahead.result() if ahead is not None and number == epoch else self._lay_out(epoch)
         self.key_1.fill_(sub_seed(self.data.config.seed, f"dropout/{epoch}/0"))
@@ -183,7 +183,7 @@ class CapturedEpochs:
             self._capture(len(padded.num_bags_U))
         self.buffers.fill(padded, packed, self.convolution.position)
         self.number_1.zero_()
-        # What was copied belongs to the other stream, which may use its memory again from now on.
+        # The source belongs to the other stream, which may reuse its memory from here on.
         self.stream.synchronize()
         return padded
 
@@ -200,14 +200,14 @@ class CapturedEpochs:
                 on_step(StepProgress(epoch, done, num_steps, rate))
 
     def _terms(self) -> dict[str, Tensor]:
-        """Return the loss terms of the step whose number is on the device."""
+        """Return the loss terms of the current step."""
         assert self.buffers is not None
         fields = self.buffers.packed.cut(self.number_1)
         codes = replace(self.buffers.codes, start_S1=fields["start_S1"])
         return self.loss.terms(fields, codes, Draws(self.key_1, self.number_1, self.convolution.dropout.num_dropped))
 
     def _step(self) -> None:
-        """One step of training, as it is captured."""
+        """Run the step of training that is captured."""
         term_X = torch.stack(list(self._terms().values()))
         found = torch.autograd.grad(term_X, self.parameters, torch.ones_like(term_X), allow_unused=True)
         gradients = [_or_zeros(gradient, p) for gradient, p in zip(found, self.parameters, strict=True)]
@@ -216,7 +216,7 @@ class CapturedEpochs:
         self.number_1 += 1
 
     def _capture(self, num_steps: int) -> None:
-        """Record the graphs, after steps that compile the kernels; what those learned is taken back."""
+        """Record the graphs after two steps that compile the kernels, then undo what those learned."""
         kept = [values.clone() for values in self._learned()]
         with _ONE_AT_A_TIME:
             self.number_1.zero_()
@@ -239,7 +239,7 @@ class CapturedEpochs:
 
 
 def _own_stream(device: torch.device) -> torch.cuda.Stream:
-    """Return the current stream where the caller chose one, else a fresh one: the common one cannot be captured."""
+    """Return the current stream if the caller chose one, else a new one: the default stream cannot be captured."""
     current = torch.cuda.current_stream(device)
     is_common = current == torch.cuda.default_stream(device)
     return torch.cuda.Stream(device) if is_common else current  # type: ignore[no-untyped-call]

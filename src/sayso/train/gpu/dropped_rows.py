@@ -2,8 +2,8 @@
 
 Shapes: Y rows that are looked up, V rows of the table, W width of a row, L width with columns of zeros added.
 
-A captured step cannot be handed new numbers, so it reads its key and its count from the device. The same key and count
-give the same draws, whatever was drawn before: a run that is resumed repeats them.
+A captured step takes no arguments, so it reads its key and its count from the device. The same key and count give the
+same draws, whatever was drawn before: a resumed run repeats them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BLOCK, _ROWS, _COLUMNS = 1024, 16, 64
 
 
 class Draws(NamedTuple):
-    """What a step's random numbers depend on: two int64 numbers on the device, and how many of `LEVELS` are dropped."""
+    """What a step's random numbers depend on: a key and a count on the device, and how many of `LEVELS` are dropped."""
 
     key_1: Tensor
     count_1: Tensor
@@ -31,7 +31,7 @@ class Draws(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What the rest is multiplied by, so that the expectation stays the same."""
+        """The factor of the kept values, which preserves the expectation."""
         return LEVELS / (LEVELS - self.num_dropped)
 
 
@@ -53,7 +53,7 @@ def dropped_rows(table_VW: Tensor, index_Y: Tensor, out_YL: Tensor, draws: Draws
 
 
 def keep_factors(num: int, draws: Draws) -> Tensor:
-    """Return for each of so many values what dropout multiplies it by: 0 or the scale."""
+    """Return the dropout factor of each value: 0 or the scale."""
     factor = torch.empty(num, dtype=torch.float32, device=draws.key_1.device)
     if not factor.is_cuda:
         assert draws.num_dropped == 0, "drawn on GPUs only"
@@ -65,7 +65,7 @@ def keep_factors(num: int, draws: Draws) -> Tensor:
 
 @jit
 def _is_kept(key_1, count_1, num_dropped, first, NUM: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Say which of the values from `first` on are kept, both multiples of 8: a draw of 128 bits does for eight."""
+    """Return which values from `first` on are kept (multiples of 8: one draw of 128 bits serves eight)."""
     # Seven rounds are the fewest that pass the usual tests of randomness (Salmon et al. 2011).
     key = tl.load(key_1) + tl.load(count_1)
     a, b, c, d = tl.randint4x(key, first // 8 + tl.arange(0, NUM // 8), n_rounds=7)
@@ -99,6 +99,6 @@ def _keep_factors(  # type: ignore[no-untyped-def]
 ):
     first = tl.program_id(0) * BLOCK
     at = first + tl.arange(0, BLOCK)
-    # Far from the rows' own draws.
+    # Separate from the draws of the rows.
     is_kept = _is_kept(key_1, count_1, num_dropped, first + _FACTORS_FROM, BLOCK)
     tl.store(factor + at, tl.where(is_kept, scale, 0.0), mask=at < num)

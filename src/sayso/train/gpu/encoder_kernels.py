@@ -19,7 +19,7 @@ _BLOCK_S, _BLOCK_D, _BLOCK_F = 16, 32, 64
 
 
 def projected(peak_SF: Tensor, bias_F: Tensor, weight_DF: Tensor, bias_D: Tensor) -> Tensor:
-    """Return vector_SD; a peak of −inf, that of a sentence without windows, counts as nothing."""
+    """Return vector_SD; a peak of −inf, of a sentence without windows, has no effect."""
     vector_SD: Tensor = _Projected.apply(peak_SF, bias_F, weight_DF, bias_D)  # type: ignore[no-untyped-call]
     return vector_SD
 
@@ -79,7 +79,7 @@ def _project(  # type: ignore[no-untyped-def]
 
 @jit
 def _relu(value):  # type: ignore[no-untyped-def]
-    """Return the positive part; NaN stays, which `tl.maximum` would turn into 0."""
+    """Return the positive part; keeps NaN, unlike `tl.maximum`."""
     return tl.where(value < 0.0, 0.0, value)
 
 
@@ -140,7 +140,7 @@ def _distance_gradients(  # type: ignore[no-untyped-def]
     ROW: tl.constexpr, WIDTH: tl.constexpr, BLOCK_P: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_LONG: tl.constexpr,
     BLOCK_Q: tl.constexpr,
 ):  # fmt: skip
-    """The first Q programs of each mention do a distance each, the others some columns each."""
+    """The first Q programs of each mention compute one distance each, the others some columns each."""
     mention, number = tl.program_id(1), tl.program_id(0)
     grad_QA = tail_QA if mention else head_QA
     if number < DISTANCES:

@@ -22,7 +22,7 @@ _BLOCK = 1024
 class FlatAdam:
     """Takes the steps of an Adam optimizer; parameters and moments become views of flat memory.
 
-    A step is told by its number within the epoch, which is on the device; `count_1` steps were taken before the epoch.
+    A step is identified by its number within the epoch, on the device; `count_1` steps were taken before the epoch.
     """
 
     def __init__(self, optimizer: torch.optim.Adam, parameters: Sequence[nn.Parameter], clip: float) -> None:
@@ -43,10 +43,7 @@ class FlatAdam:
         self.note_steps(0)
 
     def step(self, gradients: Sequence[Tensor], number_1: Tensor, norm_U: Tensor) -> None:
-        """Clip the gradients of the parameters, in their order, and take one step; note the gradient's size by number.
-
-        The size is that before clipping.
-        """
+        """Clip the gradients of the parameters, take one step, and store the norm of the gradient before clipping."""
         grad_X = torch.cat([gradient.reshape(-1) for gradient in gradients])
         num_blocks = triton.cdiv(grad_X.shape[0], _BLOCK)
         square_C = grad_X.new_empty(num_blocks)
@@ -58,7 +55,7 @@ class FlatAdam:
         )  # fmt: skip
 
     def note_steps(self, num: int) -> None:
-        """Count so many more steps as taken, and let the optimizer know."""
+        """Count the steps as taken, also in the optimizer."""
         self.num_taken += num
         self.count_1.fill_(self.num_taken)
         views = zip(self.parameters, self._views(self.mean_X), self._views(self.square_X), strict=True)
@@ -77,7 +74,7 @@ def _end_to_end(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _constants(betas: tuple[float, float], eps: float) -> dict[str, float]:
-    """Return what the kernel is compiled for; as arguments they would be rounded to float32 too early."""
+    """Return the kernel's compile-time constants; as arguments they would be rounded to float32 too early."""
     beta1, beta2 = betas
     return {"BETA1": beta1, "BETA2": beta2, "LOG1": math.log(beta1), "LOG2": math.log(beta2), "EPS": eps}
 
@@ -99,10 +96,10 @@ def _adam(  # type: ignore[no-untyped-def]
     norm = tl.sqrt(tl.sum(tl.load(square_C + block_C, mask=block_C < num_blocks, other=0.0), 0))
     if tl.program_id(0) == 0:
         tl.store(norm_U + tl.load(number_1), norm)
-    # As torch's clip_grad_norm_ does it; a norm that is not a number makes all parameters so, and is noticed.
+    # As torch's clip_grad_norm_; a norm of NaN makes all parameters NaN, which is detected.
     scale = clip / (norm + 1e-6)
     scale = tl.where(scale > 1.0, 1.0, scale)
-    # In float64: 1 − β₂ᵗ of the first steps would lose half its digits.
+    # In float64: in float32, 1 − β₂ᵗ would lose half its digits in the first steps.
     count = (tl.load(count_1) + tl.load(number_1) + 1).to(tl.float64)
     correction1 = (1.0 - tl.exp(count * LOG1)).to(tl.float32)
     correction2 = (1.0 - tl.exp(count * LOG2)).to(tl.float32)

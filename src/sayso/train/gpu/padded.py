@@ -19,7 +19,7 @@ from sayso.train.gpu.tokens import TokenSpace, distinct_words
 
 
 def rank_in_step(step_X: Tensor, num_U: Tensor) -> Tensor:
-    """Return for things in the order of their steps, `num_U` in each, how many of the same step stand before each."""
+    """Return each item's rank within its step; items are in the order of steps, `num_U` in each."""
     first_U = num_U.cumsum(0) - num_U
     return torch.arange(len(step_X), device=step_X.device) - first_U[step_X]
 
@@ -73,7 +73,7 @@ class PlacedDistractors:
 
     @property
     def num_most(self) -> int:
-        """The distractors of the step that has most."""
+        """The most distractors of a step."""
         return int(self.num_U.max())
 
     def num_most_augmented(self, num_distractors: int) -> int:
@@ -82,12 +82,12 @@ class PlacedDistractors:
 
 
 _SLACK = 1.02
-"""How much larger than the largest step of an epoch steps may be, so that those of later epochs fit as well."""
+"""Spare capacity over the largest step of an epoch, so that later epochs fit as well."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """The most that a step may hold, and the tokens of an epoch."""
+    """The most that a step can hold, and the tokens of an epoch."""
 
     sentences: int = 0
     distractors: int = 0
@@ -96,14 +96,14 @@ class Capacity:
     tokens: int = 0
 
     def holding(self, **needed: int) -> "Capacity":
-        """Return this capacity, or a larger one where something would not fit."""
+        """Return this capacity, enlarged where something would not fit."""
         too_small = {name: num for name, num in needed.items() if num > getattr(self, name)}
         return replace(self, **{name: -(-int(num * _SLACK + 1) // 16) * 16 for name, num in too_small.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaddedEpoch:
-    """The fields of every step, the tokens of all steps and each one's row in its step's table, and sizes."""
+    """The fields of every step, the tokens of all steps with their rows in their step's table, and sizes."""
 
     fields: dict[str, Tensor]
     tokens: TokenSpace
@@ -177,7 +177,7 @@ def _bag_fields(plan: EpochPlan, bags: PlacedBags, capacity: Capacity) -> dict[s
     shape = (bags.num_steps, num_bags + 1)
     bag_UN = bags.bag_N.new_full((bags.num_steps, capacity.sentences), num_bags)
     bag_UN[bags.step_N, bags.rank_N] = bags.place_B[bags.bag_N]
-    # Only the last step can lack bags.
+    # Only the last step can have fewer bags.
     num_there, num_sentences = int(bags.num_bags_U[-1]), int(bags.num_sentences_U[-1])
     missing = torch.arange(num_there, num_bags, device=device)
     bag_UN[-1, num_sentences : num_sentences + len(missing)] = missing
@@ -202,7 +202,7 @@ def _bag_fields(plan: EpochPlan, bags: PlacedBags, capacity: Capacity) -> dict[s
 
 
 def _target_fields(plan: EpochPlan, bags: PlacedBags, sentence_US: Tensor) -> dict[str, Tensor]:
-    """Return each sentence's own target, NaN where it has none, and one over the number of targets of the step."""
+    """Return each sentence's target, NaN if it has none, and one over the number of targets of the step."""
     is_positive_B = torch.from_numpy(plan.data.train.table.is_positive_B[plan.order]).to(sentence_US.device)
     target_US = torch.full(sentence_US.shape, torch.nan, device=sentence_US.device)
     target_US[bags.step_N, bags.rank_N] = torch.where(is_positive_B[bags.bag_N], torch.nan, 0.0)
@@ -215,11 +215,11 @@ def _target_fields(plan: EpochPlan, bags: PlacedBags, sentence_US: Tensor) -> di
 
 
 def _augmented_fields(bags: PlacedBags, distractors: PlacedDistractors, capacity: Capacity) -> dict[str, Tensor]:
-    """Return the augmented bags: their sentences, bags and relations, and where each distractor stands among them."""
+    """Return the augmented bags: their sentences, bags and relations, and the position of each distractor."""
     num_steps, num_most, device = bags.num_steps, capacity.distractors, bags.size_B.device
     rank_UM = torch.arange(num_most, device=device).expand(num_steps, -1)
     is_missing_UM = rank_UM >= distractors.num_U[:, None]
-    # The spare augmented bag takes what is left; the last sentence of bags is always an empty one of the spare bag.
+    # The rest goes to the spare augmented bag; the last sentence of bags is always an empty one of the spare bag.
     place_UG = torch.full((num_steps, capacity.augmented), capacity.sentences - 1, device=device)
     group_UG = torch.full_like(place_UG, num_most)
     itself_UM = distractors.num_own_U[:, None] + 2 * (rank_UM - distractors.num_U[:, None]) + 1

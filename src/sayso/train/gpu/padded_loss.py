@@ -40,14 +40,14 @@ _ALIGNED = 8
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedSentences:
-    """Sentences as rows of tables: `codes` (whose tokens may be more than theirs) and the words to be looked up."""
+    """Sentences as rows of tables: `codes` (which may have extra tokens) and the words to look up."""
 
     codes: Codes
     word_Y: Tensor
 
 
 class PeakEncoder(Protocol):
-    """An encoder that needs no more of a sentence than each filter's highest value in its groups of windows."""
+    """An encoder that uses only each filter's highest value in a sentence's groups of windows."""
 
     convolution: Convolution
 
@@ -56,12 +56,12 @@ class PeakEncoder(Protocol):
 
 
 def peak_encoder(encoder: Encoder) -> PeakEncoder | None:
-    """Return the encoder if it is of that kind."""
+    """Return the encoder if it is a `PeakEncoder`, else None."""
     return cast(PeakEncoder, encoder) if hasattr(encoder, "from_peaks") else None
 
 
 def distance_rows(position: PositionEmbedding, distance_T: Tensor) -> Tensor:
-    """Return each distance's row in the table of the head, or in that of the tail."""
+    """Return each distance's row in the head's or the tail's table."""
     if position.form == "shared_unsigned":
         return distance_T.int().abs().clamp(max=position.cap)
     return distance_T.int().clamp(-position.cap, position.cap) + position.cap
@@ -84,7 +84,7 @@ def prepared_peaks(
 
 
 def _dropped_parameters(position: PositionEmbedding, embedding: TokenEmbedding, draws: Draws) -> tuple[Tensor, Tensor]:
-    """Return the types and the distances, both with dropout, the distances' table once for each mention."""
+    """Return types and distances with dropout, with one table of distances per mention."""
     type_KW: Tensor = embedding.type_KW
     table_QP: Tensor = position.table_QP
     if draws.num_dropped:
@@ -106,7 +106,7 @@ class _PreparedMax(torch.autograd.Function):
         num_types, width = type_KW.shape
         if num_types:
             row_YL[len(row_YL) - num_types :].zero_()[:, :width] = type_KW
-        # Where the rows end in zeros, any number will do: those of the distances follow anyway.
+        # The padding of the rows is zero, so these columns may hold anything: here, those of the distances.
         word_AL = torch.empty(len(weight_AD), row_YL.shape[1], dtype=row_YL.dtype, device=row_YL.device)
         word_AL.copy_(weight_AD[:, : row_YL.shape[1]])
         distance = table_2QP.shape[2]
@@ -132,7 +132,7 @@ class _PreparedMax(torch.autograd.Function):
 
 
 def _below_each_other(weights: Sequence[Tensor]) -> Tensor:
-    """Return weight_AD, without copying where the widths' filters lie one after the other in memory."""
+    """Return weight_AD, without a copy if the widths' filters are contiguous in memory."""
     place = weights[0].data_ptr()
     for weight in weights:
         if weight.data_ptr() != place or not weight.is_contiguous():
@@ -153,10 +153,10 @@ class PaddedLoss:
         self.extractor, self.config, self.dtype = extractor, config, dtype
 
     def terms(self, fields: Fields, codes: Codes, draws: Draws) -> dict[str, Tensor]:
-        """Return the terms by name, each with its weight, so that their sum is the loss."""
+        """Return the weighted terms by name; their sum is the loss."""
         vector_SD = self._encode(PreparedSentences(codes=codes, word_Y=fields["word_Y"]), draws)
         num_sentences = fields["bag_N"].shape[0]
-        # A slice of all would cost two kernels on the way back.
+        # Slicing everything would cost two kernels in the backward pass.
         vector_ND = vector_SD if num_sentences == len(vector_SD) else vector_SD[:num_sentences].contiguous()
         terms = {"bag": self._bag_term(vector_ND, fields)}
         logit_S = self.extractor.aggregator.sentence_logit(vector_SD) if self.config.sentence else None

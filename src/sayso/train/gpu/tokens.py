@@ -16,7 +16,7 @@ from torch import Tensor
 from sayso.features.mentions import ModelInput, concatenate
 
 EMPTY = 0
-"""The number of a sentence without tokens, which stands where a step has none."""
+"""The number of the empty sentence, used as padding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class TokenSpace:
 
     @classmethod
     def of(cls, inputs: Sequence[ModelInput], device: torch.device) -> "TokenSpace":
-        """Return the empty sentence and then these."""
+        """Return the empty sentence, then these."""
         together = concatenate(list(inputs)) if len(inputs) > 1 else inputs[0]
         length_S = np.concatenate([[0], together.tokens.length])
         columns = (together.tokens.value, together.head_distance_T, together.tail_distance_T, together.piece_T)
@@ -44,7 +44,7 @@ class TokenSpace:
 
     @property
     def num_sentences(self) -> int:
-        """S, the empty one included."""
+        """S, including the empty one."""
         return self.first_S.shape[0]
 
     def plus(self, inputs: ModelInput) -> "TokenSpace":
@@ -70,14 +70,14 @@ _SHARED: WeakValueDictionary[tuple[object, ...], TokenSpace] = WeakValueDictiona
 
 
 def shared_space(inputs: Sequence[ModelInput], device: torch.device) -> TokenSpace:
-    """Return the space of these sentences, the same one to all who ask while they hold the sentences and it."""
+    """Return the space of these sentences, shared by all callers while one of them holds it."""
     key = (*map(id, inputs), device)
     with _LOCK:
         space = _SHARED.get(key)
         if space is None:
             space = _SHARED[key] = TokenSpace.of(inputs, device)
             if device.type == "cuda":
-                # Others may read it from streams of their own.
+                # Others may read it from other streams.
                 torch.cuda.synchronize(device)
         return space
 
@@ -86,7 +86,7 @@ _MARKS_AT_A_TIME = 2**26
 
 
 class DistinctWords(NamedTuple):
-    """For each token the rank of its word among those of its step, or V and its type's number; and the words by rank.
+    """The rank of each token's word in its step (or V plus its type's number), and the words by rank.
 
     The word of rank `rank_X` in step `step_X` is `word_X`; `num_most` is the largest number of words in a step.
     """
@@ -98,18 +98,18 @@ class DistinctWords(NamedTuple):
     num_most: int
 
     def table(self, num_steps: int, num_words: int) -> Tensor:
-        """Return the words by step and rank; word 0 where a step has fewer."""
+        """Return the words by step and rank, padded with word 0."""
         word = torch.zeros(num_steps, num_words, dtype=torch.int32, device=self.word_X.device)
         word[self.step_X, self.rank_X.long()] = self.word_X.int()
         return word
 
     def codes(self, is_type_T: Tensor, type_T: Tensor, num_words: int) -> Tensor:
-        """Return each token's row in a table of `num_words` words and then all types."""
+        """Return each token's row in a table of `num_words` words, then all types."""
         return torch.where(is_type_T, num_words + type_T, self.rank_T).int()
 
 
 def distinct_words(token_T: Tensor, start_steps: list[int], num_words: int) -> DistinctWords:
-    """Return the distinct words below `num_words` of steps that begin at these tokens (and the last one's end)."""
+    """Return the distinct words below `num_words` of each step; `start_steps` ends with the last step's end."""
     num_steps, at_a_time = len(start_steps) - 1, max(1, _MARKS_AT_A_TIME // num_words)
     found = []
     for first in range(0, num_steps, at_a_time):
@@ -124,7 +124,7 @@ def _distinct_words(token_T: Tensor, bounds: list[int], first: int, num_words: i
     num_steps = len(bounds) - 1
     size = torch.tensor(bounds, device=token_T.device).diff()
     step_T = torch.repeat_interleave(torch.arange(num_steps, device=token_T.device), size, output_size=len(token_T))
-    # Types leave their mark behind the words', where nobody looks.
+    # Types are marked in one extra place after the words, which is ignored.
     mark_T = torch.where(token_T < num_words, step_T * num_words + token_T, num_steps * num_words)
     is_there = torch.zeros(num_steps * num_words + 1, dtype=torch.bool, device=token_T.device)
     is_there[mark_T] = True
