@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.lexicon import Lexicon
 from sayso.features.mentions import model_input
 from sayso.model.aggregators.attention import AttentionConfig

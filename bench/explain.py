@@ -14,8 +14,7 @@ from measure import side_by_side, threads
 from reference.padded import PaddedModel
 from sayso.explain import EXPLAINERS
 from sayso.explain.base import explain_all
-from sayso.features.batch import BagIndex
-from sayso.features.collate import Part
+from sayso.features.batch import BagIndex, Part
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
 

@@ -24,7 +24,7 @@ import torch
 from drawn import NUM_RELATIONS, NUM_WORDS, WORD_WIDTH, draw_table, make_extractor, make_part
 from figure import Figure, amount, at_most, ratio, record
 from reference.gpu_dense import DenseModel, captured_step, dense_batch
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.train.config import LossConfig, RunConfig, TrainConfig
 from sayso.train.data import RunData
 from sayso.train.device import use_precision

@@ -12,7 +12,7 @@ from measure import side_by_side, threads
 from reference.no_padding import UnpaddedModel
 from reference.padded import PaddedModel
 from reference.plain import PlainModel
-from sayso.features.collate import Part, collate
+from sayso.features.batch import Part, collate
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 

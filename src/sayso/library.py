@@ -15,7 +15,7 @@ from sayso.facts.explanation import Explanation
 from sayso.facts.fact import Fact
 from sayso.features.lexicon import TypesById
 from sayso.features.own_bags import OwnBags, label_rows, read_bags
-from sayso.features.own_sentences import Taken
+from sayso.features.own_sentences import InputBags
 from sayso.model.checkpoint import ModelParts, load_model, save_model
 from sayso.model.corpus import facts_of_corpus, predict_probabilities
 from sayso.model.predict import predict_logits
@@ -227,7 +227,7 @@ class Model:
         """
         return facts_of_corpus(self.parts, sentences, threshold, top, types or {})
 
-    def _taken(self, bags: OwnBags, types: TypesById | None) -> Taken:
+    def _taken(self, bags: OwnBags, types: TypesById | None) -> InputBags:
         return bags.taken(len(self.parts.relations), types, self.parts.extractor.config.use_entities)
 
 

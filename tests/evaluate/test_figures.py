@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sayso.evaluate.figures import few_sentence_figures, logits_of_few
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.store.store import Store

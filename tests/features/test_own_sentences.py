@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.features.lexicon import Lexicon
-from sayso.features.own_sentences import Intake, _SpilledSentences
+from sayso.features.own_sentences import InputBuilder, _SpilledSentences
 from sayso.library import load
 from sayso.model.predict import predict_logits
 from sayso.store.collect import Collected, Collector
@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def by_pair(lexicon: Lexicon, tokens_held: int, extractor) -> tuple[dict[tuple[str, str], tuple], int]:
     """Return for each pair its first line, its sentences as the model reads them and its logits; and portions."""
-    intake = Intake(lexicon, tokens_held)
+    intake = InputBuilder(lexicon, tokens_held)
     intake.add_stream(SENTENCES)
     entities, found = intake.recognise({"h1": "/person"}), {}
     portions = list(intake.portions(2, entities))

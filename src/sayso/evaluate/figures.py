@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from sayso.evaluate.evaluation import Evaluation
-from sayso.features.batch import BagIndex
-from sayso.features.collate import Part
+from sayso.features.batch import BagIndex, Part
 from sayso.metrics.calibration import expected_calibration_error, reliability_curve, tempered_probability
 from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
 from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units

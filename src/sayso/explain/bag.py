@@ -13,7 +13,7 @@ from sayso.explain.sufficient import Encoded, sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Evidence, Explanation
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.lexicon import TypesById
 from sayso.features.own_bags import read_bags, too_far_apart
 from sayso.model.checkpoint import ModelParts

@@ -16,8 +16,7 @@ from sayso.explain.marks import SentenceMarks
 from sayso.explain.planted import PlantedDistractors, planted_ranks
 from sayso.explain.sufficient import Encoded, Sufficient, after, first_of, sigmoid, smallest_sets
 from sayso.explain.trained_run import TrainedRun
-from sayso.features.batch import BagIndex
-from sayso.features.collate import Part
+from sayso.features.batch import BagIndex, Part
 from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sayso.errors import BadInputError, UserError, option
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.lexicon import Lexicon
 from sayso.features.mentions import ModelInput, model_input
 from sayso.model.checkpoint import WEIGHTS, ModelParts, find_model, load_model

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from sayso.explain.facts import ExplainedFacts
 from sayso.explain.sub_bag import slices_by_cost
-from sayso.features.batch import BagIndex, SentenceBatch
-from sayso.features.collate import Part, collate
+from sayso.features.batch import BagIndex, Part, SentenceBatch, collate
 from sayso.model.embedding import DistinctRows, TokenEmbedding
 from sayso.model.extractor import Extractor
 from sayso.store.rows import Rows

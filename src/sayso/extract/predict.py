@@ -18,9 +18,9 @@ from sayso.explain.sufficient import sigmoid
 from sayso.explain.trained_run import model_fingerprint
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact, quote_of
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.lexicon import TypesById
-from sayso.features.own_sentences import Entities, Intake, Taken
+from sayso.features.own_sentences import Entities, InputBags, InputBuilder
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Sentence
@@ -60,7 +60,7 @@ class FactPredictor:
 
     def find(self, bags: Sequence[Bag]) -> FoundInBags:
         """Return the facts of at least the threshold; bags without a readable sentence have none."""
-        intake, sentences, pairs = Intake(self.model.lexicon), list[Sentence](), list[Sentence]()
+        intake, sentences, pairs = InputBuilder(self.model.lexicon), list[Sentence](), list[Sentence]()
         for number, bag in enumerate(bags):
             readable = [each for each in bag.sentences if intake.add(_of_bag(each, number))]
             sentences += readable
@@ -78,7 +78,9 @@ class FactPredictor:
         ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
         return Entities(ids=ids, names=names, recognised=self.model.lexicon.recognise(ids, names, self.types))
 
-    def _facts(self, taken: Taken, sentences: Sequence[Sentence], pairs: Sequence[Sentence]) -> Iterator[ExtractedFact]:
+    def _facts(
+        self, taken: InputBags, sentences: Sequence[Sentence], pairs: Sequence[Sentence]
+    ) -> Iterator[ExtractedFact]:
         probability_BR = sigmoid(predict_logits(self.model.extractor, taken.part))
         facts_F2 = np.argwhere(probability_BR >= self.settings.threshold)
         bags, bag_F = np.unique(facts_F2[:, 0], return_inverse=True)

@@ -1,6 +1,6 @@
-"""What a trained model knows by name: the words that have a vector, and the entities with their types.
+"""The words and entities that a trained model knows, with the types of the entities.
 
-Shapes: V words, E entities of the model, L entities that somebody asks about.
+Shapes: V words, E entities of the model, L entities of a user's sentences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,12 @@ from sayso.store.vocabulary import ClosedNumbering
 TypesById = Mapping[str, str | Sequence[str]]
 """An entity's id (or its name) to its type or types."""
 
+UNKNOWN_ENTITY = -1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recognised:
-    """How the model sees L entities: their number (-1: unknown) and type.
+    """How the model sees L entities: their number (or UNKNOWN_ENTITY) and type.
 
     `num_unknown` have no entity vector; `num_untyped` of those have no type either and count as `/other`.
     """
@@ -50,23 +52,23 @@ class Lexicon:
         return ClosedNumbering(self.words)
 
     def rewrite(self, sentence: Sentence) -> Sentence:
-        """Return the sentence as the model's corpus writes; a name that joined would be unknown stays apart.
+        """Return the sentence as the model's corpus writes; a name that would be unknown if joined is not joined.
 
-        The entities keep the names by which they were given, which people read and entities are known by.
+        The mentions keep their names, by which people and the model know the entities.
         """
         return rewrite(sentence, self.form, self.numbering)
 
     def recognise(self, entity_ids: Sequence[str], names: Sequence[str], types: TypesById) -> Recognised:
         """Return how the model sees entities: known by id, else by name (of several the first), else unknown.
 
-        Types that are given count more than the model's own.
+        Given types take precedence over the model's own.
         """
         number_L = np.array([self._number(*entity) for entity in zip(entity_ids, names, strict=True)], np.int64)
-        type_L = np.where(number_L >= 0, np.append(self.type_E, 0)[number_L], 0)
+        type_L = np.append(self.type_E, 0)[number_L]  # UNKNOWN_ENTITY is the last
         for index, (entity_id, name) in enumerate(zip(entity_ids, names, strict=True)):
             given = types.get(entity_id) or types.get(name) or ()
             type_L[index] = self._finest((given,) if isinstance(given, str) else given) or type_L[index]
-        is_unknown_L = number_L < 0
+        is_unknown_L = number_L == UNKNOWN_ENTITY
         return Recognised(
             number_L=number_L,
             type_L=type_L,
@@ -76,10 +78,10 @@ class Lexicon:
 
     def _number(self, entity_id: str, name: str) -> int:
         number = self._by_id.get(entity_id)
-        return self._by_name.get(self._name_key(name), -1) if number is None else number
+        return self._by_name.get(self._name_key(name), UNKNOWN_ENTITY) if number is None else number
 
     def _finest(self, kinds: Sequence[str]) -> int:
-        """Return the finest type that the model knows, of these and those above them; 0 where it knows none."""
+        """Return the finest type that the model knows, of these and those above them; 0 if it knows none."""
         known = []
         for kind in kinds:
             while kind and kind not in self._type_number:

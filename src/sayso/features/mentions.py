@@ -18,7 +18,9 @@ FARTHEST = 127
 """Distances are kept in 8 bits."""
 
 _SENTENCES_AT_A_TIME = 4_000
-"""So many that the columns in between stay in the processor's cache."""
+"""Few enough that the columns in between stay in the processor's cache."""
+
+_TOKEN_COLUMNS = ("head_distance_T", "tail_distance_T", "piece_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,18 +36,14 @@ class ModelInput:
         """Return these sentences."""
         first, length = self.tokens.extent(index)
         place = ranges(first, length)
-        return ModelInput(
-            tokens=Rows.of_lengths(self.tokens.value[place], length),
-            head_distance_T=self.head_distance_T[place],
-            tail_distance_T=self.tail_distance_T[place],
-            piece_T=self.piece_T[place],
-        )
+        columns = {name: getattr(self, name)[place] for name in _TOKEN_COLUMNS}
+        return ModelInput(tokens=Rows.of_lengths(self.tokens.value[place], length), **columns)
 
 
 def model_input(table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray) -> ModelInput:
-    """Return the sentences as the model reads them: rows below `num_words` are words, the others types.
+    """Return the sentences as the model reads them: tokens below `num_words` are words, the others types.
 
-    Words from number `num_words` on have no vector and are the unknown word, row 0.
+    Words from number `num_words` on have no vector and are read as the unknown word, 0.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [
@@ -57,15 +55,8 @@ def model_input(table: BagTable, appearance: Appearance, num_words: int, type_E:
 
 def concatenate(pieces: "list[ModelInput]") -> ModelInput:
     """Return the sentences of all pieces, one after the other."""
-    return ModelInput(
-        tokens=Rows.of_lengths(
-            np.concatenate([piece.tokens.value for piece in pieces]),
-            np.concatenate([piece.tokens.length for piece in pieces]),
-        ),
-        head_distance_T=np.concatenate([piece.head_distance_T for piece in pieces]),
-        tail_distance_T=np.concatenate([piece.tail_distance_T for piece in pieces]),
-        piece_T=np.concatenate([piece.piece_T for piece in pieces]),
-    )
+    columns = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in _TOKEN_COLUMNS}
+    return ModelInput(tokens=Rows.concatenate([piece.tokens for piece in pieces]), **columns)
 
 
 def _model_input(
@@ -76,8 +67,8 @@ def _model_input(
     sentences = sentences._replace(tokens=Rows(known, sentences.tokens.start))
     if appearance != "words":
         bag_N = np.searchsorted(table.first_B1, index, side="right") - 1
-        head = _stand_in(sentences, sentences.head_spans, num_words + type_E[table.head_B[bag_N]], appearance)
-        tail = _stand_in(sentences, sentences.tail_spans, num_words + type_E[table.tail_B[bag_N]], appearance)
+        head = _replacement(sentences, sentences.head_spans, num_words + type_E[table.head_B[bag_N]], appearance)
+        tail = _replacement(sentences, sentences.tail_spans, num_words + type_E[table.tail_B[bag_N]], appearance)
         sentences = replace_mentions(sentences, head, tail)
     return ModelInput(
         tokens=Rows(sentences.tokens.value.astype(np.int32), sentences.tokens.start),
@@ -87,8 +78,8 @@ def _model_input(
     )
 
 
-def _stand_in(sentences: SentenceRows, spans: Rows, type_N: np.ndarray, appearance: Appearance) -> Rows:
-    """Return what stands where each sentence's mention stood."""
+def _replacement(sentences: SentenceRows, spans: Rows, type_N: np.ndarray, appearance: Appearance) -> Rows:
+    """Return what replaces each sentence's mention."""
     if appearance == "type":
         return Rows(type_N, np.arange(len(type_N) + 1))
     words = first_mentions(sentences, spans)
@@ -102,7 +93,7 @@ def _stand_in(sentences: SentenceRows, spans: Rows, type_N: np.ndarray, appearan
 def _nearest(tokens: Rows, spans: Rows) -> np.ndarray:
     """Return each token's signed distance to the nearest occurrence; negative before it, 0 inside.
 
-    Of two that are as near the earlier counts; what is farther than `FARTHEST` on either side is `FARTHEST`.
+    Of two equally near ones the earlier counts; any distance beyond `FARTHEST`, on either side, is `FARTHEST`.
     """
     first_P, stop_P = _places(tokens, spans)
     place_T = np.arange(len(tokens.value))
@@ -120,7 +111,7 @@ def _nearest(tokens: Rows, spans: Rows) -> np.ndarray:
 
 
 def _places(tokens: Rows, spans: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return where all occurrences begin and stop among the tokens of all sentences, in order."""
+    """Return the starts and stops of all occurrences among the tokens of all sentences, in order."""
     span_P2 = spans.value.reshape(-1, 2) + np.repeat(tokens.start[:-1], spans.length // 2)[:, None]
     if (np.diff(span_P2[:, 0]) < 0).any():
         span_P2 = span_P2[np.argsort(span_P2[:, 0], kind="stable")]
@@ -128,9 +119,9 @@ def _places(tokens: Rows, spans: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pieces(sentences: SentenceRows) -> np.ndarray:
-    """Return each token's piece: up to and with the first mention, up to and with the second, the rest.
+    """Return each token's piece: 0 up to the end of the first mention, 1 up to the end of the second, 2 after it.
 
-    The mentions are the head's and the tail's occurrences that stand closest together.
+    The mentions are the occurrences of head and tail that are closest to each other.
     """
     first_N, second_N = _piece_ends(sentences)
     tokens = sentences.tokens
@@ -144,8 +135,8 @@ def _pieces(sentences: SentenceRows) -> np.ndarray:
 def _piece_ends(sentences: SentenceRows) -> tuple[np.ndarray, np.ndarray]:
     """Return the stops of the first and of the second of the two closest occurrences.
 
-    Of pairs that are as close the one whose head, then whose tail, stands first. Heads and tails do not overlap, so
-    the closest two are neighbours.
+    Of equally close pairs, the one whose head, then whose tail, comes first. Heads and tails do not overlap, so the
+    closest two are neighbours.
     """
     span_P2, sentence_P, is_head_P = all_spans(sentences)
     order = np.lexsort((span_P2[:, 0], sentence_P))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sayso.errors import BadArgumentError
 from sayso.features.lexicon import Lexicon, TypesById
-from sayso.features.own_sentences import Entities, Intake, Taken
+from sayso.features.own_sentences import Entities, InputBags, InputBuilder
 from sayso.records import Bag, Sentence
 
 _log = logging.getLogger("sayso")
@@ -19,12 +19,12 @@ _log = logging.getLogger("sayso")
 class OwnBags:
     """The sentences that a model can read: `row_B` are the rows of their bags, `bag_N` the bag of each sentence."""
 
-    intake: Intake
+    intake: InputBuilder
     sentences: list[Sentence]
     row_B: np.ndarray
     bag_N: np.ndarray
 
-    def taken(self, num_relations: int, types: TypesById | None, uses_entities: bool) -> Taken:
+    def taken(self, num_relations: int, types: TypesById | None, uses_entities: bool) -> InputBags:
         """Return the bags in the model's numbers, with a logged warning about unknown entities."""
         taken = self.intake.finish(num_relations, types or {}, self.bag_N)
         warn_unknown(taken.entities, self.intake.lexicon, uses_entities)
@@ -39,7 +39,7 @@ def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> OwnBags:
         BadArgumentError: A bag has no sentences, or one that does not fit it.
     """
     _refuse_other_than_bags(bags)
-    intake, rows, sentences = Intake(lexicon), [], []
+    intake, rows, sentences = InputBuilder(lexicon), [], []
     for row, bag in enumerate(bags):
         where = f"bag {row + 1} ({bag.head_id}, {bag.tail_id})"
         if not bag.sentences:

@@ -1,11 +1,11 @@
-"""Sentences of one's own on their way to a trained model: rewritten, numbered by its lexicon, made a `Part`."""
+"""A user's sentences as input of a trained model: rewritten, numbered by its lexicon, grouped into bags."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.lexicon import Lexicon, Recognised, TypesById
 from sayso.features.mentions import model_input
 from sayso.io.shuffle import DiskShuffle, partition_ranges
@@ -16,7 +16,7 @@ from sayso.store.rows import Rows
 from sayso.store.vocabulary import Numbering
 
 TOKENS_HELD = 2_000_000
-"""A larger corpus waits on disk; this much is about 50,000 sentences, a hundred megabytes while they are read."""
+"""A larger corpus is spilled to disk; this is about 50,000 sentences, a hundred megabytes while they are read."""
 
 
 _NUM_PARTITIONS = 1024
@@ -34,11 +34,11 @@ class Entities:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
-    """Bags as a model reads them, and whose they are.
+class InputBags:
+    """Bags as a model reads them, and their pairs.
 
-    `head_B` and `tail_B` are places in the entities. `line_B` is the place in the stream of each bag's first sentence,
-    `line_N` that of every sentence that was kept; sentences that were not taken have no place.
+    `head_B` and `tail_B` are indices of `entities`. `line_B` is the index of each bag's first sentence among those
+    added, `line_N` that of every sentence that was kept.
     """
 
     part: Part
@@ -50,8 +50,8 @@ class Taken:
     num_repeated: int
 
 
-class Intake:
-    """Takes sentences one by one and holds only numbers; `finish` or `portions` makes bags of them."""
+class InputBuilder:
+    """Takes sentences one by one and keeps numbers only; `finish` or `portions` makes bags of them."""
 
     def __init__(self, lexicon: Lexicon, tokens_held: int = TOKENS_HELD) -> None:
         self.lexicon = lexicon
@@ -62,34 +62,34 @@ class Intake:
         self._spilled: _SpilledSentences | None = None
 
     def add(self, sentence: Sentence) -> bool:
-        """Take a sentence; what its line claims does not matter. False: its mentions are too far apart to be read."""
+        """Take a sentence, without its relations; return False, and take nothing, if its mentions are too far apart."""
         tokens, head, tail, *_ = self.lexicon.rewrite(sentence)
         is_taken = self._collector.add(tokens, head, tail)
         self.num_too_far_apart += not is_taken
         return is_taken
 
     def add_stream(self, sentences: Iterable[Sentence]) -> None:
-        """Take sentences for `portions`, however many: what is too much to hold goes to disk."""
+        """Take any number of sentences for `portions`: what does not fit into memory is spilled to disk."""
         for sentence in sentences:
             self.add(sentence)
             if self._collector.num_tokens >= self._tokens_held:
                 self._spill()
 
-    def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> Taken:
-        """Return the bags: one for each pair with its distinct sentences, or as `bag_N` says, each sentence kept."""
+    def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> InputBags:
+        """Return one bag per pair with its distinct sentences, or the bags of `bag_N` with all sentences."""
         collected = self._collector.columns()
         assert bag_N is None or len(bag_N) == len(collected.head_N), "a sentence was left out, or its bag is missing"
         line_N = np.arange(len(collected.head_N))
         return self._taken(collected, line_N, pair_up(collected, bag_N), self.recognise(types), num_relations)
 
     def recognise(self, types: TypesById) -> Entities:
-        """Return the entities of all sentences that were taken."""
+        """Return the entities of all sentences."""
         ids = list(self._ids)
         names = [self._names.get(number, "") for number in range(len(ids))]
         return Entities(ids=ids, names=names, recognised=self.lexicon.recognise(ids, names, types))
 
-    def portions(self, num_relations: int, entities: Entities) -> Iterator[Taken]:
-        """Yield the bags of all pairs, some of the pairs at a time, each with all its distinct sentences."""
+    def portions(self, num_relations: int, entities: Entities) -> Iterator[InputBags]:
+        """Yield the bags of all pairs, some pairs at a time, each with all its distinct sentences."""
         for collected, line_N in self._collected():
             yield self._taken(collected, line_N, pair_up(collected), entities, num_relations)
 
@@ -110,14 +110,14 @@ class Intake:
 
     def _taken(
         self, collected: Collected, line_N: np.ndarray, pairing: Pairing, entities: Entities, num_relations: int
-    ) -> Taken:
+    ) -> InputBags:
         lexicon, recognised = self.lexicon, entities.recognised
         table = bag_table(collected, pairing)
         inputs = model_input(table, lexicon.mentions, len(lexicon.words), recognised.type_L)
         number_L = recognised.number_L
-        # From here on the model's own numbers; the unknown entity's -1 becomes row 0 of the entity vectors.
+        # From here on the model's own numbers; UNKNOWN_ENTITY becomes row 0 of the entity vectors.
         known = replace(table, head_B=number_L[table.head_B], tail_B=number_L[table.tail_B])
-        return Taken(
+        return InputBags(
             part=Part(table=known, inputs=inputs, num_relations=num_relations),
             head_B=table.head_B,
             tail_B=table.tail_B,

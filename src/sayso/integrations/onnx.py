@@ -14,8 +14,7 @@ from torch import Tensor
 
 from sayso import __version__
 from sayso.errors import BadArgumentError, MissingExtraError, UserError
-from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
-from sayso.features.collate import collate
+from sayso.features.batch import BagBatch, BagIndex, SentenceBatch, collate
 from sayso.features.lexicon import TypesById
 from sayso.features.own_bags import read_bags, too_far_apart
 from sayso.integrations.onnx_graph import FlatExtractor

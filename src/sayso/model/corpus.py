@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from sayso.facts.corpus_facts import CorpusFacts, FactFinder, JudgedBags
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.lexicon import TypesById
 from sayso.features.own_bags import warn_unknown
-from sayso.features.own_sentences import Intake
+from sayso.features.own_sentences import InputBuilder
 from sayso.model.checkpoint import ModelParts
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
@@ -25,7 +25,7 @@ def facts_of_corpus(
     model: ModelParts, sentences: Iterable[Sentence], threshold: float, top: int | None, types: TypesById
 ) -> CorpusFacts:
     """Return the predicted facts, most probable first; only the entities and the facts are held in memory."""
-    intake = Intake(model.lexicon)
+    intake = InputBuilder(model.lexicon)
     intake.add_stream(_only_sentences(sentences))
     entities = intake.recognise(types)
     warn_unknown(entities, model.lexicon, model.extractor.config.use_entities)

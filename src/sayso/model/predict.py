@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from sayso.errors import BadInputError
-from sayso.features.batch import BagBatch, SentenceBatch
-from sayso.features.collate import Part, collate, sentence_batch
+from sayso.features.batch import BagBatch, Part, SentenceBatch, collate, sentence_batch
 from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only

@@ -14,7 +14,7 @@ from sayso.evaluate.figures import plain, relation_figures
 from sayso.explain import mechanisms_named
 from sayso.explain.base import Explainer, explain_all
 from sayso.explain.marks import SentenceMarks
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts
 from sayso.metrics.marked import MarkedFacts

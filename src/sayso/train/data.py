@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sayso.distractors import DistractorPool
 from sayso.errors import BadInputError, option
-from sayso.features.collate import Part
+from sayso.features.batch import Part
 from sayso.features.mentions import model_input
 from sayso.memory import refuse_beyond_memory
 from sayso.model.extractor import ModelTables

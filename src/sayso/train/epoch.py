@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sayso.distractors import facts_of, insert
-from sayso.features.batch import BagBatch
-from sayso.features.collate import DirectSentences, Distractors, collate
+from sayso.features.batch import BagBatch, DirectSentences, Distractors, collate
 from sayso.features.mentions import ModelInput, model_input
 from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges, starts
