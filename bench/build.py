@@ -9,7 +9,7 @@ from pathlib import Path
 from figure import amount, at_least, at_most, ratio, record
 from measure import SAYSO, run, side_by_side
 from sayso.documents.gazetteer import Gazetteer
-from sayso.documents.name_table import Names, read_names
+from sayso.documents.knowledge import Names, read_names
 from sayso.documents.spacy_finder import SpacyFinder
 from sayso.documents.split import split
 from sayso.invent.names import Coiner

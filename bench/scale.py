@@ -23,8 +23,7 @@ from drawn import draw_table, make_extractor, save_drawn_model, write_lines
 from extract_lines import find_threshold
 from measure import SAYSO, machine, run, versions
 from sayso.documents import build as building
-from sayso.documents.settings import BuildSettings
-from sayso.documents.tables import BuildInputs
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.engine.base import Engine, EngineSettings, open_local
 from sayso.engine.ray_cluster import open_ray
 from sayso.extract.run import Output, extract, write_results

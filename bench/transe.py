@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from sayso.embeddings.graph import Facts, Graph, hold_out, number_facts
-from sayso.embeddings.link_prediction import rank_facts
+from sayso.embeddings.graph import Facts, Graph, hold_out, number_facts, rank_facts
 from sayso.embeddings.transe import TransESettings, train_transe
 from sayso.metrics.link_ranking import mean_reciprocal_rank
 from sayso.readers.fact import read_triples

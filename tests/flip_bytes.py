@@ -28,9 +28,8 @@ from extract.toy_corpus import EVERYTHING, sentences, write
 from reproduce.toy_results import make_result
 from sayso.documents.build import build
 from sayso.documents.folder import corpus_folder
-from sayso.documents.settings import BuildSettings
+from sayso.documents.settings import BuildInputs, BuildSettings, identity_of
 from sayso.documents.shard import read_records
-from sayso.documents.tables import BuildInputs, identity_of
 from sayso.errors import UserError
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
 from sayso.explain.marks import marks_of_store

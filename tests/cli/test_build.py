@@ -78,7 +78,7 @@ def test_what_the_user_can_repair_is_one_line_and_exit_code_2(tmp_path: Path, ta
     docs, out = articles(tmp_path / "docs"), tmp_path / "out"
     for words, message in (
         ((*tables, "--documents", tmp_path / "none"), "none: no such file or directory"),
-        ((*tables, "--documents", docs, "--append"), "there is no built corpus to append to"),
+        ((*tables, "--documents", docs, "--append"), "no built corpus to append to"),
         ((*tables, "--documents", docs, "--append", "--overwrite"), "--append and --overwrite exclude each other"),
         ((*tables, "--documents", docs, "--finder", "spacy", "--spacy-model", "xx_none"), "spaCy has no such model"),
         ((*tables, "--documents", docs, "--spacy-model", "xx_none"), "--spacy-model is for --finder spacy"),

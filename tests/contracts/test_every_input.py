@@ -18,13 +18,13 @@ from sayso.annotate.forms import read_any
 from sayso.annotate.marks import read_comments
 from sayso.cli import app
 from sayso.config import read_table
+from sayso.documents.build import DocumentTally
 from sayso.documents.document import read_documents
-from sayso.documents.intake import Intake
-from sayso.documents.name_table import read_names
+from sayso.documents.gazetteer import read_stop_names
+from sayso.documents.knowledge import read_names
 from sayso.documents.settings import BuildSettings
-from sayso.documents.stop_name import read_stop_names
 from sayso.embeddings.entity_file import read_entity_vectors
-from sayso.embeddings.exclusion import read_pairs
+from sayso.embeddings.graph import read_pairs
 from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import UserError
 from sayso.facts.file import read_extracted
@@ -52,7 +52,7 @@ def sentences(path: Path) -> list[Any]:
 
 
 def documents(path: Path) -> list[Any]:
-    intake = Intake()
+    intake = DocumentTally()
     taken = list(intake.new_ones(read_documents(path, BuildSettings(), lambda _: None), {}))
     intake.refuse_too_many_left_out(path, 0.0)
     return [document._replace(id="") for document in taken]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sayso.readers
 from readers.strategies import fragments, json_records, plain_sentences
 from sayso.readers import READERS
-from sayso.readers.base import BadLine, Item, Line
+from sayso.readers.base import BadLine, Line, SentenceItem
 from sayso.readers.files import read_lines
 from sayso.records import Sentence
 from steps import growth
@@ -37,7 +37,7 @@ def sample(form: str, ending: str = ".") -> list[str]:
     }[form]
 
 
-def read(form: str, lines: list[str | BadLine]) -> list[Item]:
+def read(form: str, lines: list[str | BadLine]) -> list[SentenceItem]:
     return list(READERS[form].read(enumerate(lines, 1)))
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from resealed import rewrite
-from sayso.documents.build import build
-from sayso.documents.folder import Mode, read_manifest, types_of
+from sayso.documents.build import DocumentTally, build
+from sayso.documents.document import Document, LeftOut
+from sayso.documents.folder import BuildMode, read_manifest, types_of
 from sayso.documents.markup import without_markup
-from sayso.documents.settings import BuildSettings
-from sayso.documents.shard import COUNTS, Shard, ShardRecord, read_records
-from sayso.documents.tables import BuildInputs
+from sayso.documents.settings import BuildInputs, BuildSettings
+from sayso.documents.shard import COUNTS, BuiltShard, DocumentShard, read_records
 from sayso.errors import BadInputError, UserError
 from sayso.facts.fact import quote_of
 from sayso.readers.entity_type import read_entity_types
@@ -43,7 +43,9 @@ class World:
         (self.folder / name).write_text("".join(lines))
         return self.folder / name
 
-    def build(self, texts: dict[str, str], out: str = "out", mode: Mode = "new", **settings: Any) -> dict[str, Any]:
+    def build(
+        self, texts: dict[str, str], out: str = "out", mode: BuildMode = "new", **settings: Any
+    ) -> dict[str, Any]:
         engine = settings.pop("engine", map)
         documents, f = self.documents(texts), self.folder
         inputs = BuildInputs(documents=documents, kb=f / "kb.tsv", names=f / "names.tsv", types=f / "types.tsv")
@@ -64,12 +66,14 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def small_shards(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+def small_shards(
+    build_shard: Callable[[DocumentShard], BuiltShard], shards: Iterable[DocumentShard]
+) -> Iterator[BuiltShard]:
     """An engine that gives every document a shard of its own."""
     number = 0
     for shard in shards:
         for document in shard.documents:
-            yield build_shard(Shard(shard.number + number, [document]))
+            yield build_shard(DocumentShard(shard.number + number, [document]))
             number += 1
 
 
@@ -181,7 +185,9 @@ def test_the_manifest_is_the_same_whichever_shard_is_done_first(world: World) ->
     names, texts = world.folder / "names.tsv", {"one": "Ana saw Rome.", "two": "Ana saw Oslo."}
     names.write_text(names.read_text() + "town\tRome\tOslo\n")
 
-    def backwards(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+    def backwards(
+        build_shard: Callable[[DocumentShard], BuiltShard], shards: Iterable[DocumentShard]
+    ) -> Iterator[BuiltShard]:
         return reversed([*small_shards(build_shard, shards)])
 
     first, second = (
@@ -192,7 +198,9 @@ def test_the_manifest_is_the_same_whichever_shard_is_done_first(world: World) ->
 
 
 def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(world: World) -> None:
-    def broken(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+    def broken(
+        build_shard: Callable[[DocumentShard], BuiltShard], shards: Iterable[DocumentShard]
+    ) -> Iterator[BuiltShard]:
         done = small_shards(build_shard, shards)
         yield next(done)
         next(done)
@@ -232,7 +240,7 @@ def test_what_an_earlier_build_noted_is_refused_where_a_field_is_missing_or_of_a
 
 
 def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
-    def broken(*_: object) -> Iterator[ShardRecord]:
+    def broken(*_: object) -> Iterator[BuiltShard]:
         raise KeyboardInterrupt
         yield
 
@@ -258,7 +266,7 @@ def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World
     for mode in ("new", "overwrite"):
         with pytest.raises(UserError, match="holds what `sayso build` did not make"):
             world.build(TEXTS, "mine", mode)
-    with pytest.raises(UserError, match="there is no built corpus to append to"):
+    with pytest.raises(UserError, match="no built corpus to append to"):
         world.build(TEXTS, "none", "append")
 
 
@@ -288,7 +296,9 @@ def test_other_settings_or_tables_cannot_be_appended(world: World) -> None:
 
 
 def test_one_build_at_a_time_writes_into_a_folder(world: World) -> None:
-    def meanwhile(build_shard: Callable[[Shard], ShardRecord], shards: Iterable[Shard]) -> Iterator[ShardRecord]:
+    def meanwhile(
+        build_shard: Callable[[DocumentShard], BuiltShard], shards: Iterable[DocumentShard]
+    ) -> Iterator[BuiltShard]:
         with pytest.raises(UserError, match="`sayso build` is at work in this folder"):
             world.build(TEXTS, mode="append")
         yield from map(build_shard, shards)
@@ -311,7 +321,7 @@ def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) ->
 
 
 def test_missing_files_and_documents_of_no_use_are_told(world: World) -> None:
-    with pytest.raises(BadInputError, match=r"no document in it can be used; the first is .*: empty"):
+    with pytest.raises(BadInputError, match=r"no usable documents; the first is .*: empty"):
         world.build({"a": " "})
     (world.folder / "names.tsv").unlink()
     with pytest.raises(BadInputError, match=r"names.tsv: no such file"):
@@ -326,3 +336,51 @@ def test_a_corpus_built_without_types_offers_none(world: World) -> None:
     build(inputs, BuildSettings(), f / "bare", lambda *_: None)
     assert types_of(f / "bare", None) is None
     assert types_of(f / "bare", f / "types.tsv") == f / "types.tsv"
+
+
+def taken(intake: DocumentTally, *items: Document | LeftOut, there: dict[str, str] | None = None) -> list[str]:
+    return [document.text for document in intake.new_ones(items, {} if there is None else there)]
+
+
+def test_what_is_there_is_passed_over_and_what_has_changed_is_named() -> None:
+    intake, there = DocumentTally(), {"a": Document("a", "one").fingerprint, "b": "other"}
+    assert taken(intake, Document("a", "one"), Document("b", "two"), Document("c", "three"), there=there) == ["three"]
+    assert (intake.num_new, intake.num_already_there, intake.num_changed, intake.changed) == (1, 1, 1, ["b"])
+
+
+def test_an_id_that_stands_twice_is_taken_once() -> None:
+    intake = DocumentTally()
+    assert taken(intake, Document("a", "one"), Document("a", "one"), Document("a", "two")) == ["one"]
+    assert (intake.num_already_there, intake.changed) == (1, ["a"])
+
+
+def test_kinds_of_faults_are_counted_whatever_their_numbers() -> None:
+    intake = DocumentTally()
+    taken(
+        intake,
+        LeftOut("x:1", "byte 3 is not UTF-8"),
+        LeftOut("x:2", "byte 1,999 is not UTF-8"),
+        LeftOut("x:3", "mention [0, 30] lies outside"),
+        LeftOut("x:4", "'id' is missing"),
+    )
+    assert intake.left_out == {"byte … is not UTF-8": 2, "mention […, …] lies outside": 1, "'id' is missing": 1}
+    assert intake.first_bad[1] == "x:2: byte 1,999 is not UTF-8"
+
+
+def test_too_many_unusable_documents_are_refused_but_empty_ones_are_no_fault() -> None:
+    intake = DocumentTally()
+    taken(intake, Document("a", "one"), LeftOut("y", "empty", is_fault=False), LeftOut("x", "bad"))
+    with pytest.raises(
+        BadInputError, match=r"docs: 1 of 2 documents cannot be used, more than 5%.*the first is x: bad"
+    ):
+        intake.refuse_too_many_left_out(Path("docs"), 0.05)
+    intake.refuse_too_many_left_out(Path("docs"), 0.5)
+
+
+def test_no_usable_document_is_refused_whatever_is_allowed() -> None:
+    intake = DocumentTally()
+    with pytest.raises(BadInputError, match="docs: holds no documents"):
+        intake.refuse_too_many_left_out(Path("docs"), 1.0)
+    taken(intake, LeftOut("y", "empty", is_fault=False))
+    with pytest.raises(BadInputError, match="no usable documents; the first is y: empty"):
+        intake.refuse_too_many_left_out(Path("docs"), 1.0)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.documents.gazetteer import Found, Gazetteer
-from sayso.documents.name_table import Names
+from sayso.documents.gazetteer import Gazetteer, NameMatch
+from sayso.documents.knowledge import Names
 
 
 def found_in(text: str, names: Names, **settings: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -74,7 +74,7 @@ def test_letters_whose_lower_case_is_longer_do_not_shift_what_follows() -> None:
 
 def test_common_words_and_single_letters_are_passed_over_and_counted() -> None:
     gazetteer = Gazetteer({"a": ("May", "X", "1984", "Holt"), "b": ("US", "acme")}, stop_names={"acme"})
-    assert list(gazetteer.find("May X 1984 US Acme")) == [Found(11, 13, ("b",))]
+    assert list(gazetteer.find("May X 1984 US Acme")) == [NameMatch(11, 13, ("b",))]
     assert gazetteer.stopped.counts == {"no letters": 1, "common words": 1, "single letters": 1, "on your list": 1}
     assert set(gazetteer.stopped.shown) == {"May", "X", "1984", "acme"}
 

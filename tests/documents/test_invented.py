@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from sayso.documents.build import build
-from sayso.documents.settings import BuildSettings
-from sayso.documents.tables import BuildInputs
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.invent import invent_raw, raw_settings
 
 Place = tuple[str, int, int, str, str]

@@ -1,11 +1,11 @@
 from collections import Counter
 
-from sayso.documents.gazetteer import Found
+from sayso.documents.gazetteer import NameMatch
 from sayso.documents.link import Linker, count_type_pairs
 
-HOLT = Found(0, 4, ("person.1", "person.2"))
-PARIS = Found(10, 15, ("city", "hero"))
-ANA = Found(20, 23, ("ana",))
+HOLT = NameMatch(0, 4, ("person.1", "person.2"))
+PARIS = NameMatch(10, 15, ("city", "hero"))
+ANA = NameMatch(20, 23, ("ana",))
 FINEST = {"city": "/location/city", "hero": "/person", "ana": "/person", "person.1": "/person", "person.2": "/person"}
 TYPE_PAIRS = Counter({("/person", "/location/city"): 5, ("/location/city", "/location/city"): 9})
 

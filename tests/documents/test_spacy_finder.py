@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.documents.gazetteer import Case, Found, Gazetteer
+from sayso.documents.gazetteer import Gazetteer, NameCase, NameMatch
 from sayso.documents.spacy_finder import SpacyFinder
 from sayso.errors import UserError
 
@@ -13,11 +13,14 @@ NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "b": ("Rome",), "may": (
 
 def test_an_empty_pipeline_finds_the_names_with_their_entities_and_stops_what_is_stopped() -> None:
     text = "In May, Ana Diaz left Rome."
-    assert SpacyFinder(Gazetteer(NAMES), NAMES).find(text) == [Found(8, 16, ("ana",)), Found(22, 26, ("b", "rome"))]
+    assert SpacyFinder(Gazetteer(NAMES), NAMES).find(text) == [
+        NameMatch(8, 16, ("ana",)),
+        NameMatch(22, 26, ("b", "rome")),
+    ]
 
 
 @pytest.mark.parametrize("case", ["capitals", "exact", "ignore"])
-def test_names_may_be_written_as_the_case_says(case: Case) -> None:
+def test_names_may_be_written_as_the_case_says(case: NameCase) -> None:
     names = {**NAMES, "us": ("US",), "pie": ("Pie",), "apple": ("Apple Pie",), "small": ("de Gaulle",)}
     texts = (
         "ANA DIAZ and ana diaz left Ana for ROME or rome.",
@@ -37,7 +40,7 @@ def test_a_stretch_that_a_model_has_found_is_one_name_or_none(tmp_path: Path) ->
     recogniser.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "Rome Times"}])
     recogniser.to_disk(tmp_path / "model")
     finder = SpacyFinder(Gazetteer(NAMES), NAMES, str(tmp_path / "model"))
-    assert finder.find("Rome Times of Rome") == [Found(14, 18, ("b", "rome"))]
+    assert finder.find("Rome Times of Rome") == [NameMatch(14, 18, ("b", "rome"))]
 
 
 def test_a_model_that_is_not_there_is_told() -> None:

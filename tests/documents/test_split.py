@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.documents.split import split
+from sayso.documents.split import blocks, split
 
 pieces = st.sampled_from(
     ["Mr. ", "U.S. ", "Oslo", ". ", "! ", '?" ', "...", " ", "\n", "\n\n", "3.5", "he ", "The ", "。", "J. ", "’s"]
@@ -94,3 +94,17 @@ def test_any_name_stays_whole(parts: list[str], data: st.DataObject) -> None:
 def test_a_row_of_a_hundred_thousand_stops_is_looked_at_once() -> None:
     text = "." * 100_000 + "x"
     assert split(text) == [(0, len(text))]
+
+
+@given(st.text("ab \n", max_size=60), st.integers(2, 9))
+def test_blocks_make_up_the_text_and_none_is_too_long(text: str, most: int) -> None:
+    found = list(blocks(text, most))
+    assert "".join(text[start:stop] for start, stop in found) == text
+    assert all(0 < stop - start <= most for start, stop in found)
+
+
+def test_an_empty_line_is_the_first_choice_then_a_line_then_a_space() -> None:
+    assert next(iter(blocks("aa\n\nb\nc d", 8))) == (0, 4)
+    assert next(iter(blocks("aaaa\nb cdd", 8))) == (0, 5)
+    assert next(iter(blocks("aaaa b cdd", 8))) == (0, 7)
+    assert next(iter(blocks("aaaaaaaaaa", 8))) == (0, 8)

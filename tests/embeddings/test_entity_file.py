@@ -52,7 +52,7 @@ def test_one_word2vec_file_with_ids_for_words_is_read_too(tmp_path, binary):
         ("1.5\t2\n3\t4\n", "1\na\t0\n", "entity2vec.vec:2: no entity in entity2id.txt has row 1"),
         ("1.5\t2\n", "2\na\t0\nb\t1\n", "1 rows for the 2 entities"),
         ("1.5\t2\n", "a\t0\n", "entity2id.txt:1: the number of entities is expected"),
-        ("1.5\t2\n", "5\na\t0\n", "entity2id.txt:1: 5 entities are promised; the file has 1"),
+        ("1.5\t2\n", "5\na\t0\n", "entity2id.txt:1: 5 entities are announced; the file has 1"),
         ("1.5\t2\n", "1\na 0 0\n", "entity2id.txt:2: an entity id and its row are expected"),
         ("1.5\t2\n", "2\na\t0\nb\t0\n", "entity2id.txt:3: row 0 already belongs to a"),
         ("1.5\t2\n3\t4\n", "2\na\t0\na\t1\n", "an entity id has two rows"),
@@ -68,7 +68,7 @@ def test_a_fault_is_named_with_its_place(tmp_path, rows, ids, complaint):
 def test_rows_without_the_file_of_ids_are_refused(tmp_path):
     path = openke(tmp_path)
     (tmp_path / "entity2id.txt").unlink()
-    with pytest.raises(BadInputError, match=r"entity2id\.txt must stand beside it"):
+    with pytest.raises(BadInputError, match=r"entity2id\.txt must be beside it"):
         read_entity_vectors(path)
 
 

@@ -1,8 +1,14 @@
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.embeddings.graph import hold_out, number_facts
+from sayso.embeddings import graph as graph_module
+from sayso.embeddings.graph import Exclusion, hold_out, number_facts, rank_facts, read_pairs
+from sayso.errors import BadInputError, LeakageError, UserError
+from sayso.metrics.link_ranking import filtered_ranks
 from sayso.records import Triple
 
 TRIPLES = st.lists(
@@ -32,3 +38,92 @@ def test_the_seed_alone_decides_what_is_held_out():
     assert len(first) == 10
     assert np.array_equal(first, second)
     assert not np.array_equal(first, other)
+
+
+def plain_ranks(entity, relation, asked, known):
+    """Both sides of every fact, entity by entity."""
+    ranks = []
+    for side, known_side, sign in ((2, 0, 1), (0, 2, -1)):
+        for fact in asked:
+            query = entity[fact[known_side]] + sign * relation[fact[1]]
+            score = -np.linalg.norm(entity - query, axis=1)
+            answers = [other[side] for other in known if other[1] == fact[1] and other[known_side] == fact[known_side]]
+            question = np.zeros(len(answers), dtype=int)
+            ranks.extend(filtered_ranks(score[None], fact[side : side + 1], question, np.array(answers, dtype=int)))
+    return ranks
+
+
+def test_ranks_equal_a_plain_loop_over_facts_in_blocks_of_any_size(monkeypatch):
+    random = np.random.default_rng(0)
+    entity = random.normal(size=(12, 4)).astype(np.float32)
+    relation = random.normal(size=(3, 4)).astype(np.float32)
+    known = np.unique(random.integers(0, [12, 3, 12], size=(80, 3)), axis=0)
+    asked = known[::3]
+    expected = plain_ranks(entity, relation, asked, known)
+    assert rank_facts(entity, relation, asked, known).tolist() == expected
+    monkeypatch.setattr(graph_module, "_MAX_SCORES_AT_ONCE", 30)
+    assert rank_facts(entity, relation, asked, known).tolist() == expected
+
+
+def test_vectors_that_fit_the_facts_exactly_rank_them_first():
+    entity = np.array([[0.0], [1.0], [2.0], [7.0]], dtype=np.float32)
+    facts = np.array([[0, 0, 1], [1, 0, 2]])
+    assert rank_facts(entity, np.ones((1, 1), np.float32), facts, facts).tolist() == [1, 1, 1, 1]
+
+
+def test_no_facts_have_no_ranks():
+    none = np.zeros((0, 3), dtype=np.int64)
+    assert rank_facts(np.ones((2, 1), np.float32), np.ones((1, 1), np.float32), none, none).tolist() == []
+
+
+NRE = "m.1\tm.2\tada\tlondon\tNA\tada saw london\t###END###\n"
+
+
+def test_pairs_come_from_any_form_of_sentences(tmp_path):
+    path = tmp_path / "test.txt"
+    path.write_text(NRE + "m.9\tm.3\tada\tparis\t/lived_in\tada saw paris\t###END###\n")
+    assert read_pairs([path], 0.0) == {("m.1", "m.2"), ("m.3", "m.9")}
+
+
+def test_pairs_come_from_two_columns(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("b\ta\n\nc\td\na\tb\n")
+    assert read_pairs([path], 0.0) == {("a", "b"), ("c", "d")}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("a\tb\nc\n", ":2: two entity ids"),
+        ("a\tb\nc\t\n", ":2: two entity ids"),
+        ("a\tb\tc\n", "no form"),
+        ("", "holds no sentences"),
+        (NRE + "m.1\tm.2\tada\tnowhere\tNA\tada saw london\t###END###\n", ":2: tail mention 'nowhere' is not in"),
+    ],
+)
+def test_a_file_whose_pairs_cannot_be_known_is_refused(tmp_path, content, complaint):
+    path = tmp_path / "test"
+    path.write_text(content)
+    with pytest.raises(UserError) as caught:
+        read_pairs([path], 0.0)
+    assert complaint in str(caught.value)
+
+
+def test_facts_of_a_pair_are_left_out_in_both_directions_and_counted(tmp_path):
+    exclusion = Exclusion({("a", "b")})
+    facts = [Triple("a", "r", "b"), Triple("b", "s", "a"), Triple("a", "r", "c")]
+    assert list(exclusion.keep(facts)) == [Triple("a", "r", "c")]
+    assert exclusion.num_left_out == 2
+    with pytest.raises(LeakageError, match=r"2 facts join an excluded pair .* a r b; b s a.*leave them out"):
+        exclusion.refuse_any(tmp_path / "kg.tsv")
+
+
+def test_a_graph_without_such_facts_is_not_refused(tmp_path):
+    exclusion = Exclusion({("a", "b")})
+    assert len(list(exclusion.keep([Triple("a", "r", "c")]))) == 1
+    exclusion.refuse_any(tmp_path / "kg.tsv")
+
+
+def test_standard_input_cannot_be_excluded():
+    with pytest.raises(BadInputError, match="standard input"):
+        read_pairs([Path("-")], 0.0)

@@ -95,8 +95,8 @@ def test_only_wanted_words_are_kept(tmp_path):
 
 
 def test_rows_that_cross_the_blocks_of_a_large_binary_file_are_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("sayso.embeddings.binary_rows._BLOCK_BYTES", 64)
-    monkeypatch.setattr("sayso.embeddings.binary_rows._MAX_WORD_BYTES", 32)
+    monkeypatch.setattr("sayso.embeddings.rows._BLOCK_BYTES", 64)
+    monkeypatch.setattr("sayso.embeddings.rows._MAX_WORD_BYTES", 32)
     words = [f"word{i}" for i in range(3_000)]
     matrix = np.random.default_rng(0).normal(size=(3_000, 7)).astype(np.float32)
     write_word_vectors(tmp_path / "v", words, matrix, binary=True)
@@ -108,7 +108,7 @@ def test_rows_that_cross_the_blocks_of_a_large_binary_file_are_read_whole(tmp_pa
 def test_the_first_vector_of_a_repeated_word_counts(tmp_path, caplog):
     vectors = read_word_vectors(written(tmp_path, b"a 1 2\na 3 4\nb 5 6\na 7 8\n"))
     assert (vectors.words, vectors.matrix.tolist(), vectors.num_repeats) == (["a", "b"], [[1, 2], [5, 6]], 2)
-    assert "2 words stand there again" in caplog.text
+    assert "2 repeated words; the first vector of each is used" in caplog.text
 
 
 def test_words_with_spaces_of_large_glove_files_are_read(tmp_path):
@@ -121,20 +121,20 @@ def test_words_with_spaces_of_large_glove_files_are_read(tmp_path):
     [
         (b"", "holds no vectors"),
         (b"hello\n", ":1: not a file of vectors"),
-        (b"0 3\n", "promises 0 words of 3 numbers"),
-        (b"1 99999999\na 1\n", "promises 1 words of 99,999,999 numbers"),
+        (b"0 3\n", "announces 0 words of 3 numbers"),
+        (b"1 99999999\na 1\n", "announces 1 words of 99,999,999 numbers"),
         (b"a 1 2\nb 3\n", ":2: 1 numbers where the file has 2"),
         (b"a 1 2\nb 3 4 5\n", ":2: 3 numbers where the file has 2"),
         (b"a 1 2\nb 3 x\n", ":2: 'x' is not a number"),
         (b"a 1 2\nb 3 nan\n", ":2: a number that is not finite"),
         (b"a 1 2\nb 3 1e39\n", ":2: a number that is not finite"),
         (b"a 1 2\n\xff 3 4\n", ":2: byte 1 of the word is not UTF-8"),
-        (b"3 2\na 1 2\nb 3 4\n", ":1: the header promises 3 words; the file has 2"),
-        (b"1 2\na 1 2\nb 3 4\n", ":3: more than the 1 words that the header promises"),
+        (b"3 2\na 1 2\nb 3 4\n", ":1: the header announces 3 words; the file has 2"),
+        (b"1 2\na 1 2\nb 3 4\n", ":3: more than the 1 words that the header announces"),
         (b"1 6\na 1 2 3 four 5 6\n", ":2: 'four' is not a number"),
         (b"2 2\na " + floats(1, 2) + b"b " + floats(3, 4)[:-1], ": word 2: the file is cut short"),
         (b"2 2\na " + floats(1, 2), ": word 2: the file is cut short"),
-        (b"1 2\na " + floats(1, 2) + b"b " + floats(3, 4), "goes on after the 1 words"),
+        (b"1 2\na " + floats(1, 2) + b"b " + floats(3, 4), "more data after the 1 words"),
         (b"2 2\na " + floats(1, 2) + b"\nb " + floats(3, np.inf), ": word 2: a number that is not finite"),
         (b"2 2\na " + floats(1, 2) + b"\xff " + floats(3, 4), ": word 2: byte 1 of the word is not UTF-8"),
         (b"2 2\na " + floats(1, 2) + b" " + floats(3, 4), ": word 2: the word is empty"),

@@ -14,8 +14,7 @@ import pytest
 from engine.two_nodes import add_node, two_nodes
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
 from sayso.documents import build as building
-from sayso.documents.settings import BuildSettings
-from sayso.documents.tables import BuildInputs
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.engine.base import EngineSettings
 from sayso.engine.ray_cluster import open_ray
 from sayso.errors import UserError

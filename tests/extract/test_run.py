@@ -11,8 +11,7 @@ import pytest
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
 from sayso.documents.build import build
 from sayso.documents.markup import without_markup
-from sayso.documents.settings import BuildSettings
-from sayso.documents.tables import BuildInputs
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import BadInputError, UserError
 from sayso.extract import shard as shards
 from sayso.extract.folder import extraction_folder

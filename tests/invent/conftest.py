@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sayso.invent import InventSettings, Summary, invent
+from sayso.invent import InventSettings, InventSummary, invent
 from sayso.readers import jsonl
 from sayso.records import Sentence
 
@@ -14,7 +14,7 @@ from sayso.records import Sentence
 class Corpus(NamedTuple):
     folder: Path
     settings: InventSettings
-    summary: Summary
+    summary: InventSummary
 
     def sentences(self, name: str) -> list[Sentence]:
         return [jsonl.parse(line) for line in self.lines(f"{name}.jsonl")]

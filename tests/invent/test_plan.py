@@ -11,7 +11,7 @@ from sayso.errors import UserError
 from sayso.invent import InventSettings
 from sayso.invent.names import Coiner, Namer
 from sayso.invent.pairs import marked_entity, unordered
-from sayso.invent.plan import Part, Plan, bag_sizes, make_plan
+from sayso.invent.plan import CorpusPlan, PartPlan, bag_sizes, make_plan
 from sayso.invent.relations import name_class, strongest
 from sayso.seeding import sub_seed
 
@@ -60,11 +60,11 @@ def test_any_settings_make_a_plan_of_the_asked_size_without_leak(
     assert not set(train_keys) & set(test_keys)
 
 
-def num_lines(part: Part) -> int:
+def num_lines(part: PartPlan) -> int:
     return sum(bag.size + (bag.guest is not None) for bag in part.bags)
 
 
-def keys(part: Part) -> list[tuple[int, int]]:
+def keys(part: PartPlan) -> list[tuple[int, int]]:
     pairs = [bag.pair for bag in part.bags] + [bag.guest for bag in part.bags if bag.guest]
     return [unordered(pair.head, pair.tail) for pair in pairs]
 
@@ -78,7 +78,7 @@ def test_names_go_with_relations_in_training_only_and_only_with_the_shortcut(str
     assert train > 0.75 if strength else train < 0.3
 
 
-def share_of_fitting_names(plan: Plan, part: Part) -> float:
+def share_of_fitting_names(plan: CorpusPlan, part: PartPlan) -> float:
     """Return how often the part of a name is one that the pair's relation owns."""
     namer = namer_of(plan)
     fits = []
@@ -90,7 +90,7 @@ def share_of_fitting_names(plan: Plan, part: Part) -> float:
     return sum(fits) / len(fits)
 
 
-def namer_of(plan: Plan) -> Namer:
+def namer_of(plan: CorpusPlan) -> Namer:
     """Return the namer that the plan was made with, made again: the same seeds share out the same parts."""
     coin, names = (random.Random(sub_seed(13, f"invent/{name}")) for name in ("coin", "names"))
     return Namer(len(plan.world.kinds), Coiner.of_corpus(coin), names)

@@ -5,22 +5,22 @@ import pytest
 
 from sayso.invent import InventSettings
 from sayso.invent.phrase import Phraser
-from sayso.invent.plan import Plan, make_plan
+from sayso.invent.plan import CorpusPlan, make_plan
 from sayso.invent.relations import RELATIONS, SCENES, all_wordings, strongest
 from sayso.invent.sentences import MadeSentence, Sampler
 
 
 @pytest.fixture(scope="module")
-def plan() -> Plan:
+def plan() -> CorpusPlan:
     return make_plan(InventSettings.of_size("toy", shared_share=0.1))
 
 
 @pytest.fixture(scope="module")
-def bags(plan: Plan) -> list[list[MadeSentence]]:
+def bags(plan: CorpusPlan) -> list[list[MadeSentence]]:
     return list(sampled(plan))
 
 
-def sampled(plan: Plan) -> Iterator[list[MadeSentence]]:
+def sampled(plan: CorpusPlan) -> Iterator[list[MadeSentence]]:
     phraser = Phraser(plan.bystanders, random.Random(1))
     return Sampler(plan.entities, all_wordings(), phraser, random.Random(2)).lines(plan.train)
 
@@ -55,7 +55,7 @@ def test_a_stated_relation_is_stated_by_one_of_its_wordings(bags: list[list[Made
                 assert set(first_words) <= set(made.sentence.tokens)
 
 
-def test_a_supported_bag_states_each_label_and_an_unsupported_one_none(plan: Plan) -> None:
+def test_a_supported_bag_states_each_label_and_an_unsupported_one_none(plan: CorpusPlan) -> None:
     made = sampled(plan)
     for bag in plan.train.bags:
         sentences = next(made)
@@ -77,7 +77,7 @@ def test_positive_and_na_bags_share_the_wordings_that_state_nothing(bags: list[l
     assert len(used[True] & used[False]) > 0.6 * len(used[True] | used[False])
 
 
-def test_a_guest_shares_a_sentence_with_the_bag_before_it(plan: Plan, bags: list[list[MadeSentence]]) -> None:
+def test_a_guest_shares_a_sentence_with_the_bag_before_it(plan: CorpusPlan, bags: list[list[MadeSentence]]) -> None:
     shared = {}
     for bag in bags:
         for made in bag:

@@ -7,8 +7,7 @@ import pytest
 
 from extract.toy_corpus import EVERYTHING as EXTRACT
 from sayso.documents.build import build
-from sayso.documents.settings import BuildSettings
-from sayso.documents.tables import BuildInputs
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import BadInputError, UserError
 from sayso.extract.folder import extraction_folder, refuse_other_since
 from sayso.extract.run import extract

@@ -1,7 +1,7 @@
 import pytest
 
 from readers.shared_data import shared
-from sayso.readers.base import BadLine, BadLineError, Item
+from sayso.readers.base import BadLine, BadLineError, SentenceItem
 from sayso.readers.files import read_lines
 from sayso.readers.tagged import parse, read
 from sayso.records import Sentence
@@ -9,7 +9,7 @@ from sayso.records import Sentence
 TEXT = '" <e1> Ana Diaz </e1> sings for <e2> The Reds </e2> . "'
 
 
-def blocks(*lines: str | BadLine) -> list[Item]:
+def blocks(*lines: str | BadLine) -> list[SentenceItem]:
     return list(read(enumerate(lines, 1)))
 
 

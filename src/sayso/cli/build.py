@@ -12,7 +12,7 @@ from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
-    from sayso.documents.folder import Mode
+    from sayso.documents.folder import BuildMode
 
 
 class Ambiguous(StrEnum):
@@ -88,8 +88,7 @@ def build(
     Example: `sayso build --documents articles --kb kb.tsv --names names.tsv --types types.json --out corpora/mine`
     """
     from sayso.documents.build import build as build_corpus
-    from sayso.documents.settings import BuildSettings
-    from sayso.documents.tables import BuildInputs
+    from sayso.documents.settings import BuildInputs, BuildSettings
 
     if spacy_model and finder != Finder.spacy:
         raise UserError("--spacy-model is for --finder spacy")
@@ -130,7 +129,7 @@ def build(
     say_next(str(out), check, vectors, prepare)
 
 
-def _mode(append: bool, overwrite: bool) -> "Mode":
+def _mode(append: bool, overwrite: bool) -> "BuildMode":
     if append and overwrite:
         raise UserError("--append and --overwrite exclude each other: go on, or start over")
     return "append" if append else "overwrite" if overwrite else "new"

@@ -11,9 +11,8 @@ from sayso.errors import as_command
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
-    from sayso.embeddings.exclusion import Exclusion
-    from sayso.embeddings.graph import Graph
-    from sayso.embeddings.transe import Epoch
+    from sayso.embeddings.graph import Exclusion, Graph
+    from sayso.embeddings.transe import TransEEpoch
 
 app = typer.Typer(help="Train entity vectors.", no_args_is_help=True)
 
@@ -84,7 +83,7 @@ def train(
 
 def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[str, Exclusion]":
     """Return the pairs that must not be used, by what they are; nothing that was not asked for."""
-    from sayso.embeddings.exclusion import Exclusion, read_pairs, unordered
+    from sayso.embeddings.graph import Exclusion, read_pairs, unordered
     from sayso.store.store import Store
 
     exclusions = {"excluded": Exclusion(read_pairs(files, max_bad))} if files else {}
@@ -117,5 +116,5 @@ def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[
     return graph, {name: exclusion.num_left_out for name, exclusion in exclusions.items()}
 
 
-def _show(epoch: "Epoch") -> None:
+def _show(epoch: "TransEEpoch") -> None:
     remark(f"epoch {epoch.number}: loss {epoch.loss:.3f}, held-out MRR {epoch.held_out_mrr:.3f}")

@@ -10,7 +10,7 @@ from sayso.cli.console import print_json, print_table, say_next, stages
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
-    from sayso.invent import InventSettings, Summary
+    from sayso.invent import InventSettings, InventSummary
 
 
 class SizeName(StrEnum):
@@ -114,7 +114,7 @@ def _write_raw(out: Path, settings: "InventSettings", overwrite: bool, as_json: 
     say_next(str(out), as_command("sayso", "build", *files, "--out", "CORPUS"))
 
 
-def _record(summary: "Summary", settings: "InventSettings") -> dict[str, Any]:
+def _record(summary: "InventSummary", settings: "InventSettings") -> dict[str, Any]:
     return {
         "folder": str(summary.folder),
         "seed": settings.seed,
@@ -124,7 +124,7 @@ def _record(summary: "Summary", settings: "InventSettings") -> dict[str, Any]:
     }
 
 
-def _print(summary: "Summary") -> None:
+def _print(summary: "InventSummary") -> None:
     train, test = (summary.parts[name]._asdict() for name in ("train", "test"))
     rows = [[name.replace("_", " "), train[name], test[name]] for name in train]
     print_table(f"invented: {summary.num_entities:,} entities", ["", "train", "test"], rows)

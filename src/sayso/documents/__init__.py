@@ -1,6 +1,6 @@
 """Documents and a knowledge base to sentences with mentions and distant labels.
 
-The way of a document: `document` (bytes to text), `markup` (HTML left in it), `gazetteer` (names found), `split`
-(sentences), `link` (names to entities), `mentioned` (tokens), `align` (pairs, and the facts that the knowledge base has
-for them), `shard` (lines on disk). `build` is the whole way.
+A document passes through `document` (bytes to text), `markup` (HTML removed), `gazetteer` (names found), `split`
+(sentences), `link` (names to entities), `mention` (tokens and mentions), `align` (pairs and their relations in the
+knowledge base) and `shard` (lines on disk). `build` runs all of it.
 """

@@ -1,4 +1,4 @@
-"""Distant supervision: the pairs of a sentence, the relations that the knowledge base has for them, and who is NA."""
+"""Distant supervision: the pairs of a sentence, and the relations that the knowledge base has for them."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from sayso.documents.mention import MentionedEntity
 
 
 class AlignedPair(NamedTuple):
-    """Two entities of a sentence, what the knowledge base says of them, and whether training is to see them."""
+    """Two entities of a sentence, their relations in the knowledge base, and whether they are for training."""
 
     head: MentionedEntity
     tail: MentionedEntity
@@ -20,8 +20,8 @@ class AlignedPair(NamedTuple):
 class Aligner:
     """Pairs the entities of sentences.
 
-    Related pairs are for training, and so is a share of the others: which ones depends on the pair and the seed alone,
-    so that every shard, and what is appended later, decides alike.
+    Related pairs are for training, and so is a share of the others. Which ones depends only on the pair and the seed,
+    so that every shard decides alike, also when documents are appended later.
     """
 
     def __init__(
@@ -31,9 +31,9 @@ class Aligner:
         self._bound = round(na_share * 2**64)
 
     def align(self, entities: Sequence[MentionedEntity]) -> tuple[list[AlignedPair], int]:
-        """Return the ordered pairs of different entities, and how many were too many and are left out.
+        """Return the ordered pairs of different entities, and how many beyond `max_pairs` are left out.
 
-        Of too many, related pairs stay first, then those that come first in the order of `pair_number`.
+        Related pairs are kept first, then those with the lowest `pair_number`.
         """
         pairs = [self._pair(head, tail) for head, tail in permutations(entities, 2)]
         num_left_out = max(0, len(pairs) - self._max_pairs)
@@ -53,5 +53,5 @@ class Aligner:
 
 
 def pair_number(head_id: str, tail_id: str, seed: int) -> int:
-    """Return a number below 2**64 that is as good as drawn at random, and always the same for a pair and a seed."""
+    """Return a pseudo-random number below 2**64 that depends only on the pair and the seed."""
     return int.from_bytes(hashlib.blake2b(f"{seed}\t{head_id}\t{tail_id}".encode(), digest_size=8).digest())

@@ -1,27 +1,86 @@
-"""Documents and a knowledge base to a corpus folder: the whole way, stage by stage."""
+"""Build a corpus folder from documents and a knowledge base: all stages in order."""
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sayso.documents.document import read_documents, size_of
-from sayso.documents.folder import FACTS, GUESSED, RELATIONS, TYPES, Mode, corpus_folder, write_manifest
-from sayso.documents.guess_type import Guesses, guess_types
-from sayso.documents.intake import Intake
-from sayso.documents.settings import BuildSettings
-from sayso.documents.shard import CONTEXTS, ShardBuilder, ShardRecord, read_records, remove_unfinished, shards, total
-from sayso.documents.tables import BuildInputs, Tables, identity_of, read_tables
+from sayso.documents.document import Document, LeftOut, read_documents, size_of
+from sayso.documents.folder import FACTS, GUESSED, RELATIONS, TYPES, BuildMode, corpus_folder, write_manifest
+from sayso.documents.settings import BuildInputs, BuildSettings
+from sayso.documents.shard import CONTEXTS, BuiltShard, ShardBuilder, read_records, remove_unfinished, shards, total
+from sayso.documents.tables import BuildTables, identity_of, read_tables
+from sayso.documents.type_guess import Guesses, guess_types
 from sayso.engine.base import Engine, map_locally
+from sayso.errors import BadInputError, option
+from sayso.input_file import holds_no
 from sayso.io.atomic import atomic_file
 from sayso.records import OnProgress
 
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
+_NUM_SHOWN = 10
+
+
+@dataclass
+class DocumentTally:
+    """Counts of the documents of one run: new, already built, changed or left out; the first of each kind by name."""
+
+    num_new: int = 0
+    num_already_there: int = 0
+    num_changed: int = 0
+    changed: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    num_bad: int = 0
+    first_bad: list[str] = field(default_factory=list)
+    first_passed_over: list[str] = field(default_factory=list)
+
+    def new_ones(self, items: Iterable[Document | LeftOut], known: dict[str, str]) -> Iterator[Document]:
+        """Yield the documents that are not built yet; `known` has ids with fingerprints, and grows.
+
+        A document whose id is known with another text is counted as changed and not built again.
+        """
+        for item in items:
+            if isinstance(item, LeftOut):
+                self._leave_out(item)
+            elif item.id not in known:
+                known[item.id] = item.fingerprint
+                self.num_new += 1
+                yield item
+            elif known[item.id] == item.fingerprint:
+                self.num_already_there += 1
+            else:
+                self.num_changed += 1
+                self.changed += [item.id] if len(self.changed) < _NUM_SHOWN else []
+
+    def _leave_out(self, item: LeftOut) -> None:
+        # Reasons are counted without their numbers, which differ from document to document.
+        self.left_out[re.sub(r"(?<![\w-])[0-9]+(?:,[0-9]{3})*", "…", item.reason)] += 1
+        self.num_bad += item.is_fault
+        shown = self.first_bad if item.is_fault else self.first_passed_over
+        if len(shown) < _NUM_SHOWN:
+            shown.append(f"{item.where}: {item.reason}")
+
+    def refuse_too_many_left_out(self, path: Path, max_share: float) -> None:
+        """Raise `BadInputError` if no document is usable, or more than the share are bad; empty ones are not bad."""
+        num_used, num_bad = self.num_new + self.num_already_there + self.num_changed, self.num_bad
+        first = "".join(f"; the first is {shown}" for shown in (self.first_bad + self.first_passed_over)[:1])
+        if not num_used and not self.left_out:
+            raise holds_no(path, "documents")
+        if not num_used:
+            raise BadInputError(f"{path}: no usable documents{first}")
+        if num_bad > max_share * (num_used + num_bad):
+            append = option('mode="append"', "--append")
+            raise BadInputError(
+                f"{path}: {num_bad:,} of {num_used + num_bad:,} documents cannot be used, more than {max_share:.0%}"
+                f" (repair them, or allow more with {option('max_bad_share', '--max-bad')};"
+                f" {append} continues from the finished shards){first}"
+            )
 
 
 def build(
@@ -29,27 +88,26 @@ def build(
     settings: BuildSettings,
     out: Path,
     on_progress: OnProgress,
-    mode: Mode = "new",
+    mode: BuildMode = "new",
     max_bad_share: float = MAX_BAD_SHARE,
     engine: Engine = map_locally,
 ) -> dict[str, Any]:
     """Write the corpus of the documents into the folder and return its manifest.
 
-    A shard that is done stays done: after a kill, `append` goes on with the documents that are missing.
+    Finished shards are kept: after an interruption, `append` builds the documents that are missing.
     """
     on_progress("reading names and facts", 0, 0)
     tables, identity = read_tables(inputs, settings), identity_of(inputs, settings)
-    build_shard = tables.shard_builder(out.resolve())  # before the folder is touched: what it needs may be missing
+    build_shard = tables.shard_builder(out.resolve())  # before the folder is touched: spaCy may be missing
     with corpus_folder(out, mode, identity):
-        records, intake = read_records(out), Intake()
+        records, tally = read_records(out), DocumentTally()
         remove_unfinished(out, records)
         _write_knowledge(out, tables)
-        for record in _build_shards(inputs.documents, settings, build_shard, records, intake, engine, on_progress):
-            records.append(record)
-        intake.refuse_too_many_left_out(inputs.documents, max_bad_share)
+        records += _build_shards(inputs.documents, settings, build_shard, records, tally, engine, on_progress)
+        tally.refuse_too_many_left_out(inputs.documents, max_bad_share)
         on_progress("guessing types", 0, 0)
         guesses = _guess_types(out, tables)
-        manifest = {"is_finished": True, **identity, **_report(tables, records, intake, guesses)}
+        manifest = {"is_finished": True, **identity, **_report(tables, records, tally, guesses)}
         write_manifest(out, manifest)
     return manifest
 
@@ -58,16 +116,16 @@ def _build_shards(
     documents: Path,
     settings: BuildSettings,
     build_shard: ShardBuilder,
-    before: Iterable[ShardRecord],
-    intake: Intake,
+    before: Iterable[BuiltShard],
+    tally: DocumentTally,
     engine: Engine,
     on_progress: OnProgress,
-) -> Iterator[ShardRecord]:
-    """Yield the records of shards with the documents that are not there yet."""
-    there: dict[str, str] = {}
+) -> list[BuiltShard]:
+    """Build shards of the documents that are not built yet; return their records."""
+    known: dict[str, str] = {}
     first = 0
     for record in before:
-        there |= record.documents
+        known |= record.documents
         first = max(first, record.number + 1)
     size, done, num_sentences, began = size_of(documents), 0, 0, time.monotonic()
 
@@ -75,16 +133,17 @@ def _build_shards(
         nonlocal done
         done = position
 
-    new = intake.new_ones(read_documents(documents, settings, on_bytes), there)
-    waiting = shards(new, first, SHARD_DOCUMENTS, SHARD_CHARACTERS)
-    for record in engine(build_shard, waiting):
+    new = tally.new_ones(read_documents(documents, settings, on_bytes), known)
+    built = []
+    for record in engine(build_shard, shards(new, first, SHARD_DOCUMENTS, SHARD_CHARACTERS)):
+        built.append(record)
         num_sentences += record.counts.get("sentences", 0)
         rate = num_sentences / max(time.monotonic() - began, 1e-9)
-        on_progress("building", done, size, f"{num_sentences:,} sentences, {rate:,.0f} a second")
-        yield record
+        on_progress("building", done, size, f"{num_sentences:,} sentences, {rate:,.0f} per second")
+    return built
 
 
-def _write_knowledge(out: Path, tables: Tables) -> None:
+def _write_knowledge(out: Path, tables: BuildTables) -> None:
     with atomic_file(out / RELATIONS) as file:
         for name, definition, example, is_functional in tables.knowledge.relations:
             record = {"name": name, "definition": definition, "example": example, "functional": is_functional}
@@ -94,7 +153,7 @@ def _write_knowledge(out: Path, tables: Tables) -> None:
             file.writelines(f"{head_id}\t{relation}\t{tail_id}\n" for relation in relations)
 
 
-def _guess_types(out: Path, tables: Tables) -> Guesses:
+def _guess_types(out: Path, tables: BuildTables) -> Guesses:
     """Write the types, given and guessed, and return the guesses."""
     guesses = Guesses({})
     if tables.with_guesses:
@@ -115,8 +174,10 @@ def _context_lines(out: Path) -> Iterator[str]:
             yield from file
 
 
-def _report(tables: Tables, records: Iterable[ShardRecord], intake: Intake, guesses: Guesses) -> dict[str, Any]:
-    # Of names that are met equally often the first counts, whichever shard was done first.
+def _report(
+    tables: BuildTables, records: Iterable[BuiltShard], tally: DocumentTally, guesses: Guesses
+) -> dict[str, Any]:
+    # In the order of the shards, so that the list of ambiguous names does not depend on which was built first.
     records = sorted(records, key=lambda record: record.number)
     ambiguous: Counter[str] = Counter()
     for record in records:
@@ -125,7 +186,7 @@ def _report(tables: Tables, records: Iterable[ShardRecord], intake: Intake, gues
     return {
         "counts": total(records),
         "shards": len(records),
-        "documents": asdict(intake) | {"left_out": dict(intake.left_out)},
+        "documents": asdict(tally) | {"left_out": dict(tally.left_out)},
         "ambiguous": dict(ambiguous.most_common(20)),
         "names": {
             "entities": len(tables.names),

@@ -1,20 +1,87 @@
-"""Documents: a folder of texts, JSON lines, or one text, each plain or gzip; one at a time, in a fixed order."""
+"""Documents: a folder of texts, JSON lines, or one text, plain or gzip, in any encoding; read one by one, in order."""
 
+import codecs
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from sayso.documents.decode import UnreadableError, decode, without_nul
-from sayso.documents.name_table import checked_id
+from sayso.documents.knowledge import checked_id
 from sayso.documents.settings import BuildSettings
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.readers.base import BadLine, BadLineError, Line
 from sayso.readers.files import OnBytes, lines_of
 from sayso.readers.json_line import json_object, string
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_MAX_NUL_SHARE = 0.01
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+
+
+class UnreadableError(Exception):
+    """A document that cannot be read; the text is the reason, without the document's name."""
+
+
+class Decoded(NamedTuple):
+    """The text, whether its encoding was not UTF-8, and whether NUL characters were replaced by spaces."""
+
+    text: str
+    is_not_utf8: bool = False
+    has_nul: bool = False
+
+
+def decode(data: bytes, only_utf8: bool = False) -> Decoded:
+    """Decode by the byte order mark, else as UTF-8, else as Windows-1252 unless `only_utf8` is set.
+
+    >>> decode("Zürich".encode("cp1252"))
+    Decoded(text='Zürich', is_not_utf8=True, has_nul=False)
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return without_nul(_strictly(data[len(mark) :], encoding))
+    try:
+        return without_nul(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        if only_utf8:
+            raise UnreadableError(f"byte {error.start + 1:,} is not UTF-8") from error
+    decoded = without_nul(_from_windows(data))
+    num = len(_CONTROL.findall(decoded.text))
+    if num > _MAX_NUL_SHARE * len(decoded.text) + 1:
+        raise UnreadableError(f"{num:,} of {len(decoded.text):,} characters are control characters: not a text")
+    return decoded._replace(is_not_utf8=True)
+
+
+def without_nul(text: str) -> Decoded:
+    """Return the text with a space for each NUL; raise `UnreadableError` if there are more than a few."""
+    num = text.count("\0")
+    if num > _MAX_NUL_SHARE * len(text) + 1:
+        raise UnreadableError(f"{num:,} of {len(text):,} characters are NUL: not a text, or UTF-16 without a mark")
+    return Decoded(text.replace("\0", " "), has_nul=num > 0)
+
+
+def _strictly(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"its first bytes say {encoding}, but byte {error.start + 1:,} is not") from error
+
+
+def _from_windows(data: bytes) -> str:
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:  # five bytes are undefined in Windows-1252, none in Latin-1
+        return data.decode("latin-1")
+
 
 _ENDINGS = (".txt", ".text", ".html", ".htm")
 _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
@@ -24,7 +91,7 @@ _EMPTY = "empty"
 
 
 class GivenMention(NamedTuple):
-    """A mention that the document comes with, in characters."""
+    """A mention given with the document, in characters."""
 
     start: int
     stop: int
@@ -32,7 +99,7 @@ class GivenMention(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text with an id; `mentions` where it comes with them, None where names are to be found."""
+    """A text with an id; `mentions` is None where names are to be found in the text."""
 
     id: str
     text: str
@@ -42,13 +109,13 @@ class Document(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same text and mentions."""
+        """Hash of text and mentions."""
         content = self.text if self.mentions is None else f"{self.text}\0{self.mentions}"
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class LeftOut(NamedTuple):
-    """A document that was not used: where it stands, why, and whether that is a fault (an empty one is none)."""
+    """A document that was not used: its place, the reason, and whether it is at fault (empty ones are not)."""
 
     where: str
     reason: str
@@ -56,10 +123,7 @@ class LeftOut(NamedTuple):
 
 
 def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
-    """Yield the documents of a folder (in order of their paths), of JSON lines, or the one that a file is.
-
-    `on_bytes` hears how many bytes are behind.
-    """
+    """Yield the documents of a folder (in order of their paths), of JSON lines, or of a single text file."""
     if path.is_dir():
         yield from _of_folder(path, settings, on_bytes)
         return
@@ -75,14 +139,14 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of all files that would be read; 0 where that is not known."""
+    """Return the bytes of all documents; 0 where that is unknown."""
     files = filter(_is_document, _files(path)) if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return all files of the folder and below, hidden ones aside, in order of their paths."""
-    found = [(Path(place) / name).relative_to(folder).parts for place, _, names in os.walk(folder) for name in names]
+    """Return all files in the folder and its subfolders, without hidden ones, in order of their paths."""
+    found = [(Path(root) / name).relative_to(folder).parts for root, _, names in os.walk(folder) for name in names]
     return [folder.joinpath(*parts) for parts in sorted(found) if not any(part.startswith(".") for part in parts)]
 
 
@@ -94,7 +158,7 @@ def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iter
     files, done = _files(folder), 0
     if not any(map(_is_document, files)):
         raise BadInputError(
-            f"{folder}: there is no document in it; documents end in {_KNOWN} (a file of JSON lines is named itself)"
+            f"{folder}: no documents; their names end in {_KNOWN} (for JSON lines, give the file itself)"
         )
     for file in files:
         if not _is_document(file):
@@ -106,17 +170,17 @@ def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iter
 
 
 def _written(path: Path) -> str:
-    """Return the path as text that can be written, also where the file's name is not UTF-8."""
+    """Return the path as text that can be written, even if the file name is not UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
-    """Return the document that a file of a folder is; one that cannot be read, or is gone, must not end it all."""
+    """Return the document of one file; a file that cannot be read or is gone is left out."""
     try:
         with open_bytes(path) as (_, stream):
             return _of_stream(path, document_id, stream, settings)
     except BadInputError as error:
-        # Without the bytes that a message about gzip may have: reasons are counted by their text.
+        # Without the details of a gzip error: reasons are counted by their text.
         return LeftOut(_written(path), str(error).removeprefix(f"{path}: ").partition(" (")[0])
 
 
@@ -138,7 +202,7 @@ def _if_any(where: str, document: Document) -> Document | LeftOut:
 
 
 def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
-    """Say whether the file holds JSON lines, or claims to: then what is not is told line by line."""
+    """Return whether the file holds JSON lines, by its name or its first character."""
     if str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS):
         return True
     return without_mark(stream.peek(64)[:64]).lstrip()[:1] == b"{"

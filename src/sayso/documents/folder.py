@@ -1,4 +1,4 @@
-"""The folder of a built corpus: refused, continued or replaced, and what is in it."""
+"""The folder of a built corpus: create, append to or replace it, and read its manifest."""
 
 import contextlib
 import shutil
@@ -13,16 +13,16 @@ from sayso.io.json_file import JsonError, record_of
 
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
-Mode = Literal["new", "append", "overwrite"]
+BuildMode = Literal["new", "append", "overwrite"]
 
 _APPEND = option('mode="append"', "--append")
 
 
 @contextlib.contextmanager
-def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[None]:
-    """Keep other writers out of the folder of a corpus while the block runs.
+def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iterator[None]:
+    """Lock and prepare the folder of a corpus for the block.
 
-    `identity` is what a corpus that is appended to must have been built with.
+    `identity`: inputs and settings, which must be those of the corpus that is appended to.
     """
     folder = _output_folder(path)
     if mode == "append":
@@ -33,7 +33,7 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
         folder.refuse_occupied()
     with folder.locked():
         if mode == "new":
-            folder.refuse_occupied()  # another process may have ended here meanwhile
+            folder.refuse_occupied()  # another process may have finished meanwhile
         if mode != "append":
             _clear(path)
         for name in (TRAIN, REST, CONTEXTS, RECORDS):
@@ -44,12 +44,12 @@ def corpus_folder(path: Path, mode: Mode, identity: dict[str, Any]) -> Iterator[
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a built corpus; empty where there is none."""
+    """Return the manifest of a built corpus, empty if there is none."""
     return _output_folder(path).read()
 
 
 def types_of(corpus: Path, types: Path | None) -> Path | None:
-    """Return the file of types that is named, else that of a built corpus; nothing where it was built without any."""
+    """Return the given file of types, else that of the built corpus, if it was built with types."""
     manifest = read_manifest(corpus)
     has_types = bool(manifest) and manifest.get("types", {}).get("given") != 0
     return types or (corpus / TYPES if has_types else None)
@@ -65,7 +65,7 @@ def _output_folder(path: Path) -> OutputFolder:
 
 
 class _Manifest(NamedTuple):
-    """What a corpus must say to be appended to."""
+    """Entries that a manifest must have for the corpus to be appended to."""
 
     inputs: dict[str, str]
     settings: dict[str, Any]
@@ -73,9 +73,9 @@ class _Manifest(NamedTuple):
 
 
 def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> None:
-    """Refuse to mix what was built from other tables or with other settings."""
+    """Raise `UserError` if the corpus was built from other tables or with other settings."""
     if not manifest:
-        raise UserError(f"{path}: there is no built corpus to append to; build one without {_APPEND}")
+        raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
     try:
         record_of(_Manifest, manifest, is_open=True)
     except JsonError as error:
@@ -95,7 +95,7 @@ def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]
 
 
 def _clear(path: Path) -> None:
-    # The manifest goes last: as long as it is there the folder is known to be ours.
+    # The manifest goes last: it shows that the folder is ours.
     for name in (TRAIN, REST, CONTEXTS, RECORDS):
         shutil.rmtree(path / name, ignore_errors=True)
     for name in (RELATIONS, FACTS, TYPES, GUESSED, MANIFEST):

@@ -1,20 +1,59 @@
-"""The knowledge base: which relations hold between which entities, and what was odd about it."""
+"""The knowledge base: the names of its entities, and which relations hold between them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.errors import BadInputError
+from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.fact import read_triples
+from sayso.readers.files import parse_lines
+from sayso.readers.json_line import json_object, string, strings
 from sayso.readers.relation import read_inventory
 from sayso.records import NA_NAMES, Relation, Triple
+
+Names = dict[str, tuple[str, ...]]
+"""For each entity id its names, the one to show first."""
 
 _NUM_SHOWN = 5
 
 
+def read_names(path: Path) -> Names:
+    """Return the names of each entity from lines of id, name and other names, with tabs or as JSON.
+
+    Names on several lines of one entity are joined. Any bad line is a `BadInputError`.
+    """
+    names: dict[str, dict[str, None]] = {}
+    for _, (entity_id, found) in parse_lines(path, "names", _names):
+        names.setdefault(entity_id, {}).update(dict.fromkeys(found))
+    return {entity_id: tuple(found) for entity_id, found in names.items()}
+
+
+def _names(text: str) -> tuple[str, list[str]]:
+    if text.lstrip().startswith("{"):
+        record = json_object(text)
+        others = strings(record, "aliases") if "aliases" in record else []
+        entity_id, *names = string(record, "id"), string(record, "name"), *others
+    else:
+        entity_id, *names = text.split("\t")
+    entity_id, cleaned = checked_id(entity_id.strip()), [" ".join(name.split()) for name in names]
+    refuse_control(*cleaned)
+    if not any(cleaned):
+        raise BadLineError(f"entity {entity_id!r} has no name; expected are id, name, other names")
+    return entity_id, [name for name in cleaned if name]
+
+
+def checked_id(entity_id: str) -> str:
+    """Return the id; raise `BadLineError` if it is empty or has a control character."""
+    if not entity_id:
+        raise BadLineError("the entity id is empty")
+    refuse_control(entity_id)
+    return entity_id
+
+
 @dataclass
 class Oddities:
-    """How many facts are odd in each way, and the first few of each kind."""
+    """Facts of the knowledge base that are odd: the number of each kind, and the first few."""
 
     counts: dict[str, int] = field(default_factory=dict)
     shown: dict[str, list[str]] = field(default_factory=dict)
@@ -29,7 +68,7 @@ class Oddities:
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """Relations in the inventory's order, and those of each related (head, tail), in the same order."""
+    """Relations in the inventory's order, and those of each related (head, tail) in the same order."""
 
     relations: list[Relation]
     facts: dict[tuple[str, str], tuple[str, ...]]
@@ -44,22 +83,23 @@ class Knowledge:
 def read_knowledge(kb: Path, entity_ids: Collection[str], inventory: Path | None = None) -> Knowledge:
     """Return the facts of a file of triples, each once.
 
-    Left out and counted are facts about nothing but one entity, with a relation that means "none", and with a
-    relation that the inventory has not, where one is given; counted only are repeated facts and entities without name.
+    Facts of an entity with itself, with a relation that means "none", or with a relation missing from the inventory
+    are counted and left out; repeated facts and entities without a name are only counted.
     """
     relations = read_inventory(inventory) if inventory else None
     known = None if relations is None else {relation.name for relation in relations}
     oddities = Oddities()
     facts = _facts(read_triples(kb), entity_ids, known, oddities)
     if not facts:
-        raise BadInputError(f"{kb}: there is no usable fact in it{_why(oddities)}")
+        why = "".join(f"; {count:,} are {kind}" for kind, count in oddities.counts.items())
+        raise BadInputError(f"{kb}: no usable facts{why}")
     if relations is None:
         relations = [Relation(name) for name in sorted({fact.relation for fact in facts})]
-    place = {relation.name: number for number, relation in enumerate(relations)}
+    rank = {relation.name: number for number, relation in enumerate(relations)}
     by_pair: dict[tuple[str, str], list[str]] = {}
     for head_id, name, tail_id in facts:
         by_pair.setdefault((head_id, tail_id), []).append(name)
-    ordered = {pair: tuple(sorted(names, key=place.__getitem__)) for pair, names in by_pair.items()}
+    ordered = {pair: tuple(sorted(names, key=rank.__getitem__)) for pair, names in by_pair.items()}
     return Knowledge(relations=relations, facts=ordered, oddities=oddities)
 
 
@@ -86,9 +126,5 @@ def _left_out(fact: Triple, known: set[str] | None) -> str:
     if fact.relation in NA_NAMES:
         return "with a relation that means none, left out"
     if known is not None and fact.relation not in known:
-        return "with a relation that the inventory has not, left out"
+        return "with a relation that is not in the inventory, left out"
     return ""
-
-
-def _why(oddities: Oddities) -> str:
-    return "".join(f"; {count:,} are {kind}" for kind, count in oddities.counts.items())

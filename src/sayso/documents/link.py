@@ -1,12 +1,12 @@
-"""From names to entities: which of several entities with the same name is meant, if that can be said."""
+"""Link names to entities: which of several entities with the same name is meant, if that can be told."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sayso.documents.gazetteer import Found
-from sayso.documents.settings import Ambiguous
-from sayso.documents.stop_name import COMMON_WORDS
+from sayso.documents.gazetteer import NameMatch
+from sayso.documents.settings import AmbiguityPolicy
+from sayso.documents.split import COMMON_WORDS
 
 _WORD_BEFORE = re.compile(r"([^\W_]+) $")
 
@@ -14,7 +14,7 @@ TypePairs = Counter[tuple[str, str]]
 
 
 def count_type_pairs(facts: Mapping[tuple[str, str], Sequence[str]], finest: Mapping[str, str]) -> TypePairs:
-    """Return how many facts join a head and a tail of each two types."""
+    """Return the number of facts for each pair of head type and tail type."""
     pairs: TypePairs = Counter()
     for (head_id, tail_id), relations in facts.items():
         if head_id in finest and tail_id in finest:
@@ -23,17 +23,17 @@ def count_type_pairs(facts: Mapping[tuple[str, str], Sequence[str]], finest: Map
 
 
 class Linker:
-    """Chooses the entity of an ambiguous name by the policy, or none."""
+    """Chooses the entity of an ambiguous name by the policy, or None."""
 
     def __init__(
-        self, policy: Ambiguous, finest: Mapping[str, str] | None = None, type_pairs: TypePairs | None = None
+        self, policy: AmbiguityPolicy, finest: Mapping[str, str] | None = None, type_pairs: TypePairs | None = None
     ) -> None:
         self._policy, self._finest, self._type_pairs = policy, finest or {}, type_pairs or Counter()
 
-    def link(self, sentence: Sequence[Found], named_in_document: frozenset[str]) -> list[str | None]:
-        """Return the entity of each name of a sentence, None where it stays open.
+    def link(self, sentence: Sequence[NameMatch], named_in_document: frozenset[str]) -> list[str | None]:
+        """Return the entity of each name of a sentence, None where it is undecided.
 
-        `named_in_document` are the entities that the document names by a name that no other entity has.
+        `named_in_document`: entities that the document mentions by a name that no other entity has.
         """
         clear = [found.entity_ids[0] for found in sentence if len(found.entity_ids) == 1]
         return [
@@ -55,7 +55,7 @@ class Linker:
         return chosen[0] if best and len(chosen) == 1 else None
 
     def _fit(self, candidate: str, others: Sequence[str]) -> int:
-        """Return how many facts join entities of these types, for the best of the others."""
+        """Return the number of facts between the candidate's type and that of the best-fitting other entity."""
         mine = self._finest.get(candidate, "")
         types = [self._finest.get(other, "") for other in others if other != candidate]
         pairs = self._type_pairs
@@ -63,7 +63,7 @@ class Linker:
 
 
 def continues_a_name(text: str, start: int) -> bool:
-    """Say whether a capitalised word stands directly before, so that what begins here may be the rest of its name.
+    """Return whether a capitalised word comes directly before, so that this may be the rest of its name.
 
     >>> continues_a_name("Cy Holt left", 3), continues_a_name("In Holt", 3), continues_a_name("Mr. Holt", 4)
     (True, False, False)
@@ -73,7 +73,7 @@ def continues_a_name(text: str, start: int) -> bool:
 
 
 def finest_type(types: Sequence[str]) -> str:
-    """Return the type with the most levels, the first of them; nothing for an entity without types.
+    """Return the first type with the most levels; an empty string if there are no types.
 
     >>> finest_type(["/person", "/person/artist", "/person/author"])
     '/person/artist'

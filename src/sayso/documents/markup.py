@@ -1,4 +1,4 @@
-"""HTML left in documents: the text without it, and the way back to where every character stood."""
+"""HTML left in documents: the text without it, and the original offset of every character."""
 
 import html
 import re
@@ -25,7 +25,7 @@ _PARAGRAPH_END = "\n\n"
 
 
 class PlainText(NamedTuple):
-    """A document's text without markup; `start_C` and `stop_C` are where each character stood, None for "where it is".
+    """A document's text without markup; `start_C` and `stop_C` are the original offsets, None if nothing has moved.
 
     Shapes: C characters.
     """
@@ -35,23 +35,23 @@ class PlainText(NamedTuple):
     stop_C: "array[int] | None" = None
 
     def original(self, start: int, stop: int) -> tuple[int, int]:
-        """Return where a stretch that is not empty stood in the document."""
+        """Return the span in the document of a non-empty span of this text."""
         if self.start_C is None or self.stop_C is None:
             return start, stop
         return self.start_C[start], self.stop_C[stop - 1]
 
     def plain(self, start: int, stop: int) -> tuple[int, int]:
-        """Return where a stretch of the document is now; empty where nothing but markup was."""
+        """Return the span in this text of a span of the document; empty if that was only markup."""
         if self.start_C is None:
             return start, stop
         return bisect_left(self.start_C, start), bisect_left(self.start_C, stop)
 
 
 def without_markup(text: str) -> PlainText:
-    """Return the text without tags, comments and scripts, references such as `&amp;` as the characters they mean.
+    """Return the text without tags, comments and scripts, and with references such as `&amp;` replaced.
 
-    A tag that ends a block (`<p>`, `<br>`, `<td>`) becomes an empty line, so that sentences end there. Only tags that
-    HTML has count: `a < b` and `<unknown>` stay.
+    A tag that ends a block (`<p>`, `<br>`, `<td>`) becomes an empty line, so that sentences end there. Only HTML's own
+    tags are removed: `a < b` and `<unknown>` stay.
 
     >>> without_markup("<p>AT&amp;T<br>Oslo").text
     '\\n\\nAT&T\\n\\nOslo'
@@ -61,23 +61,22 @@ def without_markup(text: str) -> PlainText:
     found = list(_MARKUP.finditer(text))
     if not found:
         return PlainText(text)
-    pieces, starts, stops, last = [], array("q"), array("q"), 0
+    parts, starts, stops, last = [], array("q"), array("q"), 0
     for match in found:
-        pieces.append(text[last : match.start()])
+        parts.append(text[last : match.start()])
         starts.extend(range(last, match.start()))
         stops.extend(range(last + 1, match.start() + 1))
-        pieces.append(_meant(match[0]))
-        starts.extend([match.start()] * len(pieces[-1]))
-        stops.extend([match.end()] * len(pieces[-1]))
+        parts.append(_replacement(match[0]))
+        starts.extend([match.start()] * len(parts[-1]))
+        stops.extend([match.end()] * len(parts[-1]))
         last = match.end()
-    pieces.append(text[last:])
+    parts.append(text[last:])
     starts.extend(range(last, len(text)))
     stops.extend(range(last + 1, len(text) + 1))
-    return PlainText("".join(pieces), starts, stops)
+    return PlainText("".join(parts), starts, stops)
 
 
-def _meant(markup: str) -> str:
-    """Return what stands in the text for a piece of markup."""
+def _replacement(markup: str) -> str:
     if markup.startswith("&"):
         return html.unescape(markup).replace("\0", " ")
     return _PARAGRAPH_END if _BLOCK.match(markup) else ""

@@ -1,31 +1,31 @@
-"""Sentences of a document with the entities they name: the step before pairs."""
+"""The sentences of a document with the entities they mention: tokens, mentions and offsets; the step before pairs."""
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from sayso.documents.block import blocks
 from sayso.documents.document import Document
-from sayso.documents.gazetteer import Found, longest_first
+from sayso.documents.gazetteer import NameMatch, longest_first
 from sayso.documents.link import Linker, continues_a_name
 from sayso.documents.markup import PlainText, without_markup
-from sayso.documents.split import split
-from sayso.documents.token import cut_at, spans_of, spelling, tokens_with_places
-from sayso.records import Mention, Source
+from sayso.documents.split import blocks, split, stripped
+from sayso.readers.base import CharSpan
+from sayso.records import Mention, Source, Span
+from sayso.tokens import tokenise
 
-Stretch = tuple[int, int]
-Find = Callable[[str], list[Found]]
+Find = Callable[[str], list[NameMatch]]
 
 
 class MentionedEntity(NamedTuple):
-    """An entity that a sentence names, and where its names stand in the document, in characters."""
+    """An entity that a sentence mentions, and the character spans of its names in the document."""
 
     mention: Mention
-    places: tuple[Stretch, ...]
+    places: tuple[CharSpan, ...]
 
 
 class MentioningSentence(NamedTuple):
-    """A sentence that names at least two entities, in order of their first names."""
+    """A sentence that mentions at least two entities, in order of their first mentions."""
 
     tokens: tuple[str, ...]
     entities: tuple[MentionedEntity, ...]
@@ -33,7 +33,7 @@ class MentioningSentence(NamedTuple):
 
 
 class DocumentReader:
-    """Turns documents into sentences that name entities; counts what it sees in `counts` and `ambiguous`."""
+    """Turns documents into sentences that mention entities; counts what it sees in `counts` and `ambiguous`."""
 
     def __init__(self, find: Find, linker: Linker, names: Mapping[str, Sequence[str]], max_tokens: int) -> None:
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
@@ -41,7 +41,7 @@ class DocumentReader:
         self.ambiguous: Counter[str] = Counter()
 
     def sentences(self, document: Document) -> Iterator[MentioningSentence]:
-        """Yield the sentences that name two entities or more."""
+        """Yield the sentences that mention at least two entities."""
         plain = without_markup(document.text)
         self.counts["documents"] += 1
         self.counts["documents with HTML"] += plain.start_C is not None
@@ -54,8 +54,8 @@ class DocumentReader:
             if len(inside) > 1:
                 yield from self._sentence(document.id, plain, (start, stop), self._entities(plain, inside, named))
 
-    def _found(self, document: Document, plain: PlainText) -> list[Found]:
-        """Return the names of the document, those it comes with instead of those that could be found."""
+    def _found(self, document: Document, plain: PlainText) -> list[NameMatch]:
+        """Return the names in the document: those that it comes with, otherwise those found in its text."""
         if document.mentions is None:
             found = [
                 each._replace(start=each.start + start, stop=each.stop + start)
@@ -63,14 +63,18 @@ class DocumentReader:
                 for each in self._find(plain.text[start:stop])
             ]
         else:
-            given = ((*plain.plain(start, stop), (entity_id,)) for start, stop, entity_id in document.mentions)
-            found = longest_first([Found(*trimmed) for each in given if (trimmed := _trimmed(plain.text, *each))])
+            given = ((plain.plain(start, stop), (entity_id,)) for start, stop, entity_id in document.mentions)
+            found = longest_first(
+                [NameMatch(*span, ids) for where, ids in given if (span := stripped(plain.text, *where))]
+            )
         self.counts["names"] += len(found)
         return found
 
-    def _entities(self, plain: PlainText, found: Sequence[Found], named: frozenset[str]) -> dict[str, list[Stretch]]:
-        """Return where each entity of a sentence is named."""
-        entities: dict[str, list[Stretch]] = {}
+    def _entities(
+        self, plain: PlainText, found: Sequence[NameMatch], named: frozenset[str]
+    ) -> dict[str, list[CharSpan]]:
+        """Return the character spans of each entity of a sentence."""
+        entities: dict[str, list[CharSpan]] = {}
         for each, entity_id in zip(found, self._linker.link(found, named), strict=True):
             if len(each.entity_ids) > 1:
                 if continues_a_name(plain.text, each.start):
@@ -83,15 +87,15 @@ class DocumentReader:
         return entities
 
     def _sentence(
-        self, document_id: str, plain: PlainText, where: Stretch, entities: dict[str, list[Stretch]]
+        self, document_id: str, plain: PlainText, where: CharSpan, entities: dict[str, list[CharSpan]]
     ) -> Iterator[MentioningSentence]:
         if len(entities) < 2:
             return
         begin, end = where
         text = plain.text[begin:end]
         inside = {key: [(start - begin, stop - begin) for start, stop in found] for key, found in entities.items()}
-        edges = [edge for found in inside.values() for stretch in found for edge in stretch]
-        tokens, starts = cut_at(*tokens_with_places(text), edges)
+        edges = [edge for found in inside.values() for span in found for edge in span]
+        tokens, starts = cut_at(*tokens_with_starts(text), edges)
         if len(tokens) > self._max_tokens:
             self.counts["sentences too long"] += 1
             return
@@ -106,22 +110,14 @@ class DocumentReader:
         yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
 
 
-def _trimmed(text: str, start: int, stop: int, entity_ids: tuple[str, ...]) -> tuple[int, int, tuple[str, ...]] | None:
-    """Return the stretch without white space at its edges; None where nothing is left."""
-    piece = text[start:stop]
-    inner = piece.strip()
-    begin = start + len(piece) - len(piece.lstrip())
-    return (begin, begin + len(inner), entity_ids) if inner else None
-
-
-def _with_sentences(text: str, found: Sequence[Found]) -> Iterator[tuple[Stretch, list[Found]]]:
-    """Yield each sentence of the text with the names in it."""
+def _with_sentences(text: str, found: Sequence[NameMatch]) -> Iterator[tuple[CharSpan, list[NameMatch]]]:
+    """Yield the span of each sentence of the text, and the names in it."""
     number = 0
     for begin, end in blocks(text):
         first = number
         while number < len(found) and found[number].stop <= end:
             number += 1
-        # A mention that the document came with may lie across the cut; it belongs to no sentence then.
+        # A mention that the document came with may lie across the cut; then it belongs to no sentence.
         here = [each for each in found[first:number] if each.start >= begin]
         index = 0
         for start, stop in split(text[begin:end], [(each.start - begin, each.stop - begin) for each in here]):
@@ -130,3 +126,57 @@ def _with_sentences(text: str, found: Sequence[Found]) -> Iterator[tuple[Stretch
                 inside.append(here[index])
                 index += 1
             yield (begin + start, begin + stop), inside
+
+
+def tokens_with_starts(text: str) -> tuple[list[str], list[int]]:
+    """Return the tokens of one sentence and where each starts; a token is as long as the text it stands for.
+
+    >>> tokens_with_starts("Rome's  mayor.")
+    (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])
+    """
+    tokens, starts, position = tokenise(text), [], 0
+    for token in tokens:
+        while text[position].isspace():
+            position += 1
+        starts.append(position)
+        position += len(token)
+    return tokens, starts
+
+
+def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -> tuple[list[str], list[int]]:
+    """Return the tokens and their starts, with tokens that have an edge inside cut in two.
+
+    >>> cut_at(["Boston-based", "Acme"], [0, 13], [6])
+    (['Boston', '-based', 'Acme'], [0, 6, 13])
+    """
+    inside = sorted(set(edges), reverse=True)
+    cut_tokens, cut_starts = [], []
+    for token, start in zip(tokens, starts, strict=True):
+        while inside and inside[-1] <= start:
+            inside.pop()
+        while inside and inside[-1] < start + len(token):
+            edge = inside.pop()
+            cut_tokens.append(token[: edge - start])
+            cut_starts.append(start)
+            token, start = token[edge - start :], edge
+        cut_tokens.append(token)
+        cut_starts.append(start)
+    return cut_tokens, cut_starts
+
+
+def spelling(text: str, tokens: Sequence[str], starts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of the tokens that the text writes `glued` and `curly`, as `Source` has them.
+
+    >>> spelling("Rome’s  mayor.", *tokens_with_starts("Rome’s  mayor."))
+    ((1, 3), (1,))
+    """
+    stops = [start + len(token) for token, start in zip(tokens, starts, strict=True)]
+    glued = [number for number, stop in enumerate(stops[:-1], 1) if starts[number] == stop]
+    spelled = enumerate(zip(tokens, starts, stops, strict=True)) if "’" in text else ()
+    curly = [number for number, (token, start, stop) in spelled if text[start:stop] != token]
+    return tuple(glued), tuple(curly)
+
+
+def spans_of(spans: Iterable[CharSpan], starts: Sequence[int]) -> list[Span]:
+    """Return character spans, whose edges are edges of tokens, as spans of tokens."""
+    return [Span(bisect_left(starts, start), bisect_left(starts, stop)) for start, stop in spans]

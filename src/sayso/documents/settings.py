@@ -1,36 +1,37 @@
-"""How a corpus is built from documents: every knob and its default."""
+"""Settings of a build."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from sayso.config import SEED, SHARE, Range, check_ranges
-from sayso.documents.gazetteer import Case
+from sayso.documents.gazetteer import NameCase
 
-Ambiguous = Literal["skip", "document", "types"]
-Finder = Literal["names", "spacy"]
+AmbiguityPolicy = Literal["skip", "document", "types"]
+NameFinder = Literal["names", "spacy"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildSettings:
-    """One corpus; what is appended later must be built with the same settings.
+    """Settings of one corpus; documents appended later must be built with the same.
 
-    `na_share`: of the pairs that the knowledge base does not relate, those that go into training; the others go to
-    `rest`. A pair's place depends on its ids and the seed alone, not on what else is there.
-    `ambiguous`: a name of several entities is passed over (`skip`), is the one that the document names by a name of its
-    own (`document`), or the one whose type fits the sentence's other entities (`types`).
+    `na_share`: share of the unrelated pairs that go into training, chosen by their ids and the seed alone; the others
+    go to `rest`.
+    `ambiguous`: a name of several entities is ignored (`skip`), is the one that the document also mentions by an
+    unambiguous name (`document`), or the one whose type fits the sentence's other entities (`types`).
     `case`: how a name may be written: with capitals wherever the name has them (`capitals`), `exact`, or `ignore`.
-    `max_pairs`: pairs that one sentence may give; related ones go first.
-    `max_tokens`: a longer sentence is left out; it is a table or a list.
+    `max_pairs`: pairs of one sentence; related pairs are kept first.
+    `max_tokens`: longer sentences, which are mostly tables and lists, are left out.
     `only_utf8`: leave out documents in other encodings instead of reading them as Windows-1252.
-    `spacy_model`: with the finder `spacy`, a model whose named entities go before the names; empty for no model.
+    `spacy_model`: with the finder `spacy`, a model whose named entities take precedence; empty for no model.
     """
 
     seed: Annotated[int, SEED] = 13
     na_share: Annotated[float, SHARE] = 0.25
-    finder: Finder = "names"
+    finder: NameFinder = "names"
     spacy_model: str = ""
-    case: Case = "capitals"
-    ambiguous: Ambiguous = "skip"
+    case: NameCase = "capitals"
+    ambiguous: AmbiguityPolicy = "skip"
     max_pairs: Annotated[int, Range(1, 1_000_000)] = 30
     max_tokens: Annotated[int, Range(1, 1_000_000)] = 300
     max_document_mb: Annotated[int, Range(1, 100_000)] = 32
@@ -39,3 +40,20 @@ class BuildSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildInputs:
+    """The files a corpus is built from."""
+
+    documents: Path
+    kb: Path
+    names: Path
+    types: Path | None = None
+    relations: Path | None = None
+    stop_names: Path | None = None
+
+    def tables(self) -> dict[str, Path]:
+        """Return all files except the documents by the name of their option."""
+        given = {"kb": self.kb, "names": self.names, "types": self.types, "relations": self.relations}
+        return {name: path for name, path in (given | {"stop-names": self.stop_names}).items() if path}

@@ -1,4 +1,4 @@
-"""A shard: some documents, the lines they give, and the record that says they are done."""
+"""Shards of a build: some documents, the lines made from them, and the record that marks the shard as finished."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sayso.documents.align import AlignedPair, Aligner
-from sayso.documents.context import context_lines
 from sayso.documents.document import Document
+from sayso.documents.knowledge import Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find, MentioningSentence
-from sayso.documents.name_table import Names
+from sayso.documents.type_guess import context_lines
 from sayso.io.atomic import atomic_file
 from sayso.io.json_file import read_record, to_json
 from sayso.readers.jsonl import write_pairs
 
 TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
-"""Folders of a corpus: lines for training, lines of the other pairs, words around mentions, what each shard holds."""
+"""Folders of a corpus: lines for training, lines of the other pairs, words around mentions, records of shards."""
 
 COUNTS = (
     "documents",
@@ -35,20 +35,20 @@ COUNTS = (
     "lines NA for training",
     "lines in rest",
 )
-"""What is counted while documents are read, in the order in which people read it."""
+"""Counts of a build, in the order in which they are shown."""
 
 _NUM_AMBIGUOUS_KEPT = 100
 
 
-class Shard(NamedTuple):
-    """Documents that are worked on together."""
+class DocumentShard(NamedTuple):
+    """Documents that are processed together."""
 
     number: int
     documents: list[Document]
 
 
-class ShardRecord(NamedTuple):
-    """What a finished shard holds: counts, the ambiguous names it met, and its documents with their fingerprints."""
+class BuiltShard(NamedTuple):
+    """A finished shard: counts, the ambiguous names found, and its documents with their fingerprints."""
 
     number: int
     counts: dict[str, int]
@@ -56,23 +56,25 @@ class ShardRecord(NamedTuple):
     documents: dict[str, str]
 
 
-def shards(documents: Iterable[Document], first: int, most_documents: int, most_characters: int) -> Iterator[Shard]:
-    """Yield the documents in shards, numbered from `first`: full when it has so many documents or characters."""
+def shards(
+    documents: Iterable[Document], first: int, most_documents: int, most_characters: int
+) -> Iterator[DocumentShard]:
+    """Yield the documents in shards numbered from `first`, each with up to this many documents or characters."""
     taken: list[Document] = []
     num_characters = 0
     for document in documents:
         taken.append(document)
         num_characters += len(document.text)
         if len(taken) >= most_documents or num_characters >= most_characters:
-            yield Shard(first, taken)
+            yield DocumentShard(first, taken)
             taken, num_characters, first = [], 0, first + 1
     if taken:
-        yield Shard(first, taken)
+        yield DocumentShard(first, taken)
 
 
 @dataclass(frozen=True)
 class ShardBuilder:
-    """Makes the lines of shards and writes them into the corpus folder; has no state, so any process may do it."""
+    """Builds shards and writes them into the corpus folder; it has no state, so any process can run it."""
 
     folder: Path
     find: Find
@@ -82,7 +84,7 @@ class ShardBuilder:
     max_tokens: int
     with_contexts: bool
 
-    def __call__(self, shard: Shard) -> ShardRecord:
+    def __call__(self, shard: DocumentShard) -> BuiltShard:
         """Write the shard's files, its record last, and return the record."""
         reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens)
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
@@ -99,7 +101,7 @@ class ShardBuilder:
             write_shard(self.folder / folder / f"{shard.number:06d}{_ENDINGS[folder]}", written)
         fingerprints = {document.id: document.fingerprint for document in shard.documents}
         ambiguous = dict(reader.ambiguous.most_common(_NUM_AMBIGUOUS_KEPT))
-        record = ShardRecord(shard.number, dict(reader.counts), ambiguous, fingerprints)
+        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, fingerprints)
         write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
 
@@ -118,7 +120,7 @@ def _kind(is_related: bool, is_for_training: bool) -> str:
 
 
 def write_shard(path: Path, lines: list[str]) -> None:
-    """Write the lines, whole or not at all; no lines, no file, because no reader takes an empty one."""
+    """Write the lines atomically; without lines there is no file, because readers refuse an empty one."""
     if not lines:
         path.unlink(missing_ok=True)
         return
@@ -126,16 +128,16 @@ def write_shard(path: Path, lines: list[str]) -> None:
         file.writelines(line + "\n" for line in lines)
 
 
-def read_records(folder: Path) -> list[ShardRecord]:
+def read_records(folder: Path) -> list[BuiltShard]:
     """Return the records of the finished shards, in order."""
     records = []
     for path in sorted((folder / RECORDS).glob("[0-9]*.json")):
-        records.append(read_record(path, ShardRecord, "the record of a shard", "start over with --overwrite"))
+        records.append(read_record(path, BuiltShard, "the record of a shard", "start over with --overwrite"))
     return records
 
 
-def remove_unfinished(folder: Path, finished: Iterable[ShardRecord]) -> None:
-    """Remove the files of shards that have no record: the remains of a killed run."""
+def remove_unfinished(folder: Path, finished: Iterable[BuiltShard]) -> None:
+    """Remove the files of shards without a record, left by a killed run."""
     for path in folder.glob("*/.*.partial"):
         path.unlink()
     kept = {f"{record.number:06d}" for record in finished}
@@ -145,8 +147,8 @@ def remove_unfinished(folder: Path, finished: Iterable[ShardRecord]) -> None:
                 path.unlink()
 
 
-def total(records: Iterable[ShardRecord]) -> dict[str, int]:
-    """Return the counts of all shards together, in the order of COUNTS."""
+def total(records: Iterable[BuiltShard]) -> dict[str, int]:
+    """Return the counts of all shards together, in the order of `COUNTS`."""
     counts: Counter[str] = Counter()
     for record in records:
         counts.update(record.counts)

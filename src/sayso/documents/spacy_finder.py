@@ -1,39 +1,39 @@
-"""Names as spaCy finds them: an entity ruler with all names and, with a model, its named entities. Extra `spacy`."""
+"""Find names with spaCy: an entity ruler with all names and, with a model, its named entities (extra `spacy`)."""
 
 from typing import Any
 
-from sayso.documents.gazetteer import Found, Gazetteer
-from sayso.documents.name_table import Names
+from sayso.documents.gazetteer import Gazetteer, NameMatch
+from sayso.documents.knowledge import Names
 from sayso.errors import MissingExtraError, UserError, option
 
 _RULED = "sayso_names"
-"""The ruler, and the label of what it finds; models have components and labels of their own."""
+"""Name of the ruler, and label of what it finds; distinct from those of models."""
 
 
 class SpacyFinder:
-    """Lets spaCy say which stretches are names; the gazetteer says whose, and whether they may be written so."""
+    """spaCy finds the spans of names; the gazetteer tells their entities, and whether the spelling is allowed."""
 
     def __init__(self, gazetteer: Gazetteer, names: Names, model: str = "") -> None:
-        """Take a model's name or folder; without one, an empty English pipeline with the ruler does."""
+        """`model`: name or folder of a model; without one, an empty English pipeline is used."""
         self._gazetteer = gazetteer
         self._nlp = _pipeline(model)
-        # After the model's recogniser, which has read the sentence: the Oslo of "Oslo Times" is not a city to it.
+        # After the model's recogniser, to which the Oslo of "Oslo Times" is not a city.
         attribute = "ORTH" if gazetteer.case == "exact" else "LOWER"
         ruler = self._nlp.add_pipe("entity_ruler", _RULED, last=True, config={"phrase_matcher_attr": attribute})
         patterns = {name for found in names.values() for name in found if gazetteer.entity_ids_of(name)}
         ruler.add_patterns([{"label": _RULED, "pattern": name} for name in sorted(patterns)])
 
-    def find(self, text: str) -> list[Found]:
-        """Return spaCy's names that are names of entities, in order."""
+    def find(self, text: str) -> list[NameMatch]:
+        """Return the names that spaCy finds and that are names of entities, in order."""
         return [found for entity in self._nlp(text).ents for found in self._names_in(entity)]
 
-    def _names_in(self, entity: Any) -> list[Found]:
-        """Return the names in a stretch: what a model has found is one name or none."""
+    def _names_in(self, entity: Any) -> list[NameMatch]:
+        """Return the names in a span; a model's entity must be one name as a whole."""
         found = self._gazetteer.find(entity.text)
         if entity.label_ != _RULED:
             found = [each for each in found if (each.start, each.stop) == (0, len(entity.text))]
         first = entity.start_char
-        return [Found(first + each.start, first + each.stop, each.entity_ids) for each in found]
+        return [NameMatch(first + each.start, first + each.stop, each.entity_ids) for each in found]
 
 
 def _pipeline(model: str) -> Any:

@@ -1,14 +1,28 @@
-"""A text to sentences, by rules: full stops that end one, and those of abbreviations, initials and numbers."""
+"""Split a text into sentences by rules: full stops that end one, and those of abbreviations, initials and numbers.
+
+Kept instead of pysbd or spaCy: no sentence ends inside a known name, offsets are exact, and no dependency is added.
+"""
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-Stretch = tuple[int, int]
+from sayso.readers.base import CharSpan
+
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8")).items()
+}
+COMMON_WORDS = _WORDS["common"]
+
+MAX_CHARACTERS = 100_000
+"""A longer text is split block by block."""
 
 _CANDIDATE = re.compile(
-    # Possessive, and only from the first stop of a row: thousands of stops in a row take one look, not one each.
-    r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?:\ (?:''|-rrb-))*(?=\s|$)  # stops that end a word, and what closes behind
+    # Possessive, and only from the first of several stops, so that a row of thousands takes one look.
+    r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?:\ (?:''|-rrb-))*(?=\s|$)  # stops that end a word, and closing quotes
     |[。！？｡]+[」』”’）]*              # stops of scripts that need no space
     |\n(?:[^\S\n]*\n)+               # empty lines
     |\n""",
@@ -17,43 +31,17 @@ _CANDIDATE = re.compile(
 _STOPS = ".!?…"
 _CLOSING = "\"'”’»)]"
 _FOLLOWING = re.compile(r"\s*[\"'“‘«(\[¿¡]*(\w\.|\w*)")
-"""The next word; an initial with its stop, so that the A. of "a.k.a. A. Diaz" is not the word that begins sentences."""
+"""The next word, or an initial with its stop: the A. of "a.k.a. A. Diaz" is not the word "a"."""
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]*$")
 _LINE_END = re.compile(r"(\S)[^\S\n]*\n(?=[^\S\n]*\S)")
 _DOTTED = re.compile(r"(?:\w\.)+\w")
 
-_NEVER_LAST_LIST = """
-mr mrs ms messrs dr drs prof rev fr hon gen brig col maj capt cmdr lt sgt cpl pvt adm sen rep reps gov pres supt
-st ste mt ft vs cf viz approx
-"""
-_NEVER_LAST = frozenset(_NEVER_LAST_LIST.split())
-"""Abbreviations with a word to come."""
 
-_SELDOM_LAST_LIST = """
-inc co cos corp ltd llc plc bros jr sr etc al ave blvd rd dept univ assn bldg est jan feb mar apr jun jul aug
-sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun ala ariz ark calif colo conn del fla ill ind
-kan ky md mich minn miss mont neb nev okla ore pa tenn tex va wash wis wyo
-"""
-_SELDOM_LAST = frozenset(_SELDOM_LAST_LIST.split())
-"""Abbreviations that end a sentence only where the next word begins one."""
+def split(text: str, names: Sequence[CharSpan] = ()) -> list[CharSpan]:
+    """Return the spans of the sentences, in order, without white space at their edges; together they cover the text.
 
-_BEFORE_NUMBER = frozenset(("no", "nos", "p", "pp", "vol", "vols", "fig", "figs", "art", "sec", "ch", "ca", "c"))
-
-_BEGINNERS_LIST = """
-a after all although an and another as at because before both but by despite during each even every few for from
-he her here his how however i if in instead it its many meanwhile more most mr mrs ms my no nor not now of on
-once one only or other our she since so some still such than that the their then there these they this those
-though to under until we what when where whether which while who why with yet you your
-"""
-_BEGINNERS = frozenset(_BEGINNERS_LIST.split())
-"""Words that, with a capital, begin a sentence."""
-
-
-def split(text: str, names: Sequence[Stretch] = ()) -> list[Stretch]:
-    """Return the stretches that are sentences, in order, without white space at their edges.
-
-    Nothing but white space lies outside of them. No sentence ends inside one of `names`, which are in order and do not
-    overlap. An empty line ends a sentence; a single line end does where most lines of the text end like sentences.
+    No sentence ends inside one of `names`, which must be sorted and not overlap. An empty line ends a sentence; a
+    single line end does so if most lines of the text end like sentences.
 
     >>> text = "Mr. Holt of Acme Inc. paid 3.5 dollars. It was J. R. Smith's."
     >>> [text[start:stop] for start, stop in split(text)]
@@ -61,16 +49,20 @@ def split(text: str, names: Sequence[Stretch] = ()) -> list[Stretch]:
     """
     sentences, start = [], 0
     for end in (*_ends(text, [name[0] for name in names], names), len(text)):
-        piece = text[start:end]
-        first = start + len(piece) - len(piece.lstrip())
-        last = start + len(piece.rstrip())
-        if first < last:
-            sentences.append((first, last))
+        if span := stripped(text, start, end):
+            sentences.append(span)
         start = end
     return sentences
 
 
-def _ends(text: str, name_starts: list[int], names: Sequence[Stretch]) -> Iterator[int]:
+def stripped(text: str, start: int, stop: int) -> CharSpan | None:
+    """Return the span without white space at its edges; None if nothing is left."""
+    part = text[start:stop]
+    start, stop = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+    return (start, stop) if start < stop else None
+
+
+def _ends(text: str, name_starts: list[int], names: Sequence[CharSpan]) -> Iterator[int]:
     lines_are_sentences = _lines_are_sentences(text)
     for match in _CANDIDATE.finditer(text):
         found, end = match[0], match.end()
@@ -80,24 +72,24 @@ def _ends(text: str, name_starts: list[int], names: Sequence[Stretch]) -> Iterat
             yield end
 
 
-def _is_inside(position: int, name_starts: list[int], names: Sequence[Stretch]) -> bool:
+def _is_inside(position: int, name_starts: list[int], names: Sequence[CharSpan]) -> bool:
     index = bisect_right(name_starts, position - 1) - 1
     return index >= 0 and position < names[index][1]
 
 
 def _lines_are_sentences(text: str) -> bool:
-    """Say whether most lines that another follows end with a stop, rather than being wrapped."""
+    """Return whether most lines before another line end with a stop, rather than being wrapped."""
     ends = _LINE_END.findall(text)
     return bool(ends) and 2 * sum(last in '"”’)' or last in _STOPS for last in ends) > len(ends)
 
 
 def _is_end(text: str, start: int, end: int) -> bool:
-    """Say whether the stop at `start`, with what closes behind it up to `end`, ends a sentence."""
+    """Return whether the stop at `start`, with closing quotes and brackets up to `end`, ends a sentence."""
     following = _FOLLOWING.match(text, end)
     word = following[1] if following else ""
     stops = text[start:end].partition(" ")[0].rstrip(_CLOSING)
     if len(stops) == 1 and start and text[start - 1].isspace():
-        return True  # a stop that stands alone: the text is tokenised already, perhaps in lower case
+        return True  # a stop between spaces: the text is already tokenised, perhaps in lower case
     if word[:1].islower():
         return False
     return stops != "." or _full_stop_ends(text[max(0, start - 40) : start], word)
@@ -107,10 +99,33 @@ def _full_stop_ends(before: str, following: str) -> bool:
     found = _WORD_BEFORE.search(before)
     word = found[0] if found else ""
     folded = word.lower()
-    if folded in _NEVER_LAST or (len(word) == 1 and word.isupper()):
+    if folded in _WORDS["never_last"] or (len(word) == 1 and word.isupper()):
         return False
-    if folded in _BEFORE_NUMBER and following[:1].isdigit():
+    if folded in _WORDS["before_number"] and following[:1].isdigit():
         return False
-    if folded in _SELDOM_LAST or _DOTTED.fullmatch(word):
-        return following.lower() in _BEGINNERS
+    if folded in _WORDS["seldom_last"] or _DOTTED.fullmatch(word):
+        return following.lower() in _WORDS["beginners"]
     return True
+
+
+def blocks(text: str, most: int = MAX_CHARACTERS) -> Iterator[CharSpan]:
+    """Yield spans that make up the text, cut after an empty line, else a line, else a word, else anywhere.
+
+    >>> list(blocks("one two\\nthree", most=9))
+    [(0, 8), (8, 13)]
+    """
+    start = 0
+    while len(text) - start > most:
+        stop = _cut(text, start, start + most)
+        yield start, stop
+        start = stop
+    if start < len(text):
+        yield start, len(text)
+
+
+def _cut(text: str, start: int, most: int) -> int:
+    for mark in ("\n\n", "\n", " "):
+        found = text.rfind(mark, start, most)
+        if found >= start:
+            return found + len(mark)
+    return most

@@ -1,4 +1,4 @@
-"""The tables that every document is read with: names, facts, types; and what is made from them once."""
+"""The tables that every document is read with: names, facts and types, and what is made from them once."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -6,84 +6,48 @@ from typing import Any
 
 from sayso import __version__
 from sayso.documents.align import Aligner
-from sayso.documents.gazetteer import Gazetteer
-from sayso.documents.knowledge import Knowledge, read_knowledge
+from sayso.documents.gazetteer import Gazetteer, read_stop_names
+from sayso.documents.knowledge import Knowledge, Names, read_knowledge, read_names
 from sayso.documents.link import Linker, count_type_pairs, finest_type
-from sayso.documents.mention import DocumentReader, Find
-from sayso.documents.name_table import Names, read_names
-from sayso.documents.settings import BuildSettings
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.shard import ShardBuilder
-from sayso.documents.stop_name import read_stop_names
 from sayso.errors import BadInputError
-from sayso.readers.entity_type import EntityTypes, read_entity_types
+from sayso.readers.entity_type import TypesById, read_entity_types
 from sayso.readers.files import sha256_of
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildInputs:
-    """The files a corpus is built from."""
-
-    documents: Path
-    kb: Path
-    names: Path
-    types: Path | None = None
-    relations: Path | None = None
-    stop_names: Path | None = None
-
-    def tables(self) -> dict[str, Path]:
-        """Return all but the documents by the name of their option."""
-        given = {"kb": self.kb, "names": self.names, "types": self.types, "relations": self.relations}
-        return {name: path for name, path in (given | {"stop-names": self.stop_names}).items() if path}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tables:
-    """Names, facts and types in memory, and the automaton of the names."""
+class BuildTables:
+    """Names, facts and types in memory, and the trie of the names."""
 
     settings: BuildSettings
     names: Names
     knowledge: Knowledge
-    types: EntityTypes
+    types: TypesById
     gazetteer: Gazetteer
 
     @property
     def with_guesses(self) -> bool:
-        """Whether types are to be guessed: only where some are given."""
+        """Whether types are guessed: only if some are given."""
         return bool(self.types) and self.settings.guess_types
 
-    def find(self) -> Find:
-        """Return what finds names, by the settings."""
-        if self.settings.finder == "names":
-            return self.gazetteer.find
-        from sayso.documents.spacy_finder import SpacyFinder
-
-        return SpacyFinder(self.gazetteer, self.names, self.settings.spacy_model).find
-
-    def linker(self) -> Linker:
-        """Return what says whose name it is, by the settings."""
-        finest = {entity_id: finest_type(types) for entity_id, types in self.types.items() if types}
-        return Linker(self.settings.ambiguous, finest, count_type_pairs(self.knowledge.facts, finest))
-
-    def reader(self) -> DocumentReader:
-        """Return what turns a document into sentences that name entities."""
-        return DocumentReader(self.find(), self.linker(), self.names, self.settings.max_tokens)
-
-    def aligner(self) -> Aligner:
-        """Return what pairs the entities of a sentence."""
-        settings = self.settings
-        return Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
-
     def shard_builder(self, folder: Path) -> ShardBuilder:
-        """Return what writes shards into the folder."""
-        return ShardBuilder(
-            folder, self.find(), self.linker(), self.aligner(), self.names, self.settings.max_tokens, self.with_guesses
-        )
+        """Return the builder that writes shards into the folder, as the settings say."""
+        settings, find = self.settings, self.gazetteer.find
+        if settings.finder == "spacy":
+            from sayso.documents.spacy_finder import SpacyFinder
+
+            find = SpacyFinder(self.gazetteer, self.names, settings.spacy_model).find
+        finest = {entity_id: finest_type(types) for entity_id, types in self.types.items() if types}
+        linker = Linker(settings.ambiguous, finest, count_type_pairs(self.knowledge.facts, finest))
+        aligner = Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
+        return ShardBuilder(folder, find, linker, aligner, self.names, settings.max_tokens, self.with_guesses)
 
 
-def read_tables(inputs: BuildInputs, settings: BuildSettings) -> Tables:
-    """Return the tables; a file that is missing is told before any work."""
+def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
+    """Return the tables; a missing file is an error before any of them is read."""
     for path in (inputs.documents, *inputs.tables().values()):
         if str(path) != "-" and not path.exists():
             raise BadInputError(f"{path}: no such file or directory")
@@ -91,7 +55,7 @@ def read_tables(inputs: BuildInputs, settings: BuildSettings) -> Tables:
     stop_names = read_stop_names(inputs.stop_names) if inputs.stop_names else frozenset[str]()
     knowledge = read_knowledge(inputs.kb, names, inputs.relations)
     relations = [relation.name for relation in knowledge.relations]
-    return Tables(
+    return BuildTables(
         settings=settings,
         names=names,
         knowledge=knowledge,

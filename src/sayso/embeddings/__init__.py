@@ -1,1 +1,1 @@
-"""Word and entity vectors: files of them, which words they cover, and two ways to train one's own."""
+"""Word and entity vectors: read, write and train them, and find those of a vocabulary."""

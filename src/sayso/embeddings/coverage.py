@@ -1,7 +1,7 @@
-"""Which words of a vocabulary have a vector: one of their own, the mean of their parts, or none.
+"""Vectors for the words of a vocabulary: their own, the mean of their parts, or none.
 
-Corpora join the words of a name (`el_paso`), and files of vectors seldom have the joined form. Such a word without a
-vector of its own gets the mean of the vectors of those of its parts that have one.
+Corpora join the words of a name (`el_paso`); files of vectors seldom have the joined form. Such a word gets the mean
+vector of those of its parts that have one.
 Shapes: V words of the vocabulary, D width of a vector.
 """
 
@@ -17,7 +17,7 @@ from sayso.embeddings.word2vec import read_word_vectors
 
 
 class VectorKind(IntEnum):
-    """How a word came by its vector; without one its row is zero."""
+    """Where a word's vector comes from; NONE is a row of zeros."""
 
     NONE = 0
     OWN = 1
@@ -25,7 +25,7 @@ class VectorKind(IntEnum):
 
 
 class Coverage(NamedTuple):
-    """How many distinct words, and how many running tokens, have a vector of which kind."""
+    """Number of distinct words and of running tokens with a vector of each kind."""
 
     own_words: int
     parts_words: int
@@ -46,7 +46,7 @@ class Coverage(NamedTuple):
 
 
 def vectors_for(words: Sequence[str], path: Path) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Return vectors [V, D] and `VectorKind`s [V] of the words, from one pass over a file of word vectors."""
+    """Return vectors [V, D] and `VectorKind`s [V] of the words, in one pass over a file of word vectors."""
     wanted = set(words).union(*(parts_of(word) for word in words if "_" in word))
     found = read_word_vectors(path, wanted)
     row_of = {word: row for row, word in enumerate(found.words)}
@@ -61,7 +61,7 @@ def vectors_for(words: Sequence[str], path: Path) -> tuple[NDArray[np.float32], 
 
 
 def parts_of(word: str) -> list[str]:
-    """Return the parts of a joined name; none where nothing is joined.
+    """Return the parts of a joined name; an empty list for other words.
 
     >>> parts_of("el_paso"), parts_of("paso"), parts_of("_")
     (['el', 'paso'], [], [])
@@ -70,13 +70,13 @@ def parts_of(word: str) -> list[str]:
 
 
 def parts_mean(word: str, row_of: Mapping[str, int], matrix: NDArray[np.float32]) -> NDArray[np.float32] | None:
-    """Return the mean vector of those parts of a joined name that have one; None where none has."""
+    """Return the mean vector of the parts of a joined name that have one, or None."""
     rows = [row_of[part] for part in parts_of(word) if part in row_of]
     return matrix[rows].mean(axis=0) if rows else None
 
 
 def measure_coverage(kinds: Iterable[int], token_counts: Iterable[int]) -> Coverage:
-    """Return the coverage of words given with their `VectorKind` and how often each occurs in the text.
+    """Return the coverage of words, given the `VectorKind` and the number of occurrences of each.
 
     >>> print(measure_coverage([VectorKind.OWN, VectorKind.PARTS, VectorKind.NONE], [90, 9, 1]))
     vectors for 2 of 3 words (66.7 %; 1 by the mean of their parts) and 99.0 % of 100 tokens

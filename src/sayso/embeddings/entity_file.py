@@ -1,18 +1,16 @@
-"""Ready-made entity vectors: the two files of OpenKE and ERNIE, or one word2vec file with entity ids for words."""
+"""Read pretrained entity vectors: the two files of OpenKE and ERNIE, or a word2vec file with entity ids as words."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sayso.embeddings.row import MAX_WIDTH, Place
-from sayso.embeddings.text_rows import is_number, numbers_of
+from sayso.embeddings.rows import MAX_WIDTH, VectorFile, is_number, numbers_of
 from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import BadInputError
 from sayso.input_file import refuse_pipe
-from sayso.readers.base import BadLine
-from sayso.readers.files import first_of, read_lines
+from sayso.readers.files import first_of, parse_lines, read_lines
 
 _ID_FILE = "entity2id.txt"
 
@@ -20,8 +18,8 @@ _ID_FILE = "entity2id.txt"
 def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tuple[list[str], NDArray[np.float32]]:
     """Return entity ids and their vectors (row i is that of id i), of all entities or of the wanted ones.
 
-    A file whose lines are tab-separated numbers alone is OpenKE's `entity2vec.vec`; its ids stand in `entity2id.txt`
-    in the same folder. Anything else is read as word vectors, plain or gzip, text or binary.
+    A file of nothing but tab-separated numbers is OpenKE's `entity2vec.vec`, with the ids in `entity2id.txt` beside it.
+    Anything else is read as word vectors, plain or gzip, text or binary.
     """
     refuse_pipe(path, "entity vectors are")
     if not _is_numbers_only(path):
@@ -29,7 +27,7 @@ def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tu
         return vectors.words, vectors.matrix
     ids = path.with_name(_ID_FILE)
     if not ids.is_file():
-        raise BadInputError(f"{path}: rows of numbers without ids; {_ID_FILE} must stand beside it")
+        raise BadInputError(f"{path}: rows of numbers without ids; {_ID_FILE} must be beside it")
     id_of_row = _read_ids(ids)
     return _read_rows(path, id_of_row, wanted)
 
@@ -45,43 +43,42 @@ def _is_numbers_only(path: Path) -> bool:
 
 
 def _read_ids(path: Path) -> dict[int, str]:
-    """Return the entity id of each row: a line with their number, then an id and its row a line."""
-    lines = _text_lines(path)
-    number, first = next(lines, (1, ""))
-    if not _is_count(first.strip()):
-        raise BadInputError(f"{path}:{number}: the number of entities is expected, not {first[:40]!r}")
+    """Return the entity id of each row from a file whose first line is their number."""
+    file, lines = VectorFile(path), parse_lines(path, "entities", str.split)
+    number, first = next(lines)
+    if len(first) != 1 or not _is_count(first[0]):
+        raise file.fault(number, f"the number of entities is expected, not {' '.join(first)[:40]!r}")
     id_of_row: dict[int, str] = {}
-    for number, line in lines:
-        columns = line.split()
+    for number, columns in lines:
         if len(columns) != 2 or not _is_count(columns[1]):
-            raise BadInputError(f"{path}:{number}: an entity id and its row are expected, not {line[:40]!r}")
-        if int(columns[1]) in id_of_row:
-            raise BadInputError(f"{path}:{number}: row {columns[1]} already belongs to {id_of_row[int(columns[1])]}")
-        id_of_row[int(columns[1])] = columns[0]
+            raise file.fault(number, f"an entity id and its row are expected, not {' '.join(columns)[:40]!r}")
+        entity_id, row = columns[0], int(columns[1])
+        if row in id_of_row:
+            raise file.fault(number, f"row {row} already belongs to {id_of_row[row]}")
+        id_of_row[row] = entity_id
     if len(set(id_of_row.values())) != len(id_of_row):
         raise BadInputError(f"{path}: an entity id has two rows")
-    if len(id_of_row) != int(first):
-        raise BadInputError(f"{path}:1: {int(first):,} entities are promised; the file has {len(id_of_row):,}")
+    if len(id_of_row) != int(first[0]):
+        raise BadInputError(f"{path}:1: {int(first[0]):,} entities are announced; the file has {len(id_of_row):,}")
     return id_of_row
 
 
 def _read_rows(
     path: Path, id_of_row: dict[int, str], wanted: Collection[str] | None
 ) -> tuple[list[str], NDArray[np.float32]]:
-    place, width, row = Place(path, "line"), 0, -1
+    file, width, row = VectorFile(path), 0, -1
     ids: list[str] = []
     kept = bytearray()
-    for row, (number, line) in enumerate(_text_lines(path)):
-        columns = line.encode().split()
+    for row, (number, columns) in enumerate(parse_lines(path, "vectors", lambda line: line.encode().split())):
         width = width or len(columns)
         if len(columns) != width or width > MAX_WIDTH:
-            raise place.fault(number, f"{len(columns)} numbers where the file has {width}")
+            raise file.fault(number, f"{len(columns)} numbers where the file has {width}")
         if row not in id_of_row:
-            raise place.fault(number, f"no entity in {_ID_FILE} has row {row}")
+            raise file.fault(number, f"no entity in {_ID_FILE} has row {row}")
         if wanted is None or id_of_row[row] in wanted:
-            vector = numbers_of(columns, place, number)
+            vector = numbers_of(columns, file, number)
             if not np.isfinite(np.frombuffer(vector, "<f4")).all():
-                raise place.fault(number, "a number that is not finite (nan or inf)")
+                raise file.fault(number, "a number that is not finite (nan or inf)")
             ids.append(id_of_row[row])
             kept += vector
     if row + 1 != len(id_of_row):
@@ -91,12 +88,3 @@ def _read_rows(
 
 def _is_count(text: str) -> bool:
     return text.isdecimal() and len(text) < 19
-
-
-def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank."""
-    for number, line in read_lines(path):
-        if isinstance(line, BadLine):
-            raise BadInputError(f"{path}:{number}: {line.reason}")
-        if line.strip():
-            yield number, line

@@ -1,15 +1,24 @@
-"""A knowledge graph as numbers, and the facts of it held out to see how well its vectors foretell them.
+"""A knowledge graph as numbers: read without excluded pairs, hold facts out, and rank them by translation vectors.
 
-Shapes: F facts; a fact is a row (head, relation, tail) of entity and relation numbers.
+A graph that knows the test facts would give them away through its vectors, so their pairs are excluded.
+Shapes: F facts, each a row (head, relation, tail) of numbers; E entities; D width; K known answers of all questions.
 """
 
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sayso.errors import LeakageError, option
+from sayso.input_file import refuse_pipe
+from sayso.metrics.link_ranking import filtered_ranks
+from sayso.readers import READERS
+from sayso.readers.base import BadLineError
+from sayso.readers.files import first_of, parse_lines, read_lines
+from sayso.readers.read import Tally, read_sentences
 from sayso.records import Triple
 
 HEAD, RELATION, TAIL = 0, 1, 2
@@ -27,17 +36,17 @@ class Graph:
 
     @property
     def num_entities(self) -> int:
-        """How many entities the facts name."""
+        """Number of entities in the facts."""
         return len(self.entity_ids)
 
     @property
     def num_relations(self) -> int:
-        """How many relations the facts name."""
+        """Number of relations in the facts."""
         return len(self.relations)
 
 
 def number_facts(triples: Iterable[Triple]) -> Graph:
-    """Return the graph of the facts, each counted once."""
+    """Return the graph of the distinct facts."""
     entity_of: dict[str, int] = {}
     relation_of: dict[str, int] = {}
     flat = array("q")
@@ -50,9 +59,9 @@ def number_facts(triples: Iterable[Triple]) -> Graph:
 
 
 def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
-    """Return (facts to train on, at most `num_facts` facts held out).
+    """Return (facts to train on, at most `num_facts` held-out facts).
 
-    Every entity and relation keeps a fact to be trained on, so fewer may be held out than asked for.
+    Every entity and relation keeps a fact in training, so fewer may be held out.
     """
     entity_degree = np.bincount(graph.fact_F3[:, [HEAD, TAIL]].ravel(), minlength=graph.num_entities)
     relation_degree = np.bincount(graph.fact_F3[:, RELATION], minlength=graph.num_relations)
@@ -62,7 +71,7 @@ def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
         if num_held == num_facts:
             break
         head, relation, tail = graph.fact_F3[index]
-        # A fact that joins an entity with itself uses up two of its degree.
+        # A fact of an entity with itself counts twice in its degree.
         enough = 2 if head == tail else 1
         if min(entity_degree[head], entity_degree[tail]) > enough and relation_degree[relation] > 1:
             entity_degree[[head, tail]] -= enough
@@ -70,3 +79,121 @@ def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
             is_held_F[index] = True
             num_held += 1
     return graph.fact_F3[~is_held_F], graph.fact_F3[is_held_F]
+
+
+_MAX_SCORES_AT_ONCE = 2**24
+
+Vectors = NDArray[np.float32]
+
+
+def rank_facts(entity_ED: Vectors, relation_RD: Vectors, asked_F3: Facts, known_F3: Facts) -> NDArray[np.float64]:
+    """Return the realistic filtered ranks of each asked fact's tail, then of each one's head, [2 F].
+
+    An entity's score is its negated Euclidean distance from head + relation (or tail - relation).
+    """
+    num_rows = max(1, _MAX_SCORES_AT_ONCE // len(entity_ED))
+    ranks = [np.zeros(0)]
+    for side, given, sign in ((TAIL, HEAD, 1), (HEAD, TAIL, -1)):
+        answers = _Answers(known_F3, given, side, len(entity_ED))
+        for start in range(0, len(asked_F3), num_rows):
+            part_F3 = asked_F3[start : start + num_rows]
+            query_FD = entity_ED[part_F3[:, given]] + sign * relation_RD[part_F3[:, RELATION]]
+            score_FE = _nearness(query_FD, entity_ED)
+            ranks.append(filtered_ranks(score_FE, part_F3[:, side], *answers.of(part_F3)))
+    return np.concatenate(ranks)
+
+
+def _nearness(query_FD: Vectors, entity_ED: Vectors) -> Vectors:
+    """Return scores that order entities like their negated distance from the query."""
+    # -|q - e|² without |q|², which is the same for all entities of a query.
+    return np.asarray(2 * (query_FD @ entity_ED.T) - np.square(entity_ED).sum(axis=1), dtype=np.float32)
+
+
+class _Answers:
+    """Finds the known answers of (given entity, relation) in facts sorted by that key."""
+
+    def __init__(self, known_F3: Facts, given: int, side: int, num_entities: int) -> None:
+        self.given, self.num_entities = given, num_entities
+        key_F = self._key(known_F3)
+        order_F = np.argsort(key_F, kind="stable")
+        self.key_F, self.answer_F = key_F[order_F], known_F3[order_F, side]
+
+    def of(self, asked_F3: Facts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return, end to end, which question each known answer belongs to, and the answer."""
+        key_F = self._key(asked_F3)
+        start_F, stop_F = (np.searchsorted(self.key_F, key_F, side) for side in ("left", "right"))
+        length_F = stop_F - start_F
+        question_K = np.repeat(np.arange(len(asked_F3)), length_F)
+        step_K = np.arange(len(question_K)) - np.repeat(np.cumsum(length_F) - length_F, length_F)
+        return question_K, self.answer_F[np.repeat(start_F, length_F) + step_K]
+
+    def _key(self, fact_F3: Facts) -> NDArray[np.int64]:
+        return fact_F3[:, RELATION] * self.num_entities + fact_F3[:, self.given]
+
+
+_NUM_NAMED = 3
+
+
+def unordered(head_id: str, tail_id: str) -> tuple[str, str]:
+    """Return the pair without its direction.
+
+    >>> unordered("b", "a") == unordered("a", "b")
+    True
+    """
+    return (head_id, tail_id) if head_id <= tail_id else (tail_id, head_id)
+
+
+def read_pairs(paths: Sequence[Path], max_bad: float) -> set[tuple[str, str]]:
+    """Return the unordered entity pairs of files of sentences, or of two tab-separated columns of entity ids."""
+    pairs: set[tuple[str, str]] = set()
+    for path in paths:
+        pairs.update(unordered(*pair) for pair in _pairs_of(path, max_bad))
+    return pairs
+
+
+@dataclass
+class Exclusion:
+    """Keeps the facts of some pairs, in either direction, out of a graph, and counts them."""
+
+    pairs: Collection[tuple[str, str]]
+    num_left_out: int = 0
+    named: list[Triple] = field(default_factory=list)
+
+    def keep(self, triples: Iterable[Triple]) -> Iterator[Triple]:
+        """Yield the facts of all other pairs."""
+        for triple in triples:
+            if unordered(triple.head_id, triple.tail_id) not in self.pairs:
+                yield triple
+                continue
+            self.num_left_out += 1
+            if len(self.named) < _NUM_NAMED:
+                self.named.append(triple)
+
+    def refuse_any(self, path: Path) -> None:
+        """Raise `LeakageError` if a fact had to be left out."""
+        if self.num_left_out:
+            named = "; ".join(" ".join(triple) for triple in self.named)
+            raise LeakageError(
+                f"{path}: {self.num_left_out:,} facts join an excluded pair (for instance {named});"
+                f" leave them out{option('', ' with --drop')}"
+            )
+
+
+def _pairs_of(path: Path, max_bad: float) -> Iterator[tuple[str, str]]:
+    refuse_pipe(path, "pairs to exclude are")
+    first, _ = first_of(read_lines(path))
+    # Tagged sentences also begin with two columns, so the sentence formats are asked first.
+    if first.count("\t") == 1 and not any(reader.recognises(first) for reader in READERS.values()):
+        yield from (pair for _, pair in parse_lines(path, "pairs", _listed_pair))
+        return
+    tally = Tally(path)
+    for sentence in read_sentences(path, tally):
+        yield sentence.pair
+    tally.refuse_too_many_bad(max_bad)
+
+
+def _listed_pair(text: str) -> tuple[str, str]:
+    columns = text.split("\t")
+    if len(columns) != 2 or not all(columns):
+        raise BadLineError("two entity ids with a tab between them are expected")
+    return columns[0], columns[1]

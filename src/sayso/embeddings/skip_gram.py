@@ -1,4 +1,4 @@
-"""Word vectors of one's own: skip-gram (Mikolov et al. 2013) by gensim, over the sentences of any corpus we read."""
+"""Train word vectors: skip-gram (Mikolov et al. 2013) with gensim, on the sentences of any corpus we read."""
 
 import hashlib
 import tempfile
@@ -19,7 +19,7 @@ from sayso.seeding import sub_seed
 
 @dataclass(frozen=True, kw_only=True)
 class SkipGramSettings:
-    """How skip-gram vectors are trained; with one worker the same seed gives the same vectors."""
+    """Settings of skip-gram training; with one worker the same seed gives the same vectors."""
 
     width: Annotated[int, Range(1, 10_000)] = 300
     window: Annotated[int, Range(1, 10_000)] = 5
@@ -34,7 +34,7 @@ class SkipGramSettings:
 
 @dataclass(frozen=True)
 class SkipGramReport:
-    """What training saw and made."""
+    """Counts of a training run."""
 
     num_sentences: int
     num_words: int
@@ -44,9 +44,10 @@ class SkipGramReport:
 def train_skip_gram(
     corpora: Sequence[Path], out: Path, settings: SkipGramSettings, max_bad: float, on_progress: Callable[[str], None]
 ) -> SkipGramReport:
-    """Write vectors of the words of the corpora, text or (where `out` ends in `.bin`) binary.
+    """Write vectors of the words of the corpora, as text or (if `out` ends in `.bin`) binary.
 
-    More than the share `max_bad` of bad lines in a corpus is a `BadInputError`.
+    Raises:
+        BadInputError: more than the share `max_bad` of the lines of a corpus are bad.
     """
     refuse_unwritable_path(out)
     for path in corpora:
@@ -77,7 +78,7 @@ def train_skip_gram(
 
 
 class _TextLines:
-    """The tokens of each line of a file, which is opened again for every pass."""
+    """The tokens of each line of a file, opened again for every pass."""
 
     def __init__(self, path: Path, on_pass: Callable[[int], None] | None = None) -> None:
         self.path, self.on_pass, self.num_passes = path, on_pass, 0
@@ -92,7 +93,7 @@ class _TextLines:
 
 
 def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: float) -> int:
-    """Write what is trained on, one text a line, and return how many distinct sentences it has."""
+    """Write the training text, one per line, and return the number of distinct sentences."""
     sentences = chain.from_iterable(read_sentences(tally.path, tally) for tally in tallies)
     num_distinct = 0
     with path.open("w", encoding="utf-8") as out:
@@ -105,10 +106,10 @@ def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: floa
 
 
 def _texts(sentences: Iterable[Sentence], window: int) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield each distinct sentence once, names in their parts, and once the surroundings of each joined name in it.
+    """Yield each distinct sentence once with its names split, and once the words around each joined name in it.
 
-    One sentence serves many pairs, with other names joined each time. So neither is a sentence of many pairs learned
-    many times, nor is a name lost that only a later pair joins. Only 8 bytes of a sentence are remembered.
+    A sentence occurs with many pairs, each time with other names joined. This way it is not learned many times, and no
+    joined name is lost. Only 8 bytes per sentence are kept.
     """
     seen: set[bytes] = set()
     for sentence in sentences:
@@ -129,7 +130,7 @@ def _is_new(text: str, seen: set[bytes]) -> bool:
 
 
 def _gensim_model() -> Any:
-    """Return gensim's model class, loaded only here: it is slow to load and an optional library."""
+    """Return gensim's model class; gensim is optional and slow to load."""
     try:
         from gensim.models import Word2Vec
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Files of word vectors, text or binary, plain or gzip: the form is found from the content, not from the name."""
+"""Read and write files of word vectors, text or binary, plain or gzip; the format is told from the content."""
 
 import io
 import logging
@@ -12,8 +12,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sayso.embeddings import binary_rows, text_rows
-from sayso.embeddings.row import MAX_WIDTH, Place, Row
+from sayso.embeddings.rows import MAX_WIDTH, VectorFile, VectorRow, is_number, read_binary_rows, read_text_rows
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.io.atomic import atomic_file
@@ -25,9 +24,9 @@ _NUM_BYTES_LOOKED_AT = 4096
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Distinct words and their vectors, `matrix[i]` (float32, finite) being that of `words[i]`.
+    """Distinct words and their vectors: `matrix[i]` (float32, finite) is that of `words[i]`.
 
-    Where the file gave a word several times, its first vector is kept; `num_repeats` counts the others.
+    Of repeated words the first vector is kept; `num_repeats` counts the others.
     """
 
     words: list[str]
@@ -36,7 +35,7 @@ class WordVectors:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """Length of a vector."""
         return int(self.matrix.shape[1])
 
 
@@ -46,23 +45,22 @@ class _Header(NamedTuple):
 
 
 def read_word_vectors(path: Path, wanted: Collection[str] | None = None) -> WordVectors:
-    """Return the vectors of the file, or of the wanted words in it; the rest is read past and not kept.
+    """Return the vectors of the file, or only those of the wanted words (a set or dict: every word is looked up).
 
-    Pass a set or a dict: every word of the file is looked up in `wanted`. A binary file with a single number a word
-    can be taken for text; no other can.
+    A binary file of width 1 can be mistaken for text; no other can.
     """
     with open_bytes(path) as (_, stream):
         vectors = _read(stream, path, wanted)
     if vectors.num_repeats:
-        _LOG.warning("%s: %d words stand there again; their first vector counts", path, vectors.num_repeats)
+        _LOG.warning("%s: %d repeated words; the first vector of each is used", path, vectors.num_repeats)
     return vectors
 
 
 def write_word_vectors(path: Path, words: Sequence[str], matrix: NDArray[np.float32], binary: bool) -> None:
-    """Write vectors that `read_word_vectors` reads back bit for bit; the file appears whole or not at all."""
+    """Write vectors atomically; `read_word_vectors` reads them back bit for bit."""
     assert matrix.shape[:1] == (len(words),)
     refuse_unwritable(words)
-    row_format = " %.9g" * matrix.shape[1] + "\n"  # nine digits tell any two float32 apart
+    row_format = " %.9g" * matrix.shape[1] + "\n"  # nine digits distinguish any two float32
     with atomic_file(path, "wb") as stream:
         stream.write(f"{len(words)} {matrix.shape[1]}\n".encode())
         for word, row in zip(words, matrix, strict=True):
@@ -74,11 +72,11 @@ def write_word_vectors(path: Path, words: Sequence[str], matrix: NDArray[np.floa
 
 
 def refuse_unwritable(words: Iterable[str]) -> None:
-    """Raise `BadInputError` for a word that a word2vec file cannot hold: there, a word ends at white space."""
+    """Raise `BadInputError` for a word with white space, which a word2vec file cannot hold."""
     for word in words:
         raw = word.encode("utf-8")
         if raw.split() != [raw]:
-            raise BadInputError(f"{word!r} is empty or has white space in it; a file of vectors cannot hold it")
+            raise BadInputError(f"{word!r} is empty or contains white space; a file of vectors cannot hold it")
 
 
 def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordVectors:
@@ -89,17 +87,17 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
     if header is None:
         width = _first_width(first, path)
         all_lines = chain([(1, first.rstrip())], _numbered_lines(stream, path))
-        return _collected(text_rows.read_rows(all_lines, path, width, wanted), width, Place(path, "line"))
+        return _collected(read_text_rows(all_lines, path, width, wanted), width, VectorFile(path))
     num_words, width = header
     if num_words < 1 or not 1 <= width <= MAX_WIDTH:
-        raise BadInputError(f"{path}:1: the header promises {num_words:,} words of {width:,} numbers")
+        raise BadInputError(f"{path}:1: the header announces {num_words:,} words of {width:,} numbers")
     start = stream.read(_NUM_BYTES_LOOKED_AT)
     if _looks_like_text(start, width):
-        # The line that the look ahead has cut through is made whole again.
-        lines = _as_promised(_numbered_lines(stream, path, start + stream.readline(MAX_LINE_BYTES)), path, num_words)
-        return _collected(text_rows.read_rows(lines, path, width, wanted), width, Place(path, "line"))
-    rows = binary_rows.read_rows(start, stream, path, num_words, width, wanted)
-    return _collected(rows, width, Place(path, "word"))
+        # The look-ahead may have ended inside a line.
+        lines = _as_announced(_numbered_lines(stream, path, start + stream.readline(MAX_LINE_BYTES)), path, num_words)
+        return _collected(read_text_rows(lines, path, width, wanted), width, VectorFile(path))
+    rows = read_binary_rows(start, stream, path, num_words, width, wanted)
+    return _collected(rows, width, VectorFile(path, is_binary=True))
 
 
 def _header(first: bytes) -> _Header | None:
@@ -110,19 +108,21 @@ def _header(first: bytes) -> _Header | None:
 
 
 def _first_width(first: bytes, path: Path) -> int:
-    """Return the width of a text file without a header, which its first line shows."""
+    """Return the width of a text file without a header, from its first line."""
     columns = first.split()
-    if not 2 <= len(columns) <= MAX_WIDTH + 1 or not text_rows.is_number(columns[-1]):
-        raise BadInputError(f"{path}:1: not a file of vectors: neither `words width` nor a word and its numbers")
+    if not 2 <= len(columns) <= MAX_WIDTH + 1 or not is_number(columns[-1]):
+        raise BadInputError(
+            f"{path}:1: not a file of vectors: neither a header `words width` nor a word and its numbers"
+        )
     return len(columns) - 1
 
 
 def _looks_like_text(start: bytes, width: int) -> bool:
-    """Say whether the bytes after the header are lines of text rather than float32 numbers."""
+    """Return whether the bytes after the header are lines of text rather than float32 numbers."""
     columns = start.split(b"\n")[0].split()
-    if len(columns) == width + 1 and all(text_rows.is_number(column) for column in columns[1:]):
+    if len(columns) == width + 1 and all(is_number(column) for column in columns[1:]):
         return True
-    # Numbers may look like text byte by byte, but then the line ends exactly where they do.
+    # The bytes of numbers may look like text, but then the line ends exactly where they do.
     end = start.find(b" ") + 1 + 4 * width
     if 4 * width < end < len(start) and start[end] == ord("\n"):
         return False
@@ -131,15 +131,15 @@ def _looks_like_text(start: bytes, width: int) -> bool:
     except UnicodeDecodeError as error:
         if error.start < len(start) - 3:
             return False
-    # Lines with a fault in them are text all the same, but a few bytes of float32 may look like text by chance.
+    # Faulty lines are text too, but a few bytes of float32 may look like text by chance.
     return width > 4 and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)
 
 
 def _numbered_lines(stream: BinaryIO, path: Path, start: bytes = b"") -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, from the second of the file on; `start` are bytes already read."""
-    begun = io.BytesIO(start)
+    """Yield the lines after the first that are not blank; `start`: bytes already read."""
+    already_read = io.BytesIO(start)
     number = 1
-    while line := begun.readline(MAX_LINE_BYTES) or stream.readline(MAX_LINE_BYTES):
+    while line := already_read.readline(MAX_LINE_BYTES) or stream.readline(MAX_LINE_BYTES):
         number += 1
         if len(line) == MAX_LINE_BYTES:
             raise BadInputError(f"{path}:{number}: the line is longer than {MAX_LINE_BYTES // 2**20} MiB")
@@ -147,19 +147,19 @@ def _numbered_lines(stream: BinaryIO, path: Path, start: bytes = b"") -> Iterato
             yield number, stripped
 
 
-def _as_promised(lines: Iterator[tuple[int, bytes]], path: Path, num_words: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines, which must be as many as the header says."""
+def _as_announced(lines: Iterator[tuple[int, bytes]], path: Path, num_words: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines; raise `BadInputError` if their number is not that of the header."""
     num_lines = 0
     for num_lines, (number, line) in enumerate(lines, 1):
         if num_lines > num_words:
-            raise BadInputError(f"{path}:{number}: more than the {num_words:,} words that the header promises")
+            raise BadInputError(f"{path}:{number}: more than the {num_words:,} words that the header announces")
         yield number, line
     if num_lines < num_words:
-        raise BadInputError(f"{path}:1: the header promises {num_words:,} words; the file has {num_lines:,}")
+        raise BadInputError(f"{path}:1: the header announces {num_words:,} words; the file has {num_lines:,}")
 
 
-def _collected(rows: Iterable[Row], width: int, place: Place) -> WordVectors:
-    """Return the rows as vectors: each word's first row, every number finite."""
+def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordVectors:
+    """Return the first row of each word as vectors; raise on a number that is not finite."""
     first_number: dict[str, int] = {}
     numbers, kept = array("q"), bytearray()
     num_repeats = 0
@@ -173,5 +173,5 @@ def _collected(rows: Iterable[Row], width: int, place: Place) -> WordVectors:
     matrix = np.frombuffer(kept, dtype="<f4").reshape(-1, width)
     is_finite_V = np.isfinite(matrix).all(axis=1)
     if not is_finite_V.all():
-        raise place.fault(numbers[int(is_finite_V.argmin())], "a number that is not finite (nan or inf)")
+        raise file.fault(numbers[int(is_finite_V.argmin())], "a number that is not finite (nan or inf)")
     return WordVectors(list(first_number), matrix.astype(np.float32, copy=False), num_repeats)

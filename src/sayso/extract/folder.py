@@ -12,7 +12,7 @@ from sayso.io.atomic import atomic_file
 from sayso.io.folder import MANIFEST, OVERWRITE, OutputFolder
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, read_object, record_of, to_json
-from sayso.readers.entity_type import EntityTypes, read_entity_types
+from sayso.readers.entity_type import TypesById, read_entity_types
 
 FolderMode = Literal["new", "resume", "overwrite"]
 SHARDS, TYPES = "shards", "types"
@@ -93,7 +93,7 @@ def copy_extraction(earlier: OutputFolder, folder: OutputFolder) -> None:
                 _link(file, folder.path / name / file.name)
 
 
-def keep_types(folder: Path, types: EntityTypes | None) -> int:
+def keep_types(folder: Path, types: TypesById | None) -> int:
     """Write the types if they differ from the last version, and return the version that has them."""
     if types is None:
         return 0
@@ -105,7 +105,7 @@ def keep_types(folder: Path, types: EntityTypes | None) -> int:
     return last + 1
 
 
-def read_types(folder: Path, version: int) -> EntityTypes:
+def read_types(folder: Path, version: int) -> TypesById:
     """Return the types of a version; version 0 has none."""
     if not version:
         return {}

@@ -7,15 +7,15 @@ writes the same corpus as documents and a knowledge base.
 
 from sayso.invent.raw import RAW_FILES, RawSummary, invent_raw, raw_settings
 from sayso.invent.settings import SIZES, InventSettings
-from sayso.invent.write import FILES, Summary, invent
+from sayso.invent.write import FILES, InventSummary, invent
 
 __all__ = [
     "FILES",
     "RAW_FILES",
     "SIZES",
     "InventSettings",
+    "InventSummary",
     "RawSummary",
-    "Summary",
     "invent",
     "invent_raw",
     "raw_settings",

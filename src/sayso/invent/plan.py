@@ -30,25 +30,25 @@ class BagPlan(NamedTuple):
     guest: EntityPair | None = None
 
 
-class Part(NamedTuple):
+class PartPlan(NamedTuple):
     """Training or test: its bags, and the share of sentences without a required wording that state nothing."""
 
     bags: list[BagPlan]
     irrelevant_rest: float
 
 
-class Plan(NamedTuple):
+class CorpusPlan(NamedTuple):
     """Everything about a corpus except its sentences."""
 
     world: World
     entities: list[Entity]
     bystanders: dict[str, list[str]]
-    train: Part
-    test: Part
+    train: PartPlan
+    test: PartPlan
     named_after: dict[int, str]
 
 
-def make_plan(settings: InventSettings) -> Plan:
+def make_plan(settings: InventSettings) -> CorpusPlan:
     """Return the plan of the corpus with these settings; raise `UserError` if it would not fit into memory."""
     num = settings.train_sentences + settings.test_sentences
     what = f"{num:,} sentences and {settings.documents:,} documents need"
@@ -70,7 +70,7 @@ def make_plan(settings: InventSettings) -> Plan:
     namer = Namer(len(world.kinds), Coiner.of_corpus(_rng(settings, "coin")), _rng(settings, "names"))
     bystanders = namer.bystanders()
     entities = name_entities(world, named_after, namer, settings.untyped_share, _rng(settings, "types"))
-    return Plan(world, entities, bystanders, train_part, test_part, named_after)
+    return CorpusPlan(world, entities, bystanders, train_part, test_part, named_after)
 
 
 class _Counts(NamedTuple):
@@ -106,7 +106,7 @@ def bag_sizes(num_sentences: int, rng: random.Random) -> list[int]:
 
 def _part(
     settings: InventSettings, part: str, positive: list[EntityPair], counts: _Counts, strangers: UnrelatedPairs
-) -> Part:
+) -> PartPlan:
     rng = _rng(settings, f"{part} bags")
     guests: list[EntityPair | None] = [strangers.guest(pair.head) for pair in positive[: counts.num_guests]]
     guest_of = dict(zip(positive, guests, strict=False))
@@ -120,7 +120,7 @@ def _part(
         BagPlan(pair, size) for pair, size in zip(strangers.pairs(positive, len(counts.na)), counts.na, strict=True)
     ]
     rng.shuffle(bags)
-    return Part(bags, irrelevant_rest)
+    return PartPlan(bags, irrelevant_rest)
 
 
 def _matched(pairs: Sequence[EntityPair], sizes: list[int], rng: random.Random) -> list[tuple[EntityPair, int]]:

@@ -17,7 +17,7 @@ from sayso.invent.articles import Article
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair
 from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
-from sayso.invent.plan import Plan, make_plan
+from sayso.invent.plan import CorpusPlan, make_plan
 from sayso.invent.relations import Wordings, all_wordings, training_wordings
 from sayso.invent.sentences import Sampler
 from sayso.invent.settings import InventSettings
@@ -92,7 +92,7 @@ def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) 
 
 
 class _Writer:
-    def __init__(self, folder: Path, settings: InventSettings, plan: Plan) -> None:
+    def __init__(self, folder: Path, settings: InventSettings, plan: CorpusPlan) -> None:
         self.folder, self.settings, self.plan = folder, settings, plan
         self.rng = random.Random(sub_seed(settings.seed, "invent/raw"))
         self.phraser = Phraser(plan.bystanders, self._rng("raw filler"))

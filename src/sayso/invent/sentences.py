@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair
 from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
-from sayso.invent.plan import BagPlan, Part
+from sayso.invent.plan import BagPlan, PartPlan
 from sayso.invent.relations import SCENE_OF_KINDS, Wording, Wordings, strongest
 from sayso.records import Mention, Sentence, Span
 
@@ -29,14 +29,14 @@ class Sampler:
         self.entities, self.phraser = entities, phraser
         self._wordings, self._rng = wordings, rng
 
-    def lines(self, part: Part) -> Iterator[list[MadeSentence]]:
+    def lines(self, part: PartPlan) -> Iterator[list[MadeSentence]]:
         """Yield the sentences of each bag; a guest, which shares a sentence, is a bag of its own."""
         for bag, drafts in self.drafts(part):
             yield [MadeSentence(self._sentence(draft, bag.pair, bag.guest), draft.wording) for draft in drafts]
             if bag.guest:
                 yield [self._guest_line(drafts[0], bag.pair, bag.guest)]
 
-    def drafts(self, part: Part) -> Iterator[tuple[BagPlan, list[Draft]]]:
+    def drafts(self, part: PartPlan) -> Iterator[tuple[BagPlan, list[Draft]]]:
         """Yield each bag with its sentences, entities not yet named; a guest is the third entity of the first one."""
         for bag in part.bags:
             yield bag, self._drafts(bag, self._bag_wordings(bag, part.irrelevant_rest))

@@ -12,7 +12,7 @@ from sayso.invent.articles import direct_blocks, write_article
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair, related_pairs, unordered
 from sayso.invent.phrase import Phraser
-from sayso.invent.plan import Plan, make_plan
+from sayso.invent.plan import CorpusPlan, make_plan
 from sayso.invent.relations import RELATIONS, Wordings, all_wordings, training_wordings
 from sayso.invent.sentences import MadeSentence, PartCounts, PartTally, Sampler
 from sayso.invent.settings import InventSettings
@@ -43,7 +43,7 @@ FILES = {
 _BAGS_BETWEEN_REPORTS = 2_000
 
 
-class Summary(NamedTuple):
+class InventSummary(NamedTuple):
     """What was written: the folder, the counts of training and test, and the size of the world."""
 
     folder: Path
@@ -54,7 +54,7 @@ class Summary(NamedTuple):
 
 def invent(
     out: Path, settings: InventSettings, *, overwrite: bool = False, on_progress: OnProgress = no_progress
-) -> Summary:
+) -> InventSummary:
     """Write an invented corpus into the folder; the same settings give the same bytes.
 
     Raises:
@@ -71,7 +71,7 @@ def invent(
         }
         writer.write_tables()
         writer.write_articles(known)
-        summary = Summary(out, parts, len(writer.plan.entities), len(writer.plan.world.facts))
+        summary = InventSummary(out, parts, len(writer.plan.entities), len(writer.plan.world.facts))
         manifest = {
             "made_by": "sayso invent",
             "settings": asdict(settings),
@@ -85,7 +85,7 @@ def invent(
 
 
 class _Writer:
-    def __init__(self, folder: Path, settings: InventSettings, plan: Plan, on_progress: OnProgress) -> None:
+    def __init__(self, folder: Path, settings: InventSettings, plan: CorpusPlan, on_progress: OnProgress) -> None:
         self.folder, self.settings, self.plan, self.on_progress = folder, settings, plan, on_progress
 
     def rng(self, name: str) -> random.Random:
@@ -176,7 +176,7 @@ def name_lines(entities: Iterable[Entity]) -> Iterator[str]:
         yield "\t".join((entity.id, entity.name, *entity.aliases))
 
 
-def graph_lines(plan: Plan) -> Iterator[str]:
+def graph_lines(plan: CorpusPlan) -> Iterator[str]:
     """Yield the facts of all pairs that are not test pairs in either direction."""
     hidden = _test_pairs(plan)
     for head, relation, tail in plan.world.facts:
@@ -184,12 +184,12 @@ def graph_lines(plan: Plan) -> Iterator[str]:
             yield f"{plan.entities[head].id}\t{relation}\t{plan.entities[tail].id}"
 
 
-def _without_test(plan: Plan, pairs: Iterable[EntityPair]) -> list[EntityPair]:
+def _without_test(plan: CorpusPlan, pairs: Iterable[EntityPair]) -> list[EntityPair]:
     hidden = _test_pairs(plan)
     return [pair for pair in pairs if unordered(pair.head, pair.tail) not in hidden]
 
 
-def _test_pairs(plan: Plan) -> set[tuple[int, int]]:
+def _test_pairs(plan: CorpusPlan) -> set[tuple[int, int]]:
     """Return all test pairs, guests included, without their direction."""
     pairs = [pair for bag in plan.test.bags for pair in (bag.pair, bag.guest) if pair]
     return {unordered(pair.head, pair.tail) for pair in pairs}

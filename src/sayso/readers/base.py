@@ -10,7 +10,10 @@ from sayso.tokens import control_character
 MAX_TOKENS = 5_000
 """A sentence with more tokens is a bad line: something went wrong when it was made."""
 
-Record = TypeVar("Record")
+CharSpan = tuple[int, int]
+"""Start and stop of a part of a text in characters, half open."""
+
+Parsed = TypeVar("Parsed")
 
 _QUOTED = re.compile("(?<!^)'[^']*'")
 
@@ -28,7 +31,7 @@ class BadLine(NamedTuple):
 Line = tuple[int, str | BadLine]
 """A line's number, from 1, and its text without the line end; a `BadLine` where the bytes are not UTF-8."""
 
-Item = tuple[int, Sentence | BadLine]
+SentenceItem = tuple[int, Sentence | BadLine]
 """A line's number and its content."""
 
 
@@ -40,13 +43,13 @@ class Reader(NamedTuple):
     which `read` reads back unchanged; None for formats that are only read.
     """
 
-    read: Callable[[Iterable[Line]], Iterator[Item]]
+    read: Callable[[Iterable[Line]], Iterator[SentenceItem]]
     recognises: Callable[[str], bool]
     write: Callable[[Sentence], str] | None
     about: str
 
 
-def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterator[Item]:
+def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterator[SentenceItem]:
     """Yield the sentence of each line; blank lines are skipped."""
     for number, text in lines:
         if isinstance(text, BadLine):
@@ -59,8 +62,8 @@ def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterat
 
 
 def parse_each(
-    lines: Iterable[Line], parse: Callable[[str], Iterable[Record]]
-) -> Iterator[tuple[int, Record | BadLine]]:
+    lines: Iterable[Line], parse: Callable[[str], Iterable[Parsed]]
+) -> Iterator[tuple[int, Parsed | BadLine]]:
     """Yield the records of each line; a line that cannot be parsed gives one bad line and no records."""
     for number, text in lines:
         if isinstance(text, BadLine):

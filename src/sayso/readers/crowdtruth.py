@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from sayso.readers.base import Item, Line, checked_tokens, read_each
+from sayso.readers.base import Line, SentenceItem, checked_tokens, read_each
 from sayso.readers.json_line import has_keys, json_object, share, string, without_na
 from sayso.readers.mention import find_mentions, id_from_name
 from sayso.records import Sentence
@@ -10,7 +10,7 @@ from sayso.records import Sentence
 _MAJORITY = 0.5
 
 
-def read(lines: Iterable[Line]) -> Iterator[Item]:
+def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
     """Yield the sentence of each line."""
     return read_each(lines, parse)
 

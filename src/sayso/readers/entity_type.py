@@ -8,7 +8,7 @@ from sayso.input_file import holds_no
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.files import lines_with_text, read_json, read_text
 
-EntityTypes = dict[str, tuple[str, ...]]
+TypesById = dict[str, tuple[str, ...]]
 
 _EXPECTED = 'a table of types is {"id": ["/type", …], …}, or lines of an id and its types with tabs between'
 
@@ -16,7 +16,7 @@ _MAX_ENTITY_SHARE = 0.1
 """Types that are entities of the same table, as a share of the entities: in a knowledge base every other tail is."""
 
 
-def read_entity_types(path: Path, relations: Collection[str] = ()) -> EntityTypes:
+def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypesById:
     """Return each entity's types in the order given; an entity listed without types has none, but is there.
 
     In the form with tabs an entity may have several lines; its types are those of all of them. A knowledge base has
@@ -33,7 +33,7 @@ def read_entity_types(path: Path, relations: Collection[str] = ()) -> EntityType
     return types
 
 
-def refuse_no_type(path: Path, types: EntityTypes, entities: Collection[str]) -> None:
+def refuse_no_type(path: Path, types: TypesById, entities: Collection[str]) -> None:
     """Raise `BadInputError` where the table has no type for any entity of a corpus: it is not its table."""
     if entities and not any(types.get(entity_id) for entity_id in entities):
         raise BadInputError(
@@ -42,7 +42,7 @@ def refuse_no_type(path: Path, types: EntityTypes, entities: Collection[str]) ->
         )
 
 
-def _refuse_facts(path: Path, types: EntityTypes, relations: Collection[str]) -> None:
+def _refuse_facts(path: Path, types: TypesById, relations: Collection[str]) -> None:
     """Refuse a table whose types are relations, or entities in great number (a class may well be an entity too)."""
     names = {name for kinds in types.values() for name in kinds}
     relation = next((name for name in relations if name in names), "")
@@ -51,8 +51,8 @@ def _refuse_facts(path: Path, types: EntityTypes, relations: Collection[str]) ->
         raise BadInputError(f"{path}: a file of facts, not of types: {why}; {_EXPECTED}")
 
 
-def _from_json(path: Path, text: str) -> EntityTypes:
-    types: EntityTypes = {}
+def _from_json(path: Path, text: str) -> TypesById:
+    types: TypesById = {}
     for entity_id, names in read_json(path, text).items():
         if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
             raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of names")
@@ -61,7 +61,7 @@ def _from_json(path: Path, text: str) -> EntityTypes:
     return types
 
 
-def _from_columns(path: Path, text: str) -> EntityTypes:
+def _from_columns(path: Path, text: str) -> TypesById:
     types: dict[str, dict[str, None]] = {}
     for number, line in lines_with_text(text):
         entity_id, *names = (column.strip() for column in line.split("\t"))

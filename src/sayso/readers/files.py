@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from sayso.errors import BadInputError
 from sayso.input_file import damaged_gzip, holding, holds_no, open_bytes, open_raw, read_bytes, without_mark
 from sayso.io.folder_kind import refuse_other_kind
-from sayso.readers.base import BadLine, BadLineError, Line, Record
+from sayso.readers.base import BadLine, BadLineError, Line, Parsed
 
 MAX_LINE_BYTES = 16 * 2**20
 _BUFFER_BYTES = 2**20
@@ -126,7 +126,7 @@ def holds_something(line: Line) -> bool:
     return isinstance(line[1], BadLine) or bool(line[1] and not line[1].isspace())
 
 
-def parse_lines(path: Path, what: str, parse: Callable[[str], Record]) -> Iterator[tuple[int, Record]]:
+def parse_lines(path: Path, what: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
     """Yield the number and the record of each line that is not blank; raise `BadInputError` on the first bad line.
 
     `what` names the records in the error for a file without any.

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sayso.readers.base import BadLineError, Item, Line, checked_tokens, read_each
+from sayso.readers.base import BadLineError, CharSpan, Line, SentenceItem, checked_tokens, read_each
 from sayso.readers.json_line import (
     check_tokens,
     has_keys,
@@ -24,14 +24,11 @@ from sayso.readers.json_line import (
 from sayso.readers.mention import complete, named, overlap
 from sayso.records import Mention, Sentence, Source, Span
 
-CharSpan = tuple[int, int]
-"""Where a mention is in its document: start and stop in characters."""
-
 _json = json.JSONEncoder(ensure_ascii=False).encode
 _compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def read(lines: Iterable[Line]) -> Iterator[Item]:
+def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
     """Yield the sentence of each line."""
     return read_each(lines, parse)
 

@@ -5,14 +5,14 @@ head id, tail id, head name, tail name, relation, sentence, `###END###`; names i
 
 from collections.abc import Iterable, Iterator
 
-from sayso.readers.base import BadLineError, Item, Line, checked_tokens, read_each
+from sayso.readers.base import BadLineError, Line, SentenceItem, checked_tokens, read_each
 from sayso.readers.mention import find_mentions
 from sayso.records import NA_NAMES, Sentence
 
 _END = "###END###"
 
 
-def read(lines: Iterable[Line]) -> Iterator[Item]:
+def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
     """Yield the sentence of each line."""
     return read_each(lines, parse)
 

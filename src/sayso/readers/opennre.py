@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sayso.readers.base import BadLineError, Item, Line, check_length, read_each
+from sayso.readers.base import BadLineError, CharSpan, Line, SentenceItem, check_length, read_each
 from sayso.readers.json_line import has_keys, integer_pair, json_object, nested, string, strings, without_na
 from sayso.readers.mention import complete, given_mentions, named
 from sayso.records import Mention, Sentence, Span
@@ -12,7 +12,7 @@ from sayso.records import Mention, Sentence, Span
 _NA = "NA"
 
 
-def read(lines: Iterable[Line]) -> Iterator[Item]:
+def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
     """Yield the sentence of each line; the lines of a sentence with several relations are several sentences."""
     return read_each(lines, parse)
 
@@ -94,7 +94,7 @@ def _entity(mention: Mention) -> dict[str, object]:
     return {"id": mention.entity_id, "name": mention.name, "pos": list(mention.spans[0])}
 
 
-def occurrences(text: str, words: str) -> Iterator[tuple[int, int]]:
+def occurrences(text: str, words: str) -> Iterator[CharSpan]:
     """Yield start and stop of each occurrence of the words in the text, not as part of a longer word.
 
     >>> list(occurrences("Ana's aunt Ana, not Anabel", "Ana"))
@@ -112,9 +112,7 @@ def _is_inside_word(text: str, edge: int) -> bool:
     return 0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum()
 
 
-def split_at(
-    text: str, mentions: Iterable[tuple[int, int]], also_at: Iterable[tuple[int, int]] = ()
-) -> tuple[list[str], list[Span]]:
+def split_at(text: str, mentions: Iterable[CharSpan], also_at: Iterable[CharSpan] = ()) -> tuple[list[str], list[Span]]:
     """Return the tokens of the text, and each mention (start and stop in characters) as a span of tokens.
 
     Tokens end at white space and at the edges of mentions and of `also_at`, so that a mention is always whole tokens.

@@ -10,7 +10,7 @@ from pathlib import Path
 from sayso.errors import BadInputError, as_command, option
 from sayso.input_file import holds_no
 from sayso.readers import READERS
-from sayso.readers.base import BadLine, Item, Line, kind_of_fault
+from sayso.readers.base import BadLine, Line, SentenceItem, kind_of_fault
 from sayso.readers.files import OnBytes, files_of, holds_something, read_lines
 from sayso.records import Sentence
 
@@ -96,7 +96,7 @@ def _add(on_bytes: OnBytes, num_before: int, num: int) -> None:
     on_bytes(num_before + num)
 
 
-def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Item]:
+def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[SentenceItem]:
     looked_at: list[Line] = []
     if tally.form == "auto":
         looked_at = list(islice(filter(holds_something, lines), _NUM_LINES_LOOKED_AT))

@@ -7,7 +7,7 @@ blank lines. The direction `(e2,e1)` makes e2 the head, so that a relation's nam
 import re
 from collections.abc import Iterable, Iterator
 
-from sayso.readers.base import BadLine, BadLineError, Item, Line, check_length, with_plain_names
+from sayso.readers.base import BadLine, BadLineError, Line, SentenceItem, check_length, with_plain_names
 from sayso.readers.mention import given_mentions, id_from_name
 from sayso.records import NA_NAMES, Mention, Sentence, Span
 
@@ -20,7 +20,7 @@ LOST_NAME = "_"
 """The token put between tags that hold no word: some of KBP37's names were lost, their places and labels were not."""
 
 
-def read(lines: Iterable[Line]) -> Iterator[Item]:
+def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
     """Yield the sentence of each block, under the number of the block's first line."""
     waiting: tuple[int, str] | None = None
     is_broken = False  # a label right after a line that could not be read belongs to it
@@ -45,7 +45,7 @@ def recognises(first_line: str) -> bool:
     return bool(_NUMBERED.match(first_line)) and "<e1>" in first_line and "<e2>" in first_line
 
 
-def _item(number: int, sentence: tuple[int, str] | None, label: str) -> Item:
+def _item(number: int, sentence: tuple[int, str] | None, label: str) -> SentenceItem:
     if sentence is None:
         return number, BadLine("neither a numbered sentence nor the label of one")
     try:

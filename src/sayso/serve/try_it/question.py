@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sayso.documents.token import spelling, tokens_with_places
+from sayso.documents.mention import spelling, tokens_with_starts
 from sayso.errors import BadArgumentError
 from sayso.records import Bag, Mention, Sentence, Source
 from sayso.tokens import Span, Spans, apart_from, control_character, keep_apart, locate_freely
@@ -66,7 +66,7 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
     >>> marked_sentence("Windhoek, the city, is in Namibia.", ["Windhoek", "the city"], ["Namibia"]).head.spans
     (Span(start=0, stop=1), Span(start=2, stop=4))
     """
-    tokens, starts = tokens_with_places(text)
+    tokens, starts = tokens_with_starts(text)
     found = []
     for names in (heads, tails):
         found.append(_locate_any(tokens, names))

@@ -1,0 +1,216 @@
+"""Guess the types of entities that have none, from their names and the words around their mentions.
+
+The model is multinomial logistic regression on hashed binary features, trained in seconds.
+Shapes: F features, K classes, M features of all rows of a batch together, N rows.
+"""
+
+import zlib
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sayso.documents.knowledge import Names
+from sayso.documents.link import finest_type
+from sayso.documents.mention import MentioningSentence
+from sayso.seeding import sub_seed
+
+NUM_FEATURES = 2**16
+_BATCH, _EPOCHS, _RATE = 64, 5, 0.2
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """A trained model; a row is the numbers of its features."""
+
+    weight_FK: np.ndarray
+
+    def probabilities(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """Return each row's probability of each class, [N, K]."""
+        if not rows:
+            return np.zeros((0, self.weight_FK.shape[1]), np.float32)
+        return np.concatenate(
+            [_probabilities(self.weight_FK, rows[i : i + _BATCH]) for i in range(0, len(rows), _BATCH)]
+        )
+
+
+def fit(rows: Sequence[np.ndarray], class_N: np.ndarray, num_classes: int, seed: int) -> Logistic:
+    """Train with AdaGrad for a fixed number of epochs; the same seed gives the same model."""
+    weight_FK = np.zeros((NUM_FEATURES, num_classes), np.float32)
+    size_FK = np.full((NUM_FEATURES, num_classes), 1e-4, np.float32)
+    rng = np.random.default_rng(seed)
+    for _ in range(_EPOCHS):
+        order = rng.permutation(len(rows))
+        for first in range(0, len(rows), _BATCH):
+            chosen = order[first : first + _BATCH]
+            batch = [rows[number] for number in chosen]
+            error_NK = _probabilities(weight_FK, batch)
+            error_NK[np.arange(len(batch)), class_N[chosen]] -= 1
+            feature, gradient = _gradient(batch, error_NK)
+            size_FK[feature] += gradient**2
+            weight_FK[feature] -= _RATE * gradient / np.sqrt(size_FK[feature])
+    return Logistic(weight_FK)
+
+
+def _probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+    scale_NK = _scales(rows)[:, None]
+    starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
+    logit_NK = np.add.reduceat(weight_FK[np.concatenate(rows)], starts, axis=0) * scale_NK
+    mass_NK = np.exp(logit_NK - logit_NK.max(axis=1, keepdims=True))
+    probability_NK: np.ndarray = mass_NK / mass_NK.sum(axis=1, keepdims=True)
+    return probability_NK
+
+
+def _scales(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the factor of each row's features, so that long rows weigh no more than short ones."""
+    return np.array([len(row) for row in rows], np.float32) ** -0.5
+
+
+def _gradient(rows: Sequence[np.ndarray], error_NK: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct features of a batch, and the gradient of the loss in their weights."""
+    feature_M = np.concatenate(rows)
+    row_M = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    order = np.argsort(feature_M, kind="stable")
+    feature, starts = np.unique(feature_M[order], return_index=True)
+    error_MK = (error_NK * _scales(rows)[:, None])[row_M[order]]
+    return feature, np.add.reduceat(error_MK, starts, axis=0)
+
+
+WIDTH = 3
+"""Words on either side of a mention."""
+
+MAX_CONTEXTS = 20
+"""Contexts used per entity, the first in the corpus."""
+
+
+def context_lines(sentence: MentioningSentence) -> Iterator[str]:
+    """Yield a line for the first mention of each entity: its id, the words before and the words after, with tabs."""
+    tokens = sentence.tokens
+    for entity in sentence.entities:
+        for start, stop in entity.mention.spans[:1]:
+            before, after = tokens[max(0, start - WIDTH) : start], tokens[stop : stop + WIDTH]
+            yield f"{entity.mention.entity_id}\t{' '.join(before)}\t{' '.join(after)}"
+
+
+def entities_of(lines: Iterable[str]) -> set[str]:
+    """Return the ids of the entities that have contexts."""
+    return {line.partition("\t")[0] for line in lines}
+
+
+def read_contexts(lines: Iterable[str], wanted: Collection[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield the first contexts of each wanted entity: id, words before, words after."""
+    num_read = dict.fromkeys(wanted, 0)
+    for line in lines:
+        entity_id, before, after = line.rstrip("\n").split("\t")
+        if num_read.get(entity_id, MAX_CONTEXTS) < MAX_CONTEXTS:
+            num_read[entity_id] += 1
+            yield entity_id, before.split(" "), after.split(" ")
+
+
+LEAST_TYPED = 20
+"""Nothing is guessed with fewer typed entities in the corpus."""
+
+LEAST_PROBABILITY = 0.5
+"""Less probable guesses are dropped."""
+
+_MAX_TRAINED_ON = 20_000
+_HELD_OUT_SHARE = 0.1
+
+
+class Guess(NamedTuple):
+    """A type and its probability."""
+
+    type: str
+    probability: float
+
+
+class Guesses(NamedTuple):
+    """Types of entities that had none, and the quality of such guesses on held-out entities of known type.
+
+    `share_guessed`: share of the `num_held_out` entities with a guess that is probable enough; `accuracy`: share of
+    those guesses that are right. None if nothing was trained or no guess was probable enough.
+    """
+
+    types: dict[str, Guess]
+    num_learnt_from: int = 0
+    num_held_out: int = 0
+    accuracy: float | None = None
+    share_guessed: float | None = None
+
+
+def guess_types(
+    read_lines: Callable[[], Iterable[str]], names: Names, types: Mapping[str, Sequence[str]], seed: int
+) -> Guesses:
+    """Return types for the entities of the corpus that have none; each call of `read_lines` reads its contexts.
+
+    Memory holds the entities without a type and at most 20,000 of the others.
+    """
+    finest = {entity_id: finest_type(types.get(entity_id, ())) for entity_id in entities_of(read_lines())}
+    typed = sorted(entity_id for entity_id, found in finest.items() if found)
+    untyped = sorted(entity_id for entity_id, found in finest.items() if not found)
+    labels = sorted({finest[entity_id] for entity_id in typed})
+    if not untyped or len(typed) < LEAST_TYPED or len(labels) < 2:
+        return Guesses({})
+    order = np.random.default_rng(sub_seed(seed, "held out types")).permutation(len(typed))[:_MAX_TRAINED_ON]
+    num_held_out = max(1, round(_HELD_OUT_SHARE * len(order)))
+    held_out, learnt = ([typed[number] for number in part] for part in (order[:num_held_out], order[num_held_out:]))
+    rows = _rows(read_lines(), names, (*held_out, *learnt, *untyped))
+    classes = np.array([labels.index(finest[entity_id]) for entity_id in learnt])
+    model = fit([rows[entity_id] for entity_id in learnt], classes, len(labels), sub_seed(seed, "types"))
+    checked = _guessed(model, held_out, rows, labels)
+    num_right = sum(guess.type == finest[entity_id] for entity_id, guess in checked.items())
+    return Guesses(
+        types=_guessed(model, untyped, rows, labels),
+        num_learnt_from=len(learnt),
+        num_held_out=num_held_out,
+        accuracy=num_right / len(checked) if checked else None,
+        share_guessed=len(checked) / num_held_out,
+    )
+
+
+def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[str, np.ndarray]:
+    """Return the distinct feature numbers of each wanted entity."""
+    rows = {entity_id: array("i", _hashed(_about_name(names.get(entity_id, ())))) for entity_id in wanted}
+    for entity_id, before, after in read_contexts(lines, wanted):
+        rows[entity_id].extend(_hashed(_around("before", reversed(before))))
+        rows[entity_id].extend(_hashed(_around("after", after)))
+    return {entity_id: np.unique(np.frombuffer(row, np.int32)) for entity_id, row in rows.items()}
+
+
+def _guessed(
+    model: Logistic, entity_ids: Sequence[str], rows: Mapping[str, np.ndarray], labels: Sequence[str]
+) -> dict[str, Guess]:
+    """Return the guesses that are probable enough."""
+    probability_NK = model.probabilities([rows[entity_id] for entity_id in entity_ids])
+    guesses = {}
+    for entity_id, probability_K in zip(entity_ids, probability_NK, strict=True):
+        best = int(probability_K.argmax())
+        if probability_K[best] >= LEAST_PROBABILITY:
+            guesses[entity_id] = Guess(labels[best], float(probability_K[best]))
+    return guesses
+
+
+def _about_name(names: Sequence[str]) -> Iterator[str]:
+    """Yield the features of an entity's names: words, endings, shape."""
+    for name in names:
+        words = name.split()
+        for word in words:
+            yield f"word {word.lower()}"
+            yield f"ending {word[-3:].lower()}"
+        yield f"first {words[0].lower()}"
+        yield f"last {words[-1].lower()}"
+        yield f"words {min(len(words), 4)}"
+        yield f"shape {' '.join('A' if word[0].isupper() else 'a' for word in words[:4])}"
+
+
+def _around(side: str, words: Iterable[str]) -> Iterator[str]:
+    """Yield the features of the words on one side, nearest first."""
+    for distance, word in enumerate(words):
+        yield f"{side} {distance} {word.lower()}"
+        yield f"{side} {word.lower()}"
+
+
+def _hashed(features: Iterable[str]) -> list[int]:
+    return [zlib.crc32(feature.encode()) % NUM_FEATURES for feature in features]
