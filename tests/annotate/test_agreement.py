@@ -98,5 +98,5 @@ def test_what_was_settled_is_kept_and_can_be_undone(connection: Connection) -> N
 
 
 def test_settling_with_an_unknown_label_is_refused(connection: Connection) -> None:
-    with pytest.raises(UserError, match="no label"):
+    with pytest.raises(UserError, match="not a label"):
         disagreement.settle(connection, annotator_named(connection, "Ada"), FACT, "one", "perhaps", "key")

@@ -105,7 +105,7 @@ def test_a_bad_line_is_named_and_nothing_comes_in(tmp_path: Path) -> None:
 def test_a_label_that_there_is_not_is_named(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"marks{FORMS[name].suffix}"
     FORMS[name].write(path, [mark("a", "rationale"), mark("b", "Relevant")])
-    with pytest.raises(BadInputError, match=r":[23]: 'Relevant' is no label; there are rationale, irrelevant, unsure"):
+    with pytest.raises(BadInputError, match=r":[23]: 'Relevant' is not a label; use rationale, irrelevant, unsure"):
         read_any(path)
 
 

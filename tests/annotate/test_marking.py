@@ -25,7 +25,7 @@ def test_the_empty_label_takes_a_mark_away(connection: Connection) -> None:
 
 
 def test_an_unknown_label_is_refused(connection: Connection) -> None:
-    with pytest.raises(UserError, match="'maybe' is no label"):
+    with pytest.raises(UserError, match="'maybe' is not a label"):
         work.mark(connection, annotator_named(connection, "Ada"), FACT, {"one": "maybe"}, "key")
 
 

@@ -14,7 +14,7 @@ def test_a_name_is_one_person_whatever_its_case_and_spaces(connection: Connectio
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\x00b", "a\u202eb"])
 def test_a_name_that_cannot_be_read_is_refused(connection: Connection, name: str) -> None:
-    with pytest.raises(UserError, match="a name has"):
+    with pytest.raises(UserError, match="a name must have"):
         people.annotator_named(connection, name)
 
 

@@ -32,7 +32,7 @@ def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: P
         (["--run", "nowhere"], "nowhere: there is no such folder: make one with `sayso train`"),
         (["--db", "/"], "/: this is a folder"),
         (["--annotator", "Ada"], "--annotator is for people on other machines"),
-        (["--lead", " "], "a name has 1 to 60 characters"),
+        (["--lead", " "], "a name must have 1 to 60"),
         (["--new-links"], "--new-links is for people on other machines"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--facts", "/"], "/: there is no facts.jsonl here"),
@@ -53,7 +53,7 @@ def test_a_run_without_predictions_is_answered_with_the_command_that_makes_them(
         with pytest.raises(BadInputError) as refused:
             Workbench(replace(settings, part=part))
         command = f"sayso evaluate '{tmp_path / 'my run'}' --data {store}{option}"
-        assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions are here yet; make them with: {command}"
+        assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions yet; make them with: {command}"
 
 
 def test_leads_may_come_from_other_machines_and_are_named_on_this_one(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.run import RunPredictions
+from sayso.serve.predictions.table import PredictionQuery
 from sayso.serve.settings import ServeSettings
 from toy_runs import Client, make_toy_settings
 

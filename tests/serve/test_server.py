@@ -22,7 +22,6 @@ from sayso.errors import UserError
 from sayso.serve import server as connection
 from sayso.serve.security import SafetyMiddleware
 from sayso.serve.server import DeadlineProtocol, OncePerMinute, open_socket, run
-from sayso.serve.settings import ServeSettings
 from toy_extraction import NEW, ids, write_found
 from toy_workbench import NUM_PAIRS, big_bag, fact_lines, make_store
 
@@ -131,7 +130,7 @@ def test_an_address_that_cannot_be_had_is_said_clearly() -> None:
     with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 is in use"):
         open_socket("127.0.0.1", port)
     opened.close()
-    with pytest.raises(UserError, match="cannot be used as an address"):
+    with pytest.raises(UserError, match="not an address of this machine"):
         open_socket("192.0.2.1", 0)
 
 
@@ -189,7 +188,7 @@ def served() -> Iterator[Served]:
             await send({"type": "http.response.body", "body": b"here"})
 
     opened = open_socket("127.0.0.1", 0)
-    gate = SafetyMiddleware(app, ServeSettings(data=Path(), database=Path()))
+    gate = SafetyMiddleware(app, max_body=1_000_000)
     server = uvicorn.Server(uvicorn.Config(gate, http=Hasty, log_level="critical", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]})
     thread.start()

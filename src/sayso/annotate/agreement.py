@@ -197,7 +197,7 @@ def settled_labels(connection: Connection) -> dict[tuple[Triple, str], Settled]:
 def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:
     """Save the label that a disagreement is settled as; an empty label reopens it."""
     if label not in (*LABELS, ""):
-        raise UserError(f"{label!r} is no label; there are {', '.join(LABELS)}")
+        raise UserError(f"{label!r} is not a label; use {', '.join(LABELS)}")
     change = Change(fact_number(connection, fact), sentence_number(connection, sentence), MARK, label)
     record(connection, actor, SCOPE, key, [change], owner=AGREED)
 

@@ -19,7 +19,7 @@ from sayso.errors import UserError
 from sayso.records import Triple
 
 _HELD_SECONDS = 3600.0
-"""How long a fact is kept for somebody who has opened it and marked nothing."""
+"""How long a fact stays reserved for someone who has opened it without marking anything."""
 
 _HELD = (
     "(NOT is_pilot AND (time > ? OR EXISTS (SELECT 1 FROM entry WHERE entry.owner = claim.annotator"
@@ -180,7 +180,7 @@ def next_fact(
         return following
     per_fact = read_settings(connection).annotators_per_fact
     pilot = set(pilot_facts(connection))
-    # A fact of a past round is kept out, unless somebody has begun to mark it as real work: that is to be completed.
+    # Facts of past rounds are skipped, unless someone has started to mark them as real work, which is to be completed.
     apart = pilot | (set(pilot_facts(connection, with_past=True)) - facts_in_work(connection))
     if not pilot_result(connection, annotator, has_fact).is_done:
         found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None, is_pilot=True)

@@ -23,7 +23,7 @@ from sayso.tokens import control_character
 SCOPE = "curate"
 DECISION = "decision"
 DAMAGED = "damaged"
-"""What stands in place of a decision that cannot be read."""
+"""The state of a decision that cannot be read."""
 _STATE = (
     f"CASE WHEN value = '' THEN '' WHEN NOT json_valid(value) THEN '{DAMAGED}' WHEN json_extract(value, '$.decision')"
     f" IN {DECISIONS} THEN json_extract(value, '$.decision') ELSE '{DAMAGED}' END"
@@ -60,9 +60,9 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
     fact = Triple(decided.head_id, decided.relation, decided.tail_id)
     value = decided.to_json()
     if isinstance(read := _read(fact, value), DamagedDecision):
-        raise UserError(f"this decision cannot be saved, because of the fact that it is about: {read.reason}")
+        raise UserError(f"this decision cannot be saved because of its fact: {read.reason}")
     if found := control_character(*fact, decided.head_name, decided.tail_name, decided.annotator):
-        raise UserError(f"this decision cannot be saved: {found} is in an id or a name of its fact")
+        raise UserError(f"this decision cannot be saved: an id or a name of its fact contains {found}")
     before = decision_on(connection, fact)
     if isinstance(before, DecidedFact) and replace(before, decided_at=decided.decided_at) == decided:
         return

@@ -132,7 +132,7 @@ def read_any(path: Path) -> list[Mark]:
         if isinstance(item, BadLine):
             bad.append(f"{path}:{number}: {item.reason}")
         elif item.label not in LABELS:
-            bad.append(f"{path}:{number}: {item.label[:20]!r} is no label; there are {', '.join(LABELS)}")
+            bad.append(f"{path}:{number}: {item.label[:20]!r} is not a label; use {', '.join(LABELS)}")
         else:
             marks.append(item)
     if bad:

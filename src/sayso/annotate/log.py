@@ -12,10 +12,10 @@ from sayso.annotate.store import Connection, Row
 from sayso.records import Triple
 
 WHOLE_FACT = 0
-"""Stands for a sentence where an entry is about the fact."""
+"""The sentence id of entries about the whole fact."""
 
 HasFact = Callable[[Triple], bool]
-"""Whether what is open has a fact: one database may hold facts of several parts and stores."""
+"""Whether the open part has a fact: one database may hold facts of several parts and stores."""
 
 
 def accept_all(_: Triple) -> bool:

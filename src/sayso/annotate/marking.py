@@ -77,7 +77,7 @@ def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Map
     """Save one person's labels of sentences, by text; an empty label removes a mark."""
     unknown = set(labels.values()) - {*LABELS, ""}
     if unknown:
-        raise UserError(f"{min(unknown)!r} is no label; there are {', '.join(LABELS)}")
+        raise UserError(f"{min(unknown)!r} is not a label; use {', '.join(LABELS)}")
     number = fact_number(connection, fact)
     _refuse_submitted(connection, annotator, fact)
     changes = [Change(number, sentence_number(connection, text), MARK, label) for text, label in labels.items()]

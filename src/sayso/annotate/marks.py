@@ -22,7 +22,7 @@ from sayso.readers.json_line import has_keys, json_object, string
 from sayso.records import Mark, Triple
 
 IMPORTED = "import"
-"""Who has marked what a file does not name anybody for; also the scope of steps that importing takes."""
+"""The annotator of imported marks without a name; also the scope of import steps."""
 
 
 class Imported(NamedTuple):
@@ -78,7 +78,7 @@ def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) 
     for each in marks:
         number = facts[Triple(each.head_id, each.relation, each.tail_id)]
         change = Change(number, sentence_number(connection, each.sentence), MARK, each.label)
-        changes[change[:3]] = change  # of two marks on the same sentence the later holds
+        changes[change[:3]] = change  # the later of two marks on a sentence counts
     if not is_known:
         for fact, number in facts.items():
             claim(connection, annotator, fact, None)

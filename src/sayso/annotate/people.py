@@ -11,9 +11,9 @@ from sayso.errors import UserError
 MAX_NAME = 60
 
 AGREED = 0
-"""The owner of marks that were settled between people."""
+"""The owner of settled marks and of decisions."""
 KNOWN = -1
-"""The owner of marks that count as the truth in a pilot round."""
+"""The owner of a pilot round's known answers."""
 
 
 class Annotator(NamedTuple):
@@ -32,7 +32,7 @@ def annotator_named(connection: Connection, name: str) -> Annotator:
     """Return the person of this name, ignoring case, adding them if they are new."""
     name = " ".join(name.split())
     if not name or len(name) > MAX_NAME or not name.isprintable():
-        raise UserError(f"a name has 1 to {MAX_NAME} characters, all of them visible")
+        raise UserError(f"a name must have 1 to {MAX_NAME} printable characters")
     connection.execute("INSERT OR IGNORE INTO annotator (name, created) VALUES (?, ?)", (name, now()))
     row = connection.execute("SELECT id, name FROM annotator WHERE name = ?", (name,)).fetchone()
     return Annotator(*row)
@@ -108,5 +108,5 @@ def _secret_annotator(connection: Connection, table: str, secret: str) -> Annota
 
 
 def _digest(secret: str) -> str:
-    # The secrets are 256 random bits, so a plain hash is enough: there is nothing to guess.
+    # The secrets are 256 random bits, so a plain hash is enough.
     return hashlib.sha256(secret.encode()).hexdigest()

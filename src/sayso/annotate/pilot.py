@@ -24,7 +24,7 @@ SCOPE = "pilot"
 MAX_SENTENCES = 12
 
 Answers = Mapping[Triple, Mapping[str, str]]
-"""What each sentence of a fact is, by its text."""
+"""The labels of each fact's sentences, by text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +150,7 @@ def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], ans
             Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
         ]
     record(connection, actor, SCOPE, key, changes, owner=KNOWN)
-    # Who has not submitted a fact that leaves the round does not know its answers: what they have begun is real work.
+    # Anyone who has not submitted a removed fact does not know its answers, so their work on it becomes real work.
     connection.execute(
         "UPDATE claim SET is_pilot = 0, quota = ? WHERE is_pilot"
         " AND fact NOT IN (SELECT fact FROM pilot WHERE NOT is_over)"

@@ -37,7 +37,7 @@ class QueueSettings:
     def __post_init__(self) -> None:
         check_ranges(self)
         if self.order not in ORDERS:
-            raise BadConfigError(f"there is no order {self.order!r}, only {', '.join(ORDERS)}")
+            raise BadConfigError(f"unknown order {self.order!r}; use {', '.join(ORDERS)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
     "relation": lambda facts: (facts.relation_F,),
     "random": lambda _: (),
 }
-"""Sort keys of each order, the one that matters most last."""
+"""Sort keys of each order, the primary key last."""
 
 
 MAX_LENGTH = 20_000

@@ -5,7 +5,7 @@ what changes is appended.
 """
 
 APPLICATION_ID = 0x53415953
-"""What marks an SQLite file as ours: `SAYS`."""
+"""Identifies an SQLite file as ours: `SAYS`."""
 
 _FIRST = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -47,13 +47,13 @@ CREATE TABLE place (
 CREATE TABLE pilot (fact INTEGER PRIMARY KEY REFERENCES fact);
 """
 
-# Only digests are kept: who reads the file cannot sign in with what it holds.
+# Only digests are stored, so reading the file does not allow signing in.
 _ACCESS = """
 CREATE TABLE session (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, created TEXT NOT NULL);
 CREATE TABLE link (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, created TEXT NOT NULL);
 """
 
-# Who has marked facts of a pilot round has seen their answers: these facts stay apart when the round is over.
+# People who marked a pilot round have seen its answers, so its facts stay out of the queue when it ends.
 _PAST_PILOT = """
 ALTER TABLE pilot ADD COLUMN is_over INTEGER NOT NULL DEFAULT 0;
 """

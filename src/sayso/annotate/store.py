@@ -63,7 +63,7 @@ class Database:
                 yield self._writer
                 self._writer.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:  # some errors have ended the transaction already
+                if self._writer.in_transaction:  # some errors end the transaction themselves
                     self._writer.execute("ROLLBACK")
                 raise
 
@@ -85,7 +85,7 @@ class Database:
     def _connect(self) -> Connection:
         connection = sqlite3.connect(self.path, _BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
-        # First of all: the journal mode is written into the file, and another program's is not ours to change.
+        # Check first: the journal mode is written to the file, and another program's file must not change.
         _version(self.path, connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -164,7 +164,7 @@ def _refuse_folder(path: Path) -> None:
     if path.exists() and not path.is_file():
         raise BadInputError(f"{path}: not a regular file; name a file for the annotations")
     if not Path(os.path.realpath(path)).parent.is_dir():
-        raise BadInputError(f"{path}: the folder of this file does not exist; make it first")
+        raise BadInputError(f"{path}: the folder of this file does not exist; create it first")
 
 
 def _make_file(path: Path) -> None:
@@ -184,10 +184,10 @@ def _version(path: Path, connection: Connection) -> int:
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if owner != APPLICATION_ID and not is_empty:
-        raise BadInputError(f"{path}: a database of another program; name a file for the annotations with `--db`")
+        raise BadInputError(f"{path}: a database of another program; name another file with `--db`")
     if version > len(MIGRATIONS):
         raise BadInputError(
-            f"{path}: written by a newer sayso (version {version} of the tables, this one knows {len(MIGRATIONS)}):"
+            f"{path}: written by a newer sayso (table version {version}, this one supports {len(MIGRATIONS)}):"
             " update sayso, or name another file with `--db`"
         )
     return version
@@ -221,14 +221,14 @@ def _as_user_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        # Extended codes carry the plain one in their low byte.
+        # The low byte of an extended code is the basic code.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
-            raise DiskFullError(f"{path}: the disk is full; nothing was saved: make room and try again") from error
+            raise DiskFullError(f"{path}: the disk is full; nothing was saved: free some space and retry") from error
         if code == sqlite3.SQLITE_BUSY:
-            raise BusyError(f"{path}: another program keeps the database busy; nothing was saved, try again") from error
+            raise BusyError(f"{path}: another program has locked the database; nothing was saved, try again") from error
         if code == sqlite3.SQLITE_IOERR:
-            raise DiskFullError(f"{path}: the disk does not take the data ({error}); nothing was saved") from error
+            raise DiskFullError(f"{path}: the disk cannot be written ({error}); nothing was saved") from error
         if code in _UNREADABLE:
             raise BadInputError(f"{path}: not an annotation database, or damaged ({error})") from error
         if code in _UNWRITABLE:

@@ -99,7 +99,7 @@ class Access:
 
     def set_cookie(self, answer: Response, secret: str) -> None:
         """Store the secret in the browser."""
-        # Lax, not strict: a link from a letter must arrive signed in.
+        # Lax, not strict: links from e-mails must arrive signed in.
         answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
 
     def _token(self, secret: str) -> str:

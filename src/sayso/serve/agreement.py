@@ -104,8 +104,8 @@ exports = APIRouter(prefix="/api/annotations", tags=["annotations"])
 def export(
     bench: Bench,
     _: Who,
-    form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The form of the file.")] = "jsonl",
-    each: Annotated[bool, Query(description="Everybody's marks instead of one a sentence.")] = False,
+    form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The file format.")] = "jsonl",
+    each: Annotated[bool, Query(description="Every annotator's marks instead of one per sentence.")] = False,
 ) -> Response:
     """Return the marks on closed facts: settled or by majority, or every annotator's own.
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, Depends, FastAPI
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
 from sayso import __version__
@@ -55,18 +56,22 @@ def make_app(settings: ServeSettings) -> FastAPI:
     app = FastAPI(
         title="sayso",
         version=__version__,
-        summary="Facts, the sentences that their predictions rest on, and what people say about them.",
+        summary="Facts, the sentences that predictions rest on, and people's marks and decisions.",
         dependencies=[Depends(require_session), Depends(refuse_csrf), Depends(refuse_changed)],
-        responses={"default": {"model": ErrorResponse, "description": "What went wrong, in the one form."}},
+        responses={"default": {"model": ErrorResponse, "description": "The error."}},
         lifespan=lifespan,
-        # The pages that come with FastAPI load scripts from elsewhere; ours are at /api.
+        # FastAPI's own pages load scripts from other sites; ours are at /api.
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )
     app.state.workbench = workbench
     app.state.access = Access(workbench.database, settings)
-    app.add_middleware(SafetyMiddleware, settings=settings)
+    if settings.is_local:
+        # A foreign name that resolves to this machine would let a foreign page read ours (DNS rebinding).
+        hosts = ["127.0.0.1", "localhost", "[::1]", settings.bracketed_host]
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+    app.add_middleware(SafetyMiddleware, max_body=settings.max_body)
     add_handlers(app)
     for router in ROUTERS:
         app.include_router(router)

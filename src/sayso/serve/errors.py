@@ -24,7 +24,7 @@ _POLICY = (
 SAFETY_HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    # `no-referrer` would take the Origin from forms, which is checked here.
+    # `no-referrer` would remove the Origin header of forms, which we check.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -96,7 +96,7 @@ def answer(request: Request, problem: RequestError) -> Response:
     if problem.status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
         return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
     shown = page(request, "error.html", status=problem.status, problem=problem)
-    # What breaks inside is answered outside of everything that would add them.
+    # Internal errors are handled outside the middleware that adds these headers.
     shown.headers.update(SAFETY_HEADERS)
     return shown
 
@@ -134,7 +134,7 @@ def _problem(error: Exception) -> RequestError:
         case RequestValidationError():
             details = tuple(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
-    _log.error("a request failed", exc_info=error)
+    _log.error("request failed", exc_info=error)
     return RequestError(
         HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error in sayso; see the terminal it runs in for details."
     )

@@ -147,7 +147,7 @@ def quote_response(quote: Quote) -> QuoteResponse:
 
 
 _MADE = ("quotes", "support", "decision")
-"""Fields of an answer that are not simply those of the fact."""
+"""Fields of the response that are not copied from the fact."""
 
 
 class ExtractionResponse(BaseModel):

@@ -16,12 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-PredictionSort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Loss = Annotated[float, Field(ge=-1.0, le=1.0)]
+PAGE_SIZE = 50
 
 MAX_TERMS = 8
-"""More words than this are not looked for."""
+"""The maximum number of words to search for."""
 
 
 class TableQuery(BaseModel):
@@ -29,7 +28,7 @@ class TableQuery(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    q: Annotated[str, Field(max_length=200, description="Words that the names of head or tail have in them.")] = ""
+    q: Annotated[str, Field(max_length=200, description="Words in the names of head or tail.")] = ""
     relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
     support: Annotated[
         Literal["", "one_sentence", "sentences_together", "several_sentences", "not_sentences", "not_predicted"],
@@ -71,7 +70,7 @@ class TableQuery(BaseModel):
     def link(self, **changes: object) -> str:
         """Return the URL query string for this query, with some values changed.
 
-        >>> PredictionQuery(relation="/a/b", page=3).link(page=4)
+        >>> TableQuery(relation="/a/b", page=3).link(page=4)
         'relation=%2Fa%2Fb&page=4'
         """
         values = self.model_copy(update=changes).model_dump()
@@ -79,35 +78,7 @@ class TableQuery(BaseModel):
         return urlencode({name: value for name, value in values.items() if value != is_default[name]})
 
 
-class PredictionQuery(TableQuery):
-    """What facts of a run must be like to be listed."""
-
-    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the knowledge base has the fact.")] = ""
-    max_probability: Share = 1.0
-    min_disagreement: Annotated[
-        Share, Field(description="Share of mechanisms that put another sentence first than most do.")
-    ] = 0.0
-    min_faithfulness: Annotated[
-        Loss, Field(description="What the probability loses without the first sentence, at least.")
-    ] = -1.0
-    max_faithfulness: Loss = 1.0
-    sort: PredictionSort = "probability"
-
-
-PRESETS: tuple[tuple[str, PredictionQuery], ...] = (
-    ("Not in the knowledge base", PredictionQuery(label="no")),
-    (
-        "Probable, but not because of the top sentence",
-        PredictionQuery(min_probability=0.76, sort="faithfulness", order="up"),
-    ),
-    ("Mechanisms disagree", PredictionQuery(min_disagreement=0.34, sort="disagreement")),
-    ("Does not rest on the sentences", PredictionQuery(support="not_sentences")),
-    ("Labels that are not predicted", PredictionQuery(label="yes", support="not_predicted", order="up")),
-)
-"""Questions that people ask of a run."""
-
-
-PAGE_SIZE = 50
+_SHARED = ("head_id", "head_name", "relation", "tail_id", "tail_name", "probability", "support", "num_sentences")
 
 
 class Numbered(Protocol):
@@ -123,9 +94,10 @@ RowT = TypeVar("RowT", bound=Numbered)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablePage:
-    """Which page of the facts that were asked for it is."""
+class TablePage(Generic[RowT]):
+    """One page of a query's results."""
 
+    rows: list[RowT]
     num_found: int
     page: int
     num_pages: int
@@ -144,6 +116,8 @@ class Position(Generic[RowT]):
 class FactTable(ABC, Generic[QueryT, RowT]):
     """The columns of all facts; sort orders and searchable names are built when first needed."""
 
+    row_type: type[RowT]
+
     def __init__(self, columns: Mapping[str, pa.Array]) -> None:
         self._columns = columns
         self._orders: dict[str, np.ndarray] = {}
@@ -155,13 +129,20 @@ class FactTable(ABC, Generic[QueryT, RowT]):
     @cached_property
     def relation_counts(self) -> dict[str, int]:
         """The number of facts per relation."""
-        return dict(
-            zip(self.relations, np.bincount(self.relation_F, minlength=len(self.relations)).tolist(), strict=True)
-        )
+        return dict(zip(self.relations, np.bincount(self.relation_F).tolist(), strict=True))
 
-    @abstractmethod
     def rows(self, numbers: np.ndarray) -> list[RowT]:
         """Return the table rows of these facts."""
+        which = pa.array(numbers, pa.int64())
+        columns: dict[str, list[Any]] = {name: self._columns[name].take(which).to_pylist() for name in _SHARED}
+        columns |= {"number": numbers.tolist(), **self._own_columns(numbers)}
+        return [
+            self.row_type(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
+        ]
+
+    @abstractmethod
+    def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
+        """Return the columns of these facts that only this table has."""
 
     def _numbers(self, sort: str) -> np.ndarray | None:
         """Return the values of a numeric sort column, None for a column of names."""
@@ -182,13 +163,13 @@ class FactTable(ABC, Generic[QueryT, RowT]):
         tests = [*self._tests(query), *self._shared_tests(query)]
         return order[np.logical_and.reduce(tests)[order]] if tests else order
 
-    def cut(self, query: QueryT) -> tuple[np.ndarray, TablePage]:
-        """Return the rows of the page that was asked for, the last one where there are fewer, and which one it is."""
+    def page(self, query: QueryT) -> TablePage[RowT]:
+        """Return a page of the matching facts, the last one if there are fewer."""
         found = self.find_all(query)
         num_pages = max(1, ceil(len(found) / PAGE_SIZE))
         page = min(query.page, num_pages)
-        rows = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-        return rows, TablePage(num_found=len(found), page=page, num_pages=num_pages)
+        rows = self.rows(found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE])
+        return TablePage(rows=rows, num_found=len(found), page=page, num_pages=num_pages)
 
     def position(self, row: int, query: QueryT) -> Position[RowT]:
         """Return a fact's position in a query's results."""
@@ -205,17 +186,13 @@ class FactTable(ABC, Generic[QueryT, RowT]):
             after=rows[int(found[position + 1])] if position + 1 < len(found) else None,
         )
 
-    def _taken(self, numbers: np.ndarray, *names: str) -> dict[str, list[object]]:
-        """Return some columns of these facts."""
-        return {name: self._columns[name].take(pa.array(numbers, pa.int64())).to_pylist() for name in names}
-
     def _order(self, sort: str) -> np.ndarray:
         """Return the facts in ascending order; NaN comes first."""
         if sort not in self._orders:
             value_F = self._numbers(sort)
             if value_F is None:
                 value_F = floats(pc.rank(pc.utf8_lower(self._columns[f"{sort}_name"]), tiebreaker="dense"))
-            # Turned twice, so that the turned order (highest first) keeps ties as the file has them.
+            # Negated and reversed, so that ties stay in file order when the highest come first.
             self._orders[sort] = np.argsort(-np.nan_to_num(value_F, nan=-np.inf), kind="stable")[::-1]
         return self._orders[sort]
 
@@ -245,12 +222,9 @@ def floats(column: pa.Array) -> np.ndarray:
 def coded(column: pa.Array) -> tuple[list[str], np.ndarray]:
     """Return the distinct values of a column, sorted, and each row's index among them."""
     encoded = column.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    order = sorted(range(len(names)), key=names.__getitem__)
-    position = np.empty(len(names), np.int64)
-    position[order] = np.arange(len(names))
-    codes: np.ndarray = position[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)]
-    return [names[number] for number in order], codes
+    names, code_of = np.unique(np.array(encoded.dictionary.to_pylist(), object), return_inverse=True)
+    codes: np.ndarray = code_of[encoded.indices.to_numpy(zero_copy_only=False)]
+    return names.tolist(), codes
 
 
 def code(names: list[str], name: str) -> int:

@@ -15,7 +15,7 @@ from sayso.records import Source, as_written
 
 NUM_SHADES = 5
 MAX_SHOWN = 200
-"""Sentences on a page; a larger bag shows its first ones."""
+"""The maximum number of sentences on a page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
     kinds = [("", 0)] * len(evidence["tokens"])
     for side in ("head", "tail"):
         for start, stop in evidence[f"{side}_spans"]:
-            # The start belongs to the kind: two occurrences side by side stay two.
+            # The start is part of the key, so that adjacent mentions stay separate.
             kinds[start:stop] = [(side, start)] * (stop - start)
     source = evidence["source"] and Source(**evidence["source"])
     written = zip(kinds, as_written(evidence["tokens"], source), strict=True)
@@ -177,7 +177,7 @@ def _sentence(fact: ExtractedFact, quote: Quote, peak: float) -> SentenceView:
         place=quote.rank,
         rank=quote.rank,
         mark=quote.mark,
-        # The smallest set is made of the first in rank.
+        # The smallest set consists of the top-ranked sentences.
         is_in_smallest=quote.rank <= fact.support.num_smallest,
         read=[StyledText(text=text, kind=kind, gap="") for text, kind in pieces if text],
         seen=[],

@@ -1,17 +1,14 @@
-"""What stands before every request: its size, its host, where it comes from; and the headers of every answer."""
+"""Checks on every request (size, CSRF, session) and security headers on every response."""
 
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso.serve.errors import SAFETY_HEADERS, RequestError, answer
-from sayso.serve.settings import ServeSettings
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _STATIC = "/static/"
 _SIGN_IN_PATHS = ("/enter", "/sign-in")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -22,9 +19,9 @@ TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
 class SafetyMiddleware:
     """Refuse requests that are too large or incomplete, and add security headers to all responses."""
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+    def __init__(self, app: ASGIApp, max_body: int) -> None:
         self._app = app
-        self._settings = settings
+        self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -36,34 +33,20 @@ class SafetyMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if scope["path"].startswith(_STATIC):
-                    headers["Cache-Control"] = "no-cache"  # asked for again each time, sent only when changed
+                    headers["Cache-Control"] = "no-cache"  # revalidated each time, sent only if changed
                 for name, value in SAFETY_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         try:
-            self._refuse(Headers(scope=scope))
-            body = await _whole_body(receive, self._settings.max_body)
+            length = Headers(scope=scope).get("content-length", "0")
+            if not length.isdecimal() or int(length) > self._max_body:
+                raise _too_large(self._max_body)
+            body = await _whole_body(receive, self._max_body)
         except RequestError as problem:
             await answer(Request(scope), problem)(scope, receive, send_safely)
             return
         await self._app(scope, _again(body, receive), send_safely)
-
-    def _refuse(self, headers: Headers) -> None:
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._settings.max_body:
-            raise _too_large(self._settings.max_body)
-        # A foreign name that resolves to this machine would let a foreign page read ours (DNS rebinding).
-        if self._settings.is_local and _host_name(headers.get("host", "")) not in {*_LOCAL_HOSTS, self._settings.host}:
-            raise RequestError(HTTPStatus.MISDIRECTED_REQUEST, f"Open the workbench as {self._settings.url}.")
-
-
-def _host_name(host: str) -> str | None:
-    """Return the name in a `Host` header, without its port; None where it is none."""
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
 
 
 async def _whole_body(receive: Receive, limit: int) -> bytes:
@@ -72,7 +55,7 @@ async def _whole_body(receive: Receive, limit: int) -> bytes:
     while has_more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            # What has come is not what was sent: half a form may look like a whole one.
+            # Half a form may look like a whole one.
             raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "The request was incomplete.")
         body += message.get("body", b"")
         has_more = message.get("more_body", False)

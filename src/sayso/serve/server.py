@@ -23,7 +23,7 @@ from sayso.errors import UserError
 from sayso.serve.settings import ServeSettings
 
 REQUEST_SECONDS = 30.0
-"""How long a request may take to arrive, from the connection or its first byte on."""
+"""How long a request may take to arrive, counted from the connection or its first byte."""
 MAX_CONNECTIONS = 512
 _QUIET_SECONDS = 60.0
 _UNFINISHED = (h11.IDLE, h11.SEND_BODY)
@@ -58,7 +58,7 @@ class DeadlineProtocol(H11Protocol):
         if len(self.connections) > max_connections():
             others = [each for each in self.connections if isinstance(each, DeadlineProtocol) and each.is_unfinished]
             oldest = min(others, key=lambda each: each._since, default=self)
-            oldest._stop()  # so that the next connection ends another one
+            oldest._stop()  # so that the next connection closes a different one
             oldest.transport.abort()
         self._expect()
 
@@ -117,7 +117,7 @@ class OncePerMinute(logging.Filter):
 
 _BACKLOG = 64
 _SHUTDOWN_SECONDS = 5
-"""How long requests that are being answered may take once the server is told to end."""
+"""How long pending requests may take when the server shuts down."""
 _ANY_HOST = ("0.0.0.0", "::")
 
 
@@ -128,16 +128,16 @@ def open_socket(host: str, port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
-        # From here on who asks is kept waiting, not refused: the address is printed before the loop runs.
+        # Connections wait from now on: the URL is printed before the loop runs.
         opened.listen()
     except OSError as error:
         opened.close()
         if error.errno == errno.EADDRINUSE:
             raise UserError(f"port {port} of {host} is in use; name another with --port") from error
-        raise UserError(f"{host}: cannot be used as an address here ({error.strerror}); see --host") from error
+        raise UserError(f"{host}: not an address of this machine ({error.strerror}); see --host") from error
     except OverflowError as error:
         opened.close()
-        raise UserError(f"{port} is no port; name one up to 65535 with --port") from error
+        raise UserError(f"{port} is not a port; name one up to 65535 with --port") from error
     return opened
 
 
@@ -163,7 +163,7 @@ def make_links(
 
 def run(app: FastAPI, opened: socket.socket) -> None:
     """Serve until interrupted."""
-    # No access log: links carry tokens. One process: the writer's lock is in its memory.
+    # No access log, because links contain tokens. One process, because the writer's lock is in memory.
     config = uvicorn.Config(
         app,
         http=DeadlineProtocol,

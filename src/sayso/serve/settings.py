@@ -43,7 +43,11 @@ class ServeSettings:
             return False
 
     @property
+    def bracketed_host(self) -> str:
+        """The host as URLs write it: IPv6 addresses in brackets."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
     def url(self) -> str:
         """The URL of the start page."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"http://{self.bracketed_host}:{self.port}"

@@ -28,14 +28,14 @@ class Workbench:
     """Everything that is open; opened once on start, and only the database changes."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        # In memory, not mapped: whatever becomes of the files, no page ends the server.
+        # In memory, not mapped: a truncated file must not kill the server.
         self.store = Store(settings.data, in_memory=True)
         self.settings = settings = replace(settings, part=settings.part or _default_part(self.store))
         self.table: BagTable = self.store.part(settings.part)
         self.runs = self._open_runs()
         self.found = _open_found(settings.facts)
         self.database = Database(settings.database)
-        # People mark the sentences of a bag one after the other, and several people the same bags.
+        # Consecutive requests, also by different people, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
         self._candidates = lru_cache(maxsize=1)(self._find_candidates)
         self._queue = lru_cache(maxsize=1)(self._find_queue)

@@ -1,7 +1,7 @@
 import pytest
 
-from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.run import RunPredictions
+from sayso.serve.predictions.table import PredictionQuery
 from toy_predictions import MECHANISMS
 from toy_runs import Client
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from resealed import rewrite
-from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.pages import compare
 from sayso.serve.predictions.run import RunPredictions
+from sayso.serve.predictions.table import PredictionQuery
 from sayso.serve.settings import ServeSettings
 from toy_predictions import HOSTILE
 from toy_runs import Client, make_toy_settings

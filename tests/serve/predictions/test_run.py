@@ -5,9 +5,8 @@ import pytest
 
 from resealed import rewrite
 from sayso.errors import BadInputError
-from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import PredictionTable
+from sayso.serve.predictions.table import PredictionQuery, PredictionTable
 from toy_predictions import MECHANISMS, NUM_WITH_WORDS
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sayso.serve.fact_table import PAGE_SIZE, PredictionQuery
+from sayso.serve.fact_table import PAGE_SIZE
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import PredictionRow
+from sayso.serve.predictions.table import PredictionQuery, PredictionRow
 
 KEYS: dict[str, Callable[[PredictionRow], object]] = {
     "probability": lambda row: row.probability,

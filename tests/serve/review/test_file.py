@@ -101,7 +101,7 @@ def test_a_file_that_has_changed_under_the_workbench_is_told(tmp_path: Path) -> 
 def test_a_folder_without_facts_and_a_packed_file_are_told(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"there is no facts\.jsonl here"):
         facts_file(tmp_path)
-    with pytest.raises(BadInputError, match="unpack it"):
+    with pytest.raises(BadInputError, match="decompress it"):
         open_extracted("news", tmp_path / "facts.jsonl.gz")
     with pytest.raises(BadInputError, match="no such file"):
         open_extracted("news", facts_file(tmp_path / "nowhere.jsonl"))

@@ -91,7 +91,7 @@ def test_pages_name_the_threshold_and_say_that_the_precision_of_new_facts_was_no
         answer = client.get("/api/review/news/fact", params=ids(NEW[1])).json()
     assert (
         "Threshold 0.850: precision 0.80 and recall 0.70 on validation pairs;"
-        " the precision of new facts was not measured, and will be lower."
+        " the precision of new facts was not measured and will be lower."
     ) in listing
     assert "Rests on one sentence at the threshold 0.85: 1 of 3 keeps the prediction" in fact
     assert answer["support"]["text"].startswith("Rests on one sentence at the threshold 0.85:")

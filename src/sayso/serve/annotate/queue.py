@@ -136,7 +136,7 @@ def put_queue(
     bench: Bench,
     who: Lead,
     wanted: QueueRequest,
-    dry_run: Annotated[bool, Query(description="Say what would change, and change nothing.")] = False,
+    dry_run: Annotated[bool, Query(description="Report what would change without saving.")] = False,
 ) -> QueueResponse:
     """Change the queue settings (leads only); return the current ones.
 

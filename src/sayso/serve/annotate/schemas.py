@@ -9,18 +9,18 @@ from sayso.tokens import control_character
 
 MAX_COMMENT = 5_000
 _LAYOUT = str.maketrans("", "", "\t\r\n\u2028\u2029")
-"""Tab and line ends, which a text may have."""
+"""Tab and line ends, which are allowed in a text."""
 Label = Literal["rationale", "irrelevant", "unsure", ""]
 
 
 def _without_control(text: str) -> str:
     if found := control_character(text.translate(_LAYOUT)):
-        raise ValueError(f"the control character {found} cannot be part of a text")
+        raise ValueError(f"the text contains the control character {found}")
     return text
 
 
 Prose = Annotated[str, AfterValidator(_without_control)]
-"""What people write about a fact: several lines, but no control characters, which would go on into exports."""
+"""Text by people: may have several lines, but no control characters, which would end up in exports."""
 
 
 class StrictModel(BaseModel):

@@ -14,6 +14,7 @@ from sayso.serve.fact_schemas import (
     prediction_response,
     run_response,
 )
+from sayso.serve.fact_table import TablePage
 from sayso.serve.predictions.curve import Curve, facts_at
 from sayso.serve.predictions.lookup import (
     FactParam,
@@ -24,7 +25,7 @@ from sayso.serve.predictions.lookup import (
     hide_withheld,
     marks_visible,
 )
-from sayso.serve.predictions.table import PredictionPage, PredictionRow
+from sayso.serve.predictions.table import PredictionRow
 
 router = APIRouter(prefix="/api", tags=["facts"])
 
@@ -39,7 +40,7 @@ def get_runs(bench: Bench) -> list[RunResponse]:
 
 
 @router.get("/predictions/{run}")
-def get_facts(bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> PredictionPage:
+def get_facts(bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> TablePage[PredictionRow]:
     """Return one page of the facts that are asked for, sorted and filtered."""
     found = run.index.page(query)
     return replace(found, rows=hide_withheld(bench, who, found.rows))

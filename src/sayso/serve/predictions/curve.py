@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
-from sayso.serve.fact_table import PredictionQuery
-from sayso.serve.predictions.table import PredictionTable
+from sayso.serve.predictions.table import PredictionQuery, PredictionTable
 
 MAX_POINTS = 48
 MAX_CORNERS = 600
-"""The line has more corners than it has points to click on."""
+"""The line has more corners than clickable points."""
 
 
 @dataclass(frozen=True, kw_only=True)

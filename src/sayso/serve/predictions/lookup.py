@@ -19,9 +19,8 @@ from sayso.records import Triple
 from sayso.serve.access import Bench
 from sayso.serve.bag_fact import find_bag_fact
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.fact_table import PredictionQuery
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import PredictionRow
+from sayso.serve.predictions.table import PredictionQuery, PredictionRow
 from sayso.serve.workbench import Workbench
 
 

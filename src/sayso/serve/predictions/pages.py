@@ -12,7 +12,7 @@ from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
 from sayso.serve.access import Bench, MaybeWho
 from sayso.serve.errors import not_found
-from sayso.serve.fact_table import PAGE_SIZE, PRESETS
+from sayso.serve.fact_table import PAGE_SIZE
 from sayso.serve.fact_view import FactView, SentenceView, StyledText, view_fact
 from sayso.serve.predictions.curve import draw_curve, facts_at
 from sayso.serve.predictions.lookup import (
@@ -29,7 +29,7 @@ from sayso.serve.predictions.lookup import (
     visibility_of,
 )
 from sayso.serve.predictions.run import RunPredictions, evaluate_command, serve_command
-from sayso.serve.predictions.table import PredictionRow
+from sayso.serve.predictions.table import PRESETS, PredictionRow
 from sayso.serve.render import page
 from sayso.serve.workbench import Workbench
 
@@ -90,7 +90,7 @@ def _side(run: RunPredictions, bag: int, relation: str, by: str, with_marks: boo
 router = APIRouter(include_in_schema=False)
 
 MAX_LISTED = 200
-"""Facts of one point of the curve that are listed."""
+"""The maximum number of facts listed for one point of the curve."""
 
 
 @router.get("/predictions")
@@ -182,7 +182,7 @@ def compare_page(
     """Show one fact in two runs, side by side."""
     runs = (find_run(left, bench), find_run(right, bench))
     mechanisms = [name for name in runs[0].predictions.mechanisms if name in runs[1].predictions.mechanisms]
-    # Runs that were evaluated with other mechanisms each are ranked by their own.
+    # Runs without a common mechanism are each ranked by their own.
     usual = runs[0].ranked_by if runs[0].ranked_by in mechanisms else next(iter(mechanisms), "")
     by = by if by in mechanisms else usual
     visibility = visibility_of(bench, who, asked)

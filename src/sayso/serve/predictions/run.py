@@ -82,7 +82,7 @@ class RunPredictions:
     def curve(self, relation: str = "") -> Curve:
         """Return precision over recall, of all relations or of one; cached."""
         if relation not in self._curves:
-            # How many facts could not be read is known for all relations together only.
+            # The number of unread facts is only known for all relations together.
             read = {} if relation else self.store.manifest["read"].get(self.predictions.manifest["part"], {})
             curve = make_curve(self.index, self.threshold, relation, int(read.get("num_facts_unread", 0)))
             if relation and relation not in self.index.relations:
@@ -165,7 +165,7 @@ class RunPredictions:
     def _seen(self, fact: dict[str, Any]) -> list[tuple[str, ...]]:
         """Return each sentence of the bag as the model's input: known words, and types for or before mentions."""
         alone = self.table.take_bags(np.array([fact["bag"]]))
-        # The bag's two entities are the only ones here: types 0 and 1, behind the model's words.
+        # The bag's two entities are the only ones here: types 0 and 1, after the model's words.
         alone = replace(alone, head_B=np.array([0]), tail_B=np.array([1]))
         appearance, words = self._model
         rows = model_input(alone, appearance, len(words), np.array([0, 1])).tokens
@@ -186,7 +186,7 @@ class RunPredictions:
     def _model(self) -> tuple[Appearance, list[str]]:
         """How the model represents mentions, and its vocabulary."""
         folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
-        advice = "the run's model is gone or damaged, and pages say what it saw: train it again"
+        advice = "the run's model is missing or damaged, and pages show its input: train it again"
         found = read_object(folder / "config.json", "the settings of a model", advice)
         try:
             appearance = record_of(_ModelSettings, found, is_open=True).mentions
@@ -229,7 +229,7 @@ class OpenRun:
                 if self._now() != self._signature:
                     signature, explored = self._now(), self._open()
                     for name in (FACTS, EVIDENCE, WORDS):
-                        explored.predictions.files.path(name)  # damage is told here, not on pages of annotators
+                        explored.predictions.files.path(name)  # report damage here, not on annotation pages
                     self._signature, self.explored = signature, explored
                 self.explored.predictions.files.refuse_changed()
                 self.problem = None
@@ -250,7 +250,7 @@ class OpenRun:
         restore(self.folder / IN_RUN)
         if not (self.folder / IN_RUN).exists():
             command = evaluate_command(self.folder, self._store.folder, self._part)
-            raise BadInputError(f"{self.folder}: no predictions are here yet; make them with: {command}")
+            raise BadInputError(f"{self.folder}: no predictions yet; make them with: {command}")
         predictions = Predictions(self.folder / IN_RUN, in_memory=True)
         predictions.refuse_other_store(self._store)
         part = predictions.manifest["part"]

@@ -5,13 +5,47 @@ Shapes: F facts.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from sayso.metrics.faithfulness import comprehensiveness
-from sayso.serve.fact_table import FactTable, PredictionQuery, TablePage, floats
+from sayso.serve.fact_table import FactTable, Share, TableQuery, floats
 from sayso.store.predictions import Predictions
+
+Loss = Annotated[float, Field(ge=-1.0, le=1.0)]
+PredictionSort = Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"]
+
+
+class PredictionQuery(TableQuery):
+    """Filters for the facts of a run."""
+
+    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the fact is in the knowledge base.")] = ""
+    max_probability: Share = 1.0
+    min_disagreement: Annotated[
+        Share, Field(description="Share of mechanisms whose top-ranked sentence is not the most common one.")
+    ] = 0.0
+    min_faithfulness: Annotated[
+        Loss, Field(description="Minimum drop in probability without the top-ranked sentence.")
+    ] = -1.0
+    max_faithfulness: Loss = 1.0
+    sort: Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"] = (
+        "probability"
+    )
+
+
+PRESETS: tuple[tuple[str, PredictionQuery], ...] = (
+    ("Not in the knowledge base", PredictionQuery(label="no")),
+    (
+        "Probable, but not because of the top sentence",
+        PredictionQuery(min_probability=0.76, sort="faithfulness", order="up"),
+    ),
+    ("Mechanisms disagree", PredictionQuery(min_disagreement=0.34, sort="disagreement")),
+    ("Does not rest on the sentences", PredictionQuery(support="not_sentences")),
+    ("Labels that are not predicted", PredictionQuery(label="yes", support="not_predicted", order="up")),
+)
+"""Common questions about a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +71,10 @@ class PredictionRow:
     is_withheld: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class PredictionPage(TablePage):
-    """One page of the facts that were asked for."""
-
-    rows: list[PredictionRow]
-
-
 class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
     """The facts of one run."""
+
+    row_type = PredictionRow
 
     def __init__(self, predictions: Predictions) -> None:
         facts = predictions.facts
@@ -63,24 +92,13 @@ class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
         rows = [row for row in order[first:stop].tolist() if self.relations[self.relation_F[row]] == relation]
         return rows[0] if rows else None
 
-    def page(self, query: PredictionQuery) -> PredictionPage:
-        """Return the page that was asked for, the last one where there are fewer."""
-        rows, which = self.cut(query)
-        return PredictionPage(rows=self.rows(rows), **vars(which))
-
-    def rows(self, numbers: np.ndarray) -> list[PredictionRow]:
-        """Return the table rows of these facts."""
-        columns: dict[str, Any] = {
-            **self._taken(numbers, "bag", "head_id", "head_name", "relation", "tail_id", "tail_name"),
-            **self._taken(numbers, "probability", "support", "num_sentences"),
-            "number": numbers.tolist(),
+    def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
+        return {
+            "bag": self.bag_F[numbers].tolist(),
             "is_label": self.is_label_F[numbers].tolist(),
             "disagreement": self._disagreement_F[numbers].tolist(),
             "faithfulness": self._faithfulness_F[numbers].tolist(),
         }
-        return [
-            PredictionRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
-        ]
 
     def _numbers(self, sort: str) -> np.ndarray | None:
         own = {"faithfulness": self._faithfulness_F, "disagreement": self._disagreement_F}

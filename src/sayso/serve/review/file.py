@@ -53,7 +53,7 @@ class ExtractedFile:
 def open_extracted(name: str, path: Path) -> ExtractedFile:
     """Open a file of facts, checking only its first line."""
     if path.suffix == ".gz":
-        raise BadInputError(f"{path}: packed; unpack it, since facts are read from where they stand in the file")
+        raise BadInputError(f"{path}: compressed; decompress it first, since facts are read by byte offset")
     refuse_damaged(path)
     if not any(map(holds_something, read_lines(path))):
         raise holds_no(path, "facts")
@@ -75,7 +75,7 @@ def _threshold_note(threshold: float | None, chosen: object) -> str:
         return f"Threshold {threshold:g}; the precision of these facts was not measured."
     return (
         f"Threshold {threshold:.3f}: precision {precision:.2f} and recall {recall:.2f} on validation pairs;"
-        " the precision of new facts was not measured, and will be lower."
+        " the precision of new facts was not measured and will be lower."
     )
 
 

@@ -23,15 +23,15 @@ from sayso.serve.fact_schemas import (
     extracted_fact_response,
     extraction_response,
 )
-from sayso.serve.fact_table import PAGE_SIZE
+from sayso.serve.fact_table import PAGE_SIZE, TablePage
 from sayso.serve.fact_view import support_text, view_extracted
 from sayso.serve.render import page
 from sayso.serve.review.file import ExtractedFile
-from sayso.serve.review.table import PRESETS, ReviewPage, ReviewQuery, ReviewRow
+from sayso.serve.review.table import PRESETS, ReviewQuery, ReviewRow
 from sayso.serve.workbench import Workbench
 
 MAX_ID = 2_000
-"""Characters; an id may be a web address."""
+"""In characters; an id may be a URL."""
 
 _Id = Annotated[str, Query(max_length=MAX_ID)]
 
@@ -109,7 +109,7 @@ def get_files(bench: Bench) -> list[ExtractionResponse]:
 
 
 @api.get("/{facts}")
-def get_found(file: FileParam, query: ReviewQueryParam) -> ReviewPage:
+def get_found(file: FileParam, query: ReviewQueryParam) -> TablePage[ReviewRow]:
     """Return one page of the table of extracted facts."""
     return file.index.page(query)
 
@@ -151,7 +151,7 @@ def first_file(bench: Bench) -> Response:
 def list_page(request: Request, bench: Bench, file: FileParam, query: ReviewQueryParam) -> Response:
     """Show one page of the table of extracted facts."""
     found = file.index.page(query)
-    # Whoever goes through this list meets its facts, also those that are decided on the way.
+    # Facts decided while working through this list stay in it.
     within = query.link(page=1, since=file.index.decided.last_event)
     return page(
         request,

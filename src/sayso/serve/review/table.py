@@ -21,7 +21,7 @@ from sayso.facts.fact import DECISIONS
 from sayso.facts.file import fact_at, not_a_fact
 from sayso.readers.files import MAX_LINE_BYTES
 from sayso.records import Triple
-from sayso.serve.fact_table import FactTable, TablePage, TableQuery, code, coded
+from sayso.serve.fact_table import FactTable, TableQuery, code, coded
 
 _TEXT = pa.large_string()
 _SCHEMA = pa.schema(
@@ -31,7 +31,7 @@ _SCHEMA = pa.schema(
     ]
 )
 _ROWS_AT_A_TIME = 65_536
-"""Rows that are held as Python's own values while the columns are made."""
+"""Rows that are held as Python objects while the columns are built."""
 
 
 class ReviewColumns(NamedTuple):
@@ -80,7 +80,7 @@ def _batch(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
 
 
 CHOICES = ("", *DECISIONS, DAMAGED)
-"""What may have been decided, in the order of their numbers; nothing is 0."""
+"""The possible decisions, by their code; 0 is none."""
 _BETWEEN = "\x1f"
 
 
@@ -127,16 +127,16 @@ class ReviewQuery(TableQuery):
     """
 
     status: Annotated[
-        Literal["", "new", "known", "contradicts"], Field(description="What the knowledge base says about the fact.")
+        Literal["", "new", "known", "contradicts"], Field(description="How the fact compares with the knowledge base.")
     ] = ""
     decision: Annotated[
         Literal["open", "any", "accepted", "rejected", "needs_evidence"],
-        Field(description="What people have decided; `open` is nothing."),
+        Field(description="The decision on the fact; `open` means none."),
     ] = "open"
     sort: ReviewSort = "status"
-    since: Annotated[
-        int | None, Field(ge=0, le=2**53, description="Keep what was decided after this event of the log.")
-    ] = None
+    since: Annotated[int | None, Field(ge=0, le=2**53, description="Also list facts decided after this log event.")] = (
+        None
+    )
 
 
 PRESETS: tuple[tuple[str, ReviewQuery], ...] = (
@@ -146,11 +146,11 @@ PRESETS: tuple[tuple[str, ReviewQuery], ...] = (
     ("Needs evidence", ReviewQuery(decision="needs_evidence")),
     ("All", ReviewQuery(decision="any", sort="probability")),
 )
-"""Questions that people ask of an extraction."""
+"""Common questions about an extraction."""
 
 
 _URGENCY = {"known": 0, "": 1, "contradicts": 2, "new": 3}
-"""In what order statuses come up, the highest first."""
+"""The sort order of statuses, highest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,15 +170,10 @@ class ReviewRow:
     decision: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReviewPage(TablePage):
-    """One page of the facts that were asked for."""
-
-    rows: list[ReviewRow]
-
-
 class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
     """The facts of one file, and the byte offset of each line."""
+
+    row_type = ReviewRow
 
     def __init__(self, found: ReviewColumns) -> None:
         super().__init__(found.columns)
@@ -195,19 +190,11 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
         """Return a mask of facts that need a decision, including those whose decision is damaged."""
         return np.isin(self.decided.decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
 
-    def page(self, query: ReviewQuery) -> ReviewPage:
-        """Return the page that was asked for, the last one where there are fewer."""
-        rows, which = self.cut(query)
-        return ReviewPage(rows=self.rows(rows), **vars(which))
-
-    def rows(self, numbers: np.ndarray) -> list[ReviewRow]:
-        """Return the table rows of these facts."""
-        columns: dict[str, Any] = {
-            **self._taken(numbers, *self._columns),
-            "number": numbers.tolist(),
-            "decision": [CHOICES[number] for number in self.decided.decision_F[numbers].tolist()],
+    def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
+        return {
+            "status": [self._statuses[code] for code in self._status_F[numbers].tolist()],
+            "decision": [CHOICES[code] for code in self.decided.decision_F[numbers].tolist()],
         }
-        return [ReviewRow(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
 
     def triple(self, row: int) -> Triple:
         """Return the ids of a fact."""

@@ -64,7 +64,7 @@ _EXAMPLE = {
     "head_type": "/location/country",
     "tail_type": "/location/city",
 }
-"""What the form holds at first."""
+"""The initial content of the form."""
 _LONGEST = MAX_TOGETHER + MAX_SENTENCES
 
 

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 START_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 180.0, 60.0, 600.0
 MAX_WAITING = 4
-"""Questions that are answered or wait at a time: each holds one of the threads that all pages share."""
+"""The maximum number of pending questions: each holds one of the threads that all pages share."""
 _MAX_ANSWER = 8_000_000
 _CHUNK = 65_536
 _LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
@@ -84,7 +84,7 @@ class Worker:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # what could not be sent is lost with the process
+                with contextlib.suppress(OSError):  # unsent data is lost with the process
                     assert pipe
                     pipe.close()
         if self._complaints is not None:
@@ -94,7 +94,7 @@ class Worker:
     def _start(self) -> None:
         self._clear()
         self._rest = b""
-        # In a file, not a pipe: nobody reads it, and a full pipe would stop the process.
+        # A file, not a pipe: nobody reads it, and a full pipe would block the process.
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
@@ -144,7 +144,7 @@ class Worker:
         assert process
         assert complaints
         status: int | None = None
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it has closed the pipe, or says too much, but goes on
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it may still be running
             status = process.wait(_LAST_SECONDS)
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_BYTES))
         _log.error("the model's process ended (%s): %s", status, complaints.read().decode(errors="replace"))

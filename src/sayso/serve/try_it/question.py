@@ -34,11 +34,11 @@ class Question(BaseModel):
     @model_validator(mode="after")
     def _is_small_enough(self) -> Self:
         if not any(text.strip() for text in self.sentences):
-            raise ValueError("there is no sentence: paste one on each line")
+            raise ValueError("there is no sentence: paste one per line")
         if control_character(*self.heads, *self.tails, self.head_type, self.tail_type, self.relation):
-            raise ValueError("a name, a type or the relation has a control character in it")
+            raise ValueError("a name, a type or the relation contains a control character")
         if sum(map(len, self.sentences)) > MAX_TOGETHER:
-            raise ValueError(f"the sentences have more than {MAX_TOGETHER:,} characters together")
+            raise ValueError(f"the sentences have more than {MAX_TOGETHER:,} characters in total")
         return self
 
     @property
@@ -77,14 +77,14 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
     except ValueError:
         raise BadArgumentError(f"head and tail are the same words in “{_short(text)}”") from None
     head, tail = Mention(heads[0], heads[0], head_spans), Mention(tails[0], tails[0], tail_spans)
-    # The text is its own document, so that the answer shows it as it was written.
+    # The text is its own document, so that the answer shows it as written.
     source = Source("", 0, len(text), *spelling(text, tokens, starts))
     return Sentence(tuple(tokens), head, tail, source=source)
 
 
 def _locate_any(tokens: list[str], names: list[str]) -> Spans:
     """Return where the names occur; a name inside a longer one does not count."""
-    # The longest first: what is found for one length takes its tokens from all shorter names.
+    # Longest first: tokens of a longer name are not available to shorter ones.
     by_width: dict[int, set[Span]] = {}
     for name in names:
         for span in locate_freely(tokens, name):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sayso.library import Model
 
 MAX_EXPLAINED = 3
-"""Relations that are explained where none is named."""
+"""The number of relations to explain if none is given."""
 NUM_LISTED = 12
-"""Relations that are listed with their probabilities."""
+"""The number of relations to list with their probabilities."""
 
 
 class _Warnings(logging.Handler):
@@ -61,7 +61,7 @@ def answer(model: "Model", question: Question) -> dict[str, Any]:
 def main() -> None:
     """Load the model and answer questions."""
     folder, idle_seconds = Path(sys.argv[1]), float(sys.argv[2])
-    # The pipe is for answers alone: what a library prints goes where warnings go.
+    # The pipe is only for answers: anything that libraries print goes to stderr.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
