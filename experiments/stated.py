@@ -16,7 +16,7 @@ from rows import Row, row_of, write_rows
 
 from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.metrics.kendall import BANDS
-from sayso.metrics.marked import IRRELEVANT, RATIONALE
+from sayso.metrics.rationale import IRRELEVANT, RATIONALE
 from sayso.reproduce.folder import FactOrders, RunResult, read_result
 from sayso.store.store import Store
 

@@ -4,7 +4,7 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.explain.marks import marks_of_files, marks_of_store
-from sayso.metrics.marked import IRRELEVANT, NEITHER, RATIONALE
+from sayso.metrics.rationale import IRRELEVANT, NEITHER, RATIONALE
 from sayso.store.store import Store
 from toy_evaluation import evaluation_lines, mark_line
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from sayso.metrics.marked import MarkedFacts
+from sayso.metrics.rationale import MarkedFacts
 
 
 def marked_facts(*facts, bags=None, probabilities=None):

@@ -1,3 +1,4 @@
+import dataclasses
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
 
 from metrics.marked_facts import fact_lists, marked_facts
-from sayso.metrics.rationale import rationale_figures
+from sayso.metrics.rationale import rationale_figures, tie_groups
 
 
 def expected_over_orders(fact):
@@ -63,3 +64,27 @@ def test_a_large_tie_stays_exact() -> None:
     assert figures.mean_reciprocal_rank.value == pytest.approx(harmonic)
     assert figures.average_precision.value == pytest.approx(harmonic)
     assert figures.precision_at_1.value == pytest.approx(0.001)
+
+
+def test_groups_go_fact_by_fact_from_the_highest_score_down() -> None:
+    groups = tie_groups(marked_facts([(1.0, 0), (2.0, 1), (1.0, 1), (9.0, -1)], [], [(3.0, 0)]))
+    assert groups.fact_G.tolist() == [0, 0, 2]
+    assert groups.num_rationale_G.tolist() == [1, 1, 0]
+    assert groups.num_irrelevant_G.tolist() == [0, 1, 1]
+    assert groups.rationale_before_G.tolist() == [0, 1, 0]
+    assert groups.irrelevant_before_G.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score_N": np.array([1.0])}, "do not fit"),
+        ({"score_N": np.array([1.0, np.nan])}, "a score is NaN"),
+        ({"mark_N": np.array([1, 2])}, "a mark must be"),
+        ({"start_F1": np.array([0, 1])}, "starts"),
+        ({"bag_F": np.array([0, 1])}, "as many bags"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(change, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(marked_facts([(1.0, 1), (0.0, 0)]), **change)

@@ -6,8 +6,7 @@ import pytest
 
 from reproduce.toy_store import SMALL, make_store
 from sayso.evaluate.figures import relation_figures
-from sayso.metrics.precision_recall import average_precision, precision_recall_curve
-from sayso.metrics.resampled_curve import curve_estimates, sort_scores
+from sayso.metrics.precision_recall import average_precision, curve_estimates, precision_recall_curve, sort_scores
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.reproduce.assess import Assessor, mark_sets

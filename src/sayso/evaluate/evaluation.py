@@ -20,7 +20,7 @@ from sayso.explain.sufficient import sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
-from sayso.metrics.marked import NEITHER, MarkedFacts
+from sayso.metrics.rationale import NEITHER, MarkedFacts
 from sayso.model.predict import predict_logits
 from sayso.records import OnProgress, no_progress
 from sayso.store.columns import Column

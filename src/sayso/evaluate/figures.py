@@ -18,14 +18,18 @@ from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
 from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units
 from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
 from sayso.metrics.precision_recall import (
+    MEASURES,
+    SortedScores,
     area_up_to_recall,
     average_precision,
+    compare_curves,
+    curve_estimates,
     max_f1,
     precision_at,
     precision_recall_curve,
+    sort_scores,
 )
 from sayso.metrics.rationale import rationale_figures
-from sayso.metrics.resampled_curve import MEASURES, SortedScores, compare_curves, curve_estimates, sort_scores
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
 from sayso.records import SUPPORT_LABELS
@@ -63,7 +67,7 @@ def sorted_scores(run: Evaluation) -> SortedScores:
 
 def extraction_figures(run: Evaluation) -> dict[str, Any]:
     """Return the figures over all (bag, relation) scores, with intervals over bags."""
-    whole = relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread)
+    whole = plain(relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread))
     measures = {**MEASURES, "max_f1": max_f1}
     estimates = curve_estimates(sorted_scores(run), measures, run.settings.num_resamples)
     return {**whole, **{name: plain(estimate) for name, estimate in estimates.items()}}
@@ -83,7 +87,7 @@ def relation_figures(logit_BR: np.ndarray, label_BR: np.ndarray, num_facts_unrea
         **{f"precision_at_{num}": precision_at(curve, num) for num in _FIRST},
         "max_f1": max_f1(curve),
     }
-    return {**plain(figures), "num_facts": num_facts, "num_bags": len(label_BR)}
+    return {**figures, "num_facts": num_facts, "num_bags": len(label_BR)}
 
 
 def few_sentence_figures(extractor: Extractor, part: Part, seed: int) -> dict[str, dict[str, Any]]:

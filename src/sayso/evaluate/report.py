@@ -20,8 +20,8 @@ from sayso.explain.sufficient import sigmoid
 from sayso.facts.html import NEEDS_JINJA, can_render, render
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import make_folder
-from sayso.metrics.marked import NEITHER
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.metrics.rationale import NEITHER
 from sayso.records import SUPPORT_LABELS
 
 REPORT, PAGE = "report.json", "report.html"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sayso.metrics.agreement import majority
-from sayso.metrics.marked import IRRELEVANT, NEITHER, RATIONALE
+from sayso.metrics.rationale import IRRELEVANT, NEITHER, RATIONALE
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.store import Store
 from sayso.store.table import BagTable

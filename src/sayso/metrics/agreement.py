@@ -1,6 +1,6 @@
 """How far people agree in their marks, beyond what chance would give.
 
-Marks are names (rationale, irrelevant, unsure) without an order; None is a mark that was not given. A figure is None
+MarkRow are names (rationale, irrelevant, unsure) without an order; None is a mark that was not given. A figure is None
 where it is not defined: nothing was marked twice, or all marks are the same, so that chance already explains all.
 Shapes: U units (what is marked: a sentence for a fact), J judges, C categories.
 """
@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Marks = Sequence[Hashable | None]
+MarkRow = Sequence[Hashable | None]
 
 RATIONALE, IRRELEVANT, UNSURE = "rationale", "irrelevant", "unsure"
 
@@ -25,8 +25,8 @@ def majority(labels: Iterable[str]) -> str:
     return RATIONALE if balance > 0 else IRRELEVANT if balance < 0 else UNSURE
 
 
-def percent_agreement(first: Marks, second: Marks) -> float | None:
-    """Return the share (0 to 1) of the units marked by both judges that got the same mark.
+def percent_agreement(first: MarkRow, second: MarkRow) -> float | None:
+    """Return the share (0 to 1) of the units marked by both annotators that got the same mark.
 
     >>> percent_agreement(["yes", "no", None], ["yes", "yes", "no"])
     0.5
@@ -36,8 +36,8 @@ def percent_agreement(first: Marks, second: Marks) -> float | None:
     return float(np.trace(table_CC) / total) if total else None
 
 
-def cohen_kappa(first: Marks, second: Marks) -> float | None:
-    """Return Cohen's κ over the units marked by both judges: agreement beyond that of their own mark frequencies.
+def cohen_kappa(first: MarkRow, second: MarkRow) -> float | None:
+    """Return Cohen's κ over the units marked by both annotators: agreement beyond that of their own mark frequencies.
 
     >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     0.5
@@ -51,10 +51,10 @@ def cohen_kappa(first: Marks, second: Marks) -> float | None:
     return float((np.trace(table_CC) * total - expected) / (total * total - expected))
 
 
-def krippendorff_alpha(marks_JU: Sequence[Marks]) -> float | None:
-    """Return Krippendorff's α for marks without an order, one row per judge, any number of them and of gaps.
+def krippendorff_alpha(marks_JU: Sequence[MarkRow]) -> float | None:
+    """Return Krippendorff's α for marks without an order, one row per annotator, with any number of gaps.
 
-    Units with fewer than two marks tell nothing about agreement and are left out (Krippendorff 2011).
+    Units with fewer than two marks say nothing about agreement and are left out (Krippendorff 2011).
 
     >>> krippendorff_alpha([[1, 0, None], [1, 0, 1]])
     1.0
@@ -63,7 +63,7 @@ def krippendorff_alpha(marks_JU: Sequence[Marks]) -> float | None:
     count_UC = count_UC[count_UC.sum(axis=1) >= 2]
     num_marks_U, num_marks_C = count_UC.sum(axis=1), count_UC.sum(axis=0)
     total = num_marks_U.sum()
-    # Pairs of unlike marks: those within units, weighed so that a unit counts by its marks, and all there could be.
+    # Pairs of unlike marks: those within units, weighted by the unit's number of marks, and all possible ones.
     unlike_U = num_marks_U**2 - (count_UC**2).sum(axis=1)
     observed = float(np.sum(unlike_U / (num_marks_U - 1)))
     possible = int(total**2 - (num_marks_C**2).sum())
@@ -72,8 +72,8 @@ def krippendorff_alpha(marks_JU: Sequence[Marks]) -> float | None:
     return float(1 - (total - 1) * observed / possible)
 
 
-def _confusion(first: Marks, second: Marks) -> NDArray[np.int64]:
-    """Return how often the first judge gave mark r and the second mark c, over the units that both marked."""
+def _confusion(first: MarkRow, second: MarkRow) -> NDArray[np.int64]:
+    """Return how often the first annotator gave mark r and the second mark c, over the units that both marked."""
     if len(first) != len(second):
         raise ValueError(f"{len(first):,} marks do not fit {len(second):,} marks")
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
@@ -84,11 +84,11 @@ def _confusion(first: Marks, second: Marks) -> NDArray[np.int64]:
     return table_CC
 
 
-def _mark_counts(marks_JU: Sequence[Marks]) -> NDArray[np.int64]:
-    """Return how many judges gave each unit each mark."""
+def _mark_counts(marks_JU: Sequence[MarkRow]) -> NDArray[np.int64]:
+    """Return how many annotators gave each unit each mark."""
     num_units = len(marks_JU[0]) if marks_JU else 0
     if any(len(marks) != num_units for marks in marks_JU):
-        raise ValueError("every judge needs one entry per unit, None where the judge gave no mark")
+        raise ValueError("every annotator needs one entry per unit, None for a missing mark")
     categories = dict.fromkeys(mark for marks in marks_JU for mark in marks if mark is not None)
     category_ids = {mark: i for i, mark in enumerate(categories)}
     count_UC = np.zeros((num_units, len(category_ids)), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Whether probabilities mean what they say: of the facts held true with 0.8, are 80 % true?
+"""Calibration: of the facts with probability 0.8, are 80 % true?
 
-One temperature, fitted on validation, can repair a model that is too sure of itself or not sure enough; it changes no
-ranking. Shapes: P probabilities of (bag, relation), K bins.
+One temperature, fitted on validation, corrects a model that is over- or underconfident; it changes no ranking.
+Shapes: P probabilities of (bag, relation), K bins.
 """
 
 from dataclasses import dataclass
@@ -47,8 +47,8 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Return the curve over bins of equal width, or over bins that hold equally many probabilities.
 
-    A bin has its lower end and not its upper, but the last has both. Equal probabilities always share a bin, so bins
-    of equal mass may be fewer and less equal where many are tied.
+    A bin includes its lower end and excludes its upper one, except the last. Equal probabilities share a bin, so with
+    many ties bins of equal mass are fewer and less equal.
 
     >>> reliability_curve([0.1, 0.3, 1.0], [0, 1, 1], num_bins=2).share_positive.tolist()
     [0.5, 1.0]
@@ -67,9 +67,9 @@ def reliability_curve(
 
 
 def expected_calibration_error(curve: ReliabilityCurve) -> float | None:
-    """Return the mean distance of a bin's share of positives from its mean probability, a bin counting by its size.
+    """Return the mean distance of a bin's share of positives from its mean probability, weighted by the bins' sizes.
 
-    None where there are no probabilities.
+    None without probabilities.
     """
     if not curve.num_facts.size:
         return None
@@ -80,15 +80,15 @@ def expected_calibration_error(curve: ReliabilityCurve) -> float | None:
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
     """Return the T for which sigmoid(logit / T) gives the labels the highest likelihood, between 0.01 and 100.
 
-    It is found by halving, since the slope in 1/T never falls. An end of the range means that the data set no limit
-    there (every logit has the right sign, say). Infinite logits say the same at every T and are left out; without
-    any logit that speaks, T is 1.
+    It is found by bisection, since the slope in 1/T never falls. An end of the range means that the data set no limit
+    there (every logit has the right sign, say). Infinite logits are the same at every T and are left out; without
+    other logits T is 1.
     """
     logit_P = np.asarray(logits, dtype=np.float64).ravel()
     is_positive_P = np.asarray(labels).ravel() != 0
     _check_logits(logit_P, is_positive_P)
-    speaks = np.isfinite(logit_P) & (logit_P != 0)
-    logit_P, is_positive_P = logit_P[speaks], is_positive_P[speaks]
+    is_informative = np.isfinite(logit_P) & (logit_P != 0)
+    logit_P, is_positive_P = logit_P[is_informative], is_positive_P[is_informative]
     if not logit_P.size:
         return 1.0
     low, high = np.log(MIN_TEMPERATURE), np.log(MAX_TEMPERATURE)
@@ -114,11 +114,11 @@ def _check(probability_P: NDArray[np.float64], is_positive_P: NDArray[np.bool_])
     if probability_P.shape != is_positive_P.shape:
         raise ValueError(f"{probability_P.size:,} probabilities do not fit {is_positive_P.size:,} labels")
     if not ((probability_P >= 0) & (probability_P <= 1)).all():
-        raise ValueError("a probability does not lie between 0 and 1")
+        raise ValueError("a probability is not between 0 and 1")
 
 
 def _check_logits(logit_P: NDArray[np.float64], is_positive_P: NDArray[np.bool_]) -> None:
     if logit_P.shape != is_positive_P.shape:
         raise ValueError(f"{logit_P.size:,} logits do not fit {is_positive_P.size:,} labels")
     if np.isnan(logit_P).any():
-        raise ValueError("a logit is not a number")
+        raise ValueError("a logit is NaN")

@@ -1,4 +1,4 @@
-"""Whether an explanation is true of the model: what its top sentences do to the prediction, and who agrees with it.
+"""Whether an explanation is faithful to the model: what its top sentences do to the prediction, and rank agreement.
 
 Comprehensiveness and sufficiency are those of DeYoung et al. 2020 (ERASER), with the sentence as the unit that is
 removed or kept. Shapes: F facts (bag, relation), N sentences of all facts end to end.
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sayso.metrics.interval import NUM_RESAMPLES, Estimate, mean_over_units
 
-# Pairs are compared in blocks of rows, so that a bag of thousands of sentences needs little memory.
+# Pairs are compared in blocks of rows, to limit the memory of bags with thousands of sentences.
 _BLOCK = 256
 
 
@@ -33,9 +33,9 @@ class FaithfulnessFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class RankAgreement:
-    """Mean rank correlation of two mechanisms within facts of two or more sentences; None where there is none.
+    """Mean rank correlation of two mechanisms within facts of two or more sentences, None without such facts.
 
-    In `num_constant` further facts one mechanism scores all sentences alike; they have no correlation and stay out.
+    In `num_constant` further facts one mechanism gives all sentences the same score; they are left out.
     """
 
     kendall_tau_b: float | None
@@ -72,7 +72,7 @@ def faithfulness_figures(
 
 
 def kendall_tau_b(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Kendall's τ-b of two lists of scores; not a number where one of them is constant or has one score.
+    """Return Kendall's τ-b of two lists of scores, NaN if one of them is constant or has one score.
 
     >>> kendall_tau_b([1, 2, 3], [1, 3, 2]) == 1 / 3
     True
@@ -90,7 +90,7 @@ def kendall_tau_b(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Spearman's ρ, ties having their mean rank; not a number where one list is constant or has one score.
+    """Return Spearman's ρ with mean ranks for ties, NaN if one list is constant or has one score.
 
     >>> spearman([1, 2, 3], [1, 3, 2])
     0.5
@@ -101,10 +101,10 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def rank_agreement(first_N: ArrayLike, second_N: ArrayLike, start_F1: NDArray[np.integer]) -> RankAgreement:
-    """Return how alike two mechanisms order the sentences of each fact, fact i having those from `start_F1[i]` on."""
+    """Return the rank correlation of two mechanisms within facts; fact i has the sentences from `start_F1[i]` on."""
     first, second = np.asarray(first_N, dtype=np.float64), np.asarray(second_N, dtype=np.float64)
     if np.isnan(first).any() or np.isnan(second).any():
-        raise ValueError("a score is not a number")
+        raise ValueError("a score is NaN")
     if not len(first) == len(second) == start_F1[-1]:
         raise ValueError(f"{len(first):,} and {len(second):,} scores do not fit {start_F1[-1]:,} sentences")
     spans = [slice(start, stop) for start, stop in pairwise(start_F1) if stop - start >= 2]
@@ -124,12 +124,12 @@ def _is_constant(scores: NDArray[np.float64]) -> bool:
 
 
 def _order(row: NDArray[np.float64], column: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Return 1, 0 or -1 for each pair, without the subtraction that could overflow or lose a difference."""
+    """Return 1, 0 or -1 for each pair, without a subtraction, which could overflow or lose a difference."""
     return (row[:, None] > column).astype(np.int8) - (row[:, None] < column).astype(np.int8)
 
 
 def _centred_ranks(scores: ArrayLike) -> NDArray[np.float64]:
-    """Return the ranks minus their mean, ties having the mean of the ranks they share."""
+    """Return the ranks minus their mean, with mean ranks for ties; importing scipy.stats for it would take a second."""
     _, group, count = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True, return_counts=True)
     rank = (np.cumsum(count) - (count - 1) / 2)[group]
     return np.asarray(rank - (len(group) + 1) / 2, dtype=np.float64)

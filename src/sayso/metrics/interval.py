@@ -1,8 +1,8 @@
-"""How far a figure would move with other data: the bootstrap over units that are drawn as a whole.
+"""Confidence intervals by the bootstrap over units that are drawn as a whole.
 
 The unit is the bag (one entity pair), because the facts and sentences of one bag are not independent. A resample is
-written as a weight per unit, how often it was drawn, so that a figure made of sums costs a product and no copying.
-The same seed and number of units give the same resamples, which is what makes a comparison of two models paired.
+written as a weight per unit, how often it was drawn, so that a figure made of sums is a product, without copies.
+The same seed and number of units give the same resamples, so that comparisons of two models are paired.
 Shapes: U units, F values (facts, say) that belong to units, K resamples.
 """
 
@@ -19,7 +19,7 @@ NUM_RESAMPLES = 1_000
 LEVEL = 0.95
 
 Statistic = Callable[[NDArray[np.int64]], ArrayLike]
-"""A figure, or several, of the data in which unit i stands `weight_U[i]` times; not a number where it has none."""
+"""One or several figures of the data with unit i repeated `weight_U[i]` times, NaN where undefined."""
 
 
 class Interval(NamedTuple):
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure and its interval; None where the data do not determine them."""
+    """A figure and its interval, None where undefined."""
 
     value: float | None
     interval: Interval | None
@@ -38,10 +38,10 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """First minus second figure on the same units, its interval, and how surprising it were without a difference.
+    """First minus second figure on the same units, its interval and p-value.
 
     `p_value` is two-sided: twice the smaller share of resamples on either side of 0 (those at 0 count on both), with
-    one resample added to each count, so that it is never 0. Everything is None where there is nothing to compare.
+    one resample added to each count, so that it is never 0. All are None if there is nothing to compare.
     """
 
     value: float | None
@@ -50,7 +50,7 @@ class Difference:
 
 
 def resampled_weights(num_units: int, num_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield, for each resample, how often each unit is drawn when as many are drawn as there are."""
+    """Yield, for each resample, how often each unit is drawn; as many are drawn as there are units."""
     rng = np.random.default_rng(sub_seed(seed, "bootstrap"))
     for _ in range(num_resamples):
         yield np.bincount(rng.integers(num_units, size=num_units), minlength=num_units)
@@ -61,8 +61,7 @@ def bootstrap(
 ) -> NDArray[np.float64]:
     """Return the statistic of every resample, one row each.
 
-    With fewer than two units there is nothing to resample, and every row is not a number. Without resamples there are
-    no rows, of the width that they would have.
+    With fewer than two units every row is NaN. Without resamples there are no rows.
 
     >>> bool(bootstrap(3, lambda weight_U: weight_U.sum()).std() == 0)
     True
@@ -74,7 +73,7 @@ def bootstrap(
 
 
 def percentile_interval(value_K: NDArray[np.float64]) -> Interval | None:
-    """Return the middle 95 % of the resampled values, those that are not a number left out; None if all are."""
+    """Return the middle 95 % of the resampled values without NaNs, None if all are NaN."""
     known = value_K[~np.isnan(value_K)]
     if not known.size:
         return None
@@ -122,7 +121,7 @@ def unit_sums(value_F: ArrayLike, unit_F: NDArray[Any]) -> NDArray[np.float64]:
 def paired_difference(
     num_units: int, first: Statistic, second: Statistic, num_resamples: int = NUM_RESAMPLES, seed: int = 0
 ) -> Difference:
-    """Return how much the first figure exceeds the second when both are taken of the same resamples."""
+    """Return the first figure minus the second, both on the same resamples."""
 
     def excess(weight_U: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray(first(weight_U), dtype=np.float64) - np.asarray(second(weight_U), dtype=np.float64)

@@ -1,11 +1,10 @@
-"""Pairwise Kendall τ: does an explanation put what people call the rationale above what they call irrelevant?
+"""Pairwise Kendall τ: does an explanation rank sentences marked rationale above those marked irrelevant?
 
-A tuple is (bag, relation, rationale sentence, irrelevant sentence). τ = (concordant − discordant) / all tuples, a tie
-being neither (the paper's expl-eval). Unlike tau-b against binary marks it reaches 1 for every perfect order.
+A tuple is (bag, relation, rationale sentence, irrelevant sentence). τ = (concordant − discordant) / all tuples, where a
+tie is neither (the paper's expl-eval). Unlike tau-b against binary marks it reaches 1 for every perfect order.
 Shapes: F facts (bag, relation).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from sayso.metrics.interval import (
     ratio_over_units,
     unit_sums,
 )
-from sayso.metrics.marked import MarkedFacts, tie_groups
+from sayso.metrics.rationale import MarkedFacts, tie_groups
 
 
 class Band(NamedTuple):
@@ -39,12 +38,12 @@ HIGH = Band(0.76, 1.0)
 LOW = Band(0.0, 0.25)
 EVERY = Band(0.0, 1.0)
 BANDS = {"H": HIGH, "L": LOW, "all": EVERY}
-"""The bands of the paper by their names, and all facts."""
+"""The paper's bands by name, and all facts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TauCounts:
-    """For each fact, how its tuples are ordered; `tuples` is the sum of the other three."""
+    """The order of each fact's tuples; `tuples` is the sum of the other three."""
 
     concordant: NDArray[np.int64]
     discordant: NDArray[np.int64]
@@ -81,22 +80,8 @@ class TauComparison:
     num_bags: int
 
 
-def pairwise_tau(rationale: Sequence[float], irrelevant: Sequence[float]) -> float:
-    """Return the share of concordant minus discordant (rationale, irrelevant) pairs.
-
-    A tie counts as neither. Not a number where either side is empty: there is nothing to order.
-
-    >>> pairwise_tau([3.0, 1.0], [2.0])
-    0.0
-    """
-    if not len(rationale) or not len(irrelevant):
-        return float("nan")
-    wanted, unwanted = np.asarray(rationale)[:, None], np.asarray(irrelevant)
-    return float(np.mean(wanted > unwanted) - np.mean(wanted < unwanted))
-
-
 def tau_counts(facts: MarkedFacts) -> TauCounts:
-    """Return the counts of every fact; a fact without rationale or without irrelevant sentences has no tuples."""
+    """Return the counts of every fact; a fact without rationales or without irrelevant sentences has no tuples."""
     groups = tie_groups(facts)
 
     def per_fact(count_G: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -130,7 +115,7 @@ def tau_figures(
 def compare_tau(
     first: MarkedFacts, second: MarkedFacts, band: Band = HIGH, num_resamples: int = NUM_RESAMPLES, seed: int = 0
 ) -> TauComparison:
-    """Return how two models' (or two mechanisms') τ differ on the facts that both put in the band.
+    """Return the difference of two models' (or mechanisms') τ on the facts that both have in the band.
 
     Both must be about the same facts and sentences in the same order.
     """

@@ -1,7 +1,7 @@
-"""How high a true entity stands among all entities that could take its place in a fact (link prediction).
+"""The rank of a true entity among all entities that could replace it in a fact (link prediction).
 
-Ranks are *filtered* (other true answers do not count as rivals, Bordes et al. 2013) and *realistic* (a tie is shared:
-the mean of the best and the worst rank it allows), so that a model that scores everything alike is not called perfect.
+Ranks are *filtered* (other true answers are left out, Bordes et al. 2013) and *realistic* (a tie is shared:
+the mean of the best and the worst rank it allows), so that a model with constant scores is not perfect.
 Shapes: N queries, E entities, K known answers of all queries together.
 """
 
@@ -37,7 +37,7 @@ def filtered_ranks(
 
 
 def mean_reciprocal_rank(rank_N: FloatArray) -> float:
-    """Return the mean of 1/rank; not a number where nothing was ranked.
+    """Return the mean of 1/rank, NaN if nothing was ranked.
 
     >>> mean_reciprocal_rank(np.array([1.0, 2.0]))
     0.75

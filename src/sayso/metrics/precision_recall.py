@@ -1,14 +1,25 @@
-"""Precision and recall of scored facts: the curve, areas under it, precision at k, the best F1.
+"""Precision and recall of scored facts: the curve, areas under it, precision at k, the best F1, and their bootstrap.
 
 Everything is computed from one sorted pass over all (bag, relation) scores. Tied scores are one step of the curve, so
-that no number depends on the order in which ties happen to lie. Where there is nothing to find (no positives), every
-measure is not a number.
+that no number depends on the order of ties. Without positives every measure is NaN. For the bootstrap the scores are
+sorted once: a resample is a weight per bag, and its curve the same walk with other step heights.
+Shapes: B bags, R relations, S sorted scores, K kept steps.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from sayso.metrics.interval import (
+    NUM_RESAMPLES,
+    Difference,
+    Estimate,
+    bootstrap,
+    paired_difference,
+    percentile_interval,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +53,7 @@ def precision_recall_curve(
 ) -> PrecisionRecallCurve:
     """Return the curve over all scores, flattened, a positive being a label that is not 0.
 
-    `num_positives` is the number of facts there are to find, where that is more than the positives among the scores.
+    `num_positives` is the number of facts to find, if it is more than the positives among the scores.
 
     >>> precision_recall_curve([0.9, 0.5, 0.5], [1, 0, 1]).precision.tolist()
     [1.0, 0.6666666666666666]
@@ -55,7 +66,7 @@ def precision_recall_curve(
         raise ValueError("a score is not a number")
     num_found = int(is_positive.sum())
     if num_positives is not None and num_positives < num_found:
-        raise ValueError(f"{num_found:,} positives are scored, more than the {num_positives:,} there are said to be")
+        raise ValueError(f"{num_found:,} positives are scored, more than num_positives ({num_positives:,})")
     # Ties are one step, so the sort need not be stable.
     order = np.argsort(-flat_scores)
     sorted_scores = flat_scores[order]
@@ -72,7 +83,7 @@ def precision_recall_curve(
 def area_up_to_recall(curve: PrecisionRecallCurve, max_recall: float) -> float:
     """Return the step sum of precision over recall from 0 to `max_recall`, the last step clipped there.
 
-    It is not divided by `max_recall`, which is therefore the most it can be. The paper's AUC is this at 0.4.
+    It is not divided by `max_recall`, which is therefore its maximum. The paper's AUC is this at 0.4.
 
     >>> area_up_to_recall(precision_recall_curve([3, 2, 1], [1, 1, 0]), 0.4)
     0.4
@@ -89,15 +100,15 @@ def average_precision(curve: PrecisionRecallCurve) -> float:
 
 
 def precision_at(curve: PrecisionRecallCurve, k: int) -> float:
-    """Return the share of positives among the k highest scores, or among all where there are fewer than k.
+    """Return the share of positives among the k highest scores, or among all if there are fewer than k.
 
-    A tie across the k-th place counts with its mean: the value expected when ties are put in random order.
+    A tie across rank k counts with its mean: the expected value for ties in random order.
 
     >>> precision_at(precision_recall_curve([2, 1, 1], [1, 1, 0]), 2)
     0.75
     """
     if k < 1:
-        raise ValueError(f"precision at {k}: k is at least 1")
+        raise ValueError(f"precision at {k}: k must be at least 1")
     if curve.num_positives == 0 or not curve.num_retrieved.size:
         return float("nan")
     depth = min(k, int(curve.num_retrieved[-1]))
@@ -106,7 +117,126 @@ def precision_at(curve: PrecisionRecallCurve, k: int) -> float:
 
 
 def max_f1(curve: PrecisionRecallCurve) -> float:
-    """Return the best harmonic mean of precision and recall over all thresholds, 0 where nothing is retrieved."""
+    """Return the best harmonic mean of precision and recall over all thresholds, 0 if nothing is retrieved."""
     if curve.num_positives == 0:
         return float("nan")
     return float(np.max(2 * curve.num_correct / (curve.num_retrieved + curve.num_positives), initial=0.0))
+
+
+CurveMeasure = Callable[[PrecisionRecallCurve], float]
+
+
+def area_up_to_recall_0_4(curve: PrecisionRecallCurve) -> float:
+    """Return the paper's AUC: the area up to recall 0.4, not divided by 0.4."""
+    return area_up_to_recall(curve, 0.4)
+
+
+MEASURES: Mapping[str, CurveMeasure] = {
+    "area_up_to_recall_0_4": area_up_to_recall_0_4,
+    "average_precision": average_precision,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortedScores:
+    """All (bag, relation) scores from the highest down, for curves with any weights of the bags.
+
+    Of the steps, those with a positive and the ones before them are kept. `threshold_K` are their scores, `start_K` the
+    first sorted score of each, `num_positives_K` the positives down to its end. `num_unread` facts without a score are
+    in the denominator of recall of every resample.
+    """
+
+    bag_S: NDArray[np.int32]
+    positive_bag: NDArray[np.int32]
+    threshold_K: NDArray[np.float64]
+    start_K: NDArray[np.int64]
+    num_positives_K: NDArray[np.int64]
+    num_bags: int
+    num_unread: int
+
+    def curve(self, weight_B: NDArray[np.int64]) -> PrecisionRecallCurve:
+        """Return the curve of the data with bag i repeated `weight_B[i]` times.
+
+        Steps without a positive are left out, which changes neither an area, nor precision at k, nor the best F1.
+        """
+        found = np.append(0, np.cumsum(weight_B[self.positive_bag]))
+        if not self.start_K.size:
+            num_retrieved = np.zeros(0, dtype=np.int64)
+        else:
+            num_retrieved = np.cumsum(np.add.reduceat(weight_B[self.bag_S], self.start_K))
+        # A step none of whose bags was drawn does not exist.
+        is_there = np.diff(num_retrieved, prepend=0) > 0
+        return PrecisionRecallCurve(
+            threshold=self.threshold_K[is_there],
+            num_retrieved=num_retrieved[is_there],
+            num_correct=found[self.num_positives_K][is_there],
+            num_positives=int(found[-1]) + self.num_unread,
+        )
+
+
+def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -> SortedScores:
+    """Return the scores sorted; a label that is not 0 is a positive."""
+    scores, is_positive = np.asarray(score_BR, dtype=np.float64), np.asarray(label_BR) != 0
+    if scores.shape != is_positive.shape or scores.ndim != 2:
+        raise ValueError(f"scores of shape {scores.shape} do not fit labels of shape {is_positive.shape}")
+    if np.isnan(scores).any():
+        raise ValueError("a score is not a number")
+    order = np.argsort(-scores.ravel())
+    sorted_S, is_positive_S = scores.ravel()[order], is_positive.ravel()[order]
+    bag_S = (order // max(1, scores.shape[1])).astype(np.int32)
+    last_of_tie = np.flatnonzero(np.append(sorted_S[1:] != sorted_S[:-1], True)[: sorted_S.size])
+    num_positives = np.append(0, np.cumsum(is_positive_S))[last_of_tie + 1]
+    # The step before a positive one is kept too: precision at k interpolates from its end.
+    has_positive = np.diff(num_positives, prepend=0) > 0
+    kept = has_positive | np.append(has_positive[1:], True)[: has_positive.size]
+    last_K = last_of_tie[kept]
+    return SortedScores(
+        bag_S=bag_S,
+        positive_bag=bag_S[is_positive_S],
+        threshold_K=sorted_S[last_K],
+        start_K=np.append(0, last_K + 1)[: last_K.size],
+        num_positives_K=num_positives[kept],
+        num_bags=len(scores),
+        num_unread=num_unread,
+    )
+
+
+def curve_estimates(
+    scores: SortedScores,
+    measures: Mapping[str, CurveMeasure] = MEASURES,
+    num_resamples: int = NUM_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """Return each measure with its interval over bags, None without positives."""
+
+    def measure_all(weight_B: NDArray[np.int64]) -> list[float]:
+        curve = scores.curve(weight_B)
+        return [measure(curve) for measure in measures.values()]
+
+    whole = measure_all(np.ones(scores.num_bags, dtype=np.int64))
+    values = bootstrap(scores.num_bags, measure_all, num_resamples, seed)
+    return {
+        name: Estimate(None if np.isnan(value) else value, percentile_interval(values[:, i]))
+        for i, (name, value) in enumerate(zip(measures, whole, strict=True))
+    }
+
+
+def compare_curves(
+    first: SortedScores,
+    second: SortedScores,
+    measure: CurveMeasure = area_up_to_recall_0_4,
+    num_resamples: int = NUM_RESAMPLES,
+    seed: int = 0,
+) -> Difference:
+    """Return the first model's measure minus the second's, over the same bags in the same order."""
+    if not np.array_equal(np.sort(first.positive_bag), np.sort(second.positive_bag)) or (
+        (first.num_bags, first.num_unread) != (second.num_bags, second.num_unread)
+    ):
+        raise ValueError("the two models are not scored on the same bags")
+    return paired_difference(
+        first.num_bags,
+        lambda weight_B: measure(first.curve(weight_B)),
+        lambda weight_B: measure(second.curve(weight_B)),
+        num_resamples,
+        seed,
+    )

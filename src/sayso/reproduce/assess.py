@@ -17,9 +17,14 @@ from sayso.explain.marks import SentenceMarks
 from sayso.features.batch import Part
 from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts
-from sayso.metrics.marked import MarkedFacts
-from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
-from sayso.metrics.resampled_curve import MEASURES, SortedScores, sort_scores
+from sayso.metrics.precision_recall import (
+    MEASURES,
+    PrecisionRecallCurve,
+    SortedScores,
+    precision_recall_curve,
+    sort_scores,
+)
+from sayso.metrics.rationale import MarkedFacts
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits, slices_of_logits
 from sayso.model.ragged import bag_max
@@ -60,7 +65,7 @@ class Assessor:
         curve = precision_recall_curve(logit_BR, label_BR, int(label_BR.sum()) + unread)
         mechanisms = mechanisms_named(list(MECHANISMS))
         return RunFigures(
-            test=relation_figures(logit_BR, label_BR, unread),
+            test=plain(relation_figures(logit_BR, label_BR, unread)),
             resampled=_resampled(sort_scores(logit_BR, label_BR, unread), self.num_resamples),
             curve=_thinned(curve),
             orders={
