@@ -20,7 +20,6 @@ LAYERS: list[tuple[str, bool]] = [
     ("config", True),
     ("configs", True),
     ("io", True),
-    ("dataframe", True),
     ("engine", True),
     ("metrics", True),
     ("readers", True),

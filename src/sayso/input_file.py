@@ -22,7 +22,7 @@ from sayso.errors import BadInputError
 MAX_UNPACKED_BYTES = 512 * 2**20
 """What a gzip file or a pipe may hold that is read whole; a plain file shows its size, and its owner means it."""
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 _log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ def holds_no(path: Path, what: str) -> BadInputError:
     return BadInputError(f"{path}: holds no {what}")
 
 
-def holding(path: Path, what: str, items: Iterable[Item]) -> Iterator[Item]:
+def holding(path: Path, what: str, items: Iterable[_Item]) -> Iterator[_Item]:
     """Yield the records of a file; raise `BadInputError` where there is none."""
     is_empty = True
     for item in items:

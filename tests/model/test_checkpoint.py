@@ -94,7 +94,7 @@ def test_an_existing_model_is_replaced_only_when_asked(folder: Path) -> None:
 
 def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(UserError, match=r"holds thesis\.txt, which is not of a model"):
+    with pytest.raises(UserError, match=r"holds thesis\.txt, which is not part of a model"):
         save_model(tmp_path, make_parts(VARIANTS["direct"]), overwrite=True)
     assert (tmp_path / "thesis.txt").exists()
 

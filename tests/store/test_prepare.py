@@ -298,7 +298,7 @@ def test_a_folder_that_holds_something_is_not_written_over(files: Inputs, tmp_pa
 def test_only_a_store_is_replaced_by_a_store(files: Inputs, tmp_path: Path) -> None:
     """The folder of one's own files, named by mistake, must survive --overwrite."""
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(UserError, match=r"the folder holds .*, which is not of a store; name another folder"):
+    with pytest.raises(UserError, match=r"the folder holds .*, which is not part of a store; name another folder"):
         prepare(files, PrepareSettings(), tmp_path, quiet, overwrite=True)
     assert sorted(tmp_path.iterdir()) == before
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sayso.dataframe import frame_of
 from sayso.extract.shard import merged_facts, shard_file
+from sayso.facts.corpus_facts import frame_of
 from sayso.facts.fact import ExtractedFact, Status
 from sayso.records import Relation, Triple
 

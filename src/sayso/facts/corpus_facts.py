@@ -3,13 +3,13 @@
 Shapes: B bags, R relations, F facts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sayso.dataframe import frame_of
+from sayso.errors import MissingExtraError
 from sayso.facts.fact import Fact
 
 _COLUMNS = np.dtype(
@@ -113,3 +113,12 @@ class FactFinder:
         found = np.concatenate(self._pieces)
         order = np.lexsort((found["relation"], found["line"], -found["probability"]))
         return found[order[: self.top]]
+
+
+def frame_of(rows: Iterable[Mapping[str, object]]) -> Any:
+    """Return a pandas DataFrame with these rows, if pandas is installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("to_frame()", "frame") from None
+    return pandas.DataFrame.from_records(list(rows))

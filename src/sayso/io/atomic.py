@@ -1,9 +1,9 @@
-"""Files and folders that appear whole or not at all.
+"""Atomic writes: files and folders that appear whole or not at all.
 
-Everything is written under a temporary name beside the target (`.NAME.XXXXXXXX.partial`), brought to disk and renamed
-at the end. A run holds a lock on what it writes, which ends with the run, so the next run with the same target can
-tell the remains of a killed one, which it clears away, from the work of a live one, which it leaves alone. Of a folder
-there is one writer at a time; its temporary name has the number of its process.
+Everything is written under a temporary name beside the target (`.NAME.XXXXXXXX.partial`), synced to disk and renamed at
+the end. A process holds a lock on what it writes until it ends, so that the next one with the same target can remove
+what a killed process left and leave alone what a running one writes. A folder has one writer at a time; its temporary
+name has the number of the process.
 """
 
 import contextlib
@@ -33,9 +33,9 @@ def atomic_file(path: Path, mode: Literal["w"] = "w") -> AbstractContextManager[
 @overload
 def atomic_file(path: Path, mode: Literal["wb"]) -> AbstractContextManager[BinaryIO]: ...
 def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[IO[Any]]:
-    """Give a file to write, as UTF-8 text or bytes, that takes the place of `path` when the block ends well.
+    """Give a file to write, as UTF-8 text or bytes, that replaces `path` when the block ends without an error.
 
-    When the block ends with an error nothing has changed. A full disk is a `UserError`.
+    After an error nothing has changed. A full disk is a `UserError`.
     """
     return _atomic_file(path, mode)
 
@@ -45,8 +45,8 @@ def _atomic_file(path: Path, mode: str) -> Iterator[IO[Any]]:
     target = path.resolve()
     partial = _temporary(target, _PARTIAL)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_told(path, _FULL))
-        with _told(path):
+        stack.enter_context(_os_errors_of(path, _FULL))
+        with _os_errors_of(path):
             _refuse_other_kind(path, target)
             with _locked(target.parent):
                 _clear_remains(target)
@@ -63,22 +63,24 @@ def _atomic_file(path: Path, mode: str) -> Iterator[IO[Any]]:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give an empty folder to fill, which becomes `path` when the block ends well.
+    """Give an empty folder to fill, which becomes `path` when the block ends without an error.
 
-    When the block ends with an error nothing has changed. A target that holds something is a `UserError`, at once,
-    unless it may be overwritten: then all of it is replaced. So is one that another process is writing. Folders above
-    the target are made where they are missing.
+    After an error nothing has changed. Missing folders above the target are made. With `overwrite` the whole target is
+    replaced.
+
+    Raises:
+        UserError: the target is not empty and may not be overwritten, or another process is writing it.
     """
     target = path.resolve()
     partial = target.with_name(f".{target.name}.{os.getpid():08x}{_PARTIAL}")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_told(path, _FULL))
-        with _told(path):
+        stack.enter_context(_os_errors_of(path, _FULL))
+        with _os_errors_of(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             with _locked(target.parent):
                 _clear_remains(target)
                 _refuse_occupied(path, target, overwrite)
-                _refuse_claimed(path, target)
+                _refuse_writer(path, target)
                 partial.mkdir()
                 stack.callback(shutil.rmtree, partial, ignore_errors=True)
                 _try_lock(stack.enter_context(_descriptor(partial)))
@@ -86,12 +88,12 @@ def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
         for file in (*partial.rglob("*"), partial):
             _sync(file)
         with _locked(target.parent):
-            _refuse_occupied(path, target, overwrite)  # somebody may have put something there
+            _refuse_occupied(path, target, overwrite)  # it may have been filled meanwhile
             _put_in_place(partial, target)
 
 
 def restore(path: Path) -> None:
-    """Put back the folder that a killed process had moved aside to replace it, where it is missing."""
+    """Put a folder back that a killed process had moved aside to replace it."""
     target = path.resolve()
     if target.exists() or not target.parent.is_dir():
         return
@@ -102,7 +104,7 @@ def restore(path: Path) -> None:
 
 
 def refuse_unwritable_path(path: Path) -> None:
-    """Raise `UserError` where no file can be made: better before the work of an hour than after it."""
+    """Raise `UserError` if no file can be made here: better before an hour of work than after it."""
     if path.is_dir():
         raise UserError(f"{path}: this is a folder; name a file")
     if not path.parent.is_dir():
@@ -110,10 +112,10 @@ def refuse_unwritable_path(path: Path) -> None:
 
 
 def refuse_foreign(folder: Path, is_own: Callable[[str], bool], what: str) -> None:
-    """Raise `UserError` where a folder holds something that is not of `what`, which must not be overwritten."""
+    """Raise `UserError` if a folder holds something that is not part of `what` and must not be overwritten."""
     for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
         if not is_own(name):
-            raise UserError(f"{folder}: the folder holds {name}, which is not of {what}; name another folder")
+            raise UserError(f"{folder}: the folder holds {name}, which is not part of {what}; name another folder")
 
 
 def _refuse_other_kind(path: Path, target: Path) -> None:
@@ -132,7 +134,7 @@ def _refuse_occupied(path: Path, target: Path, overwrite: bool) -> None:
         raise UserError(f"{path}: the folder is not empty; name another, or replace it with {_OVERWRITE}")
 
 
-def _refuse_claimed(path: Path, target: Path) -> None:
+def _refuse_writer(path: Path, target: Path) -> None:
     for remains in _remains(target, _PARTIAL):
         if remains.is_dir() and _is_locked(remains):
             process = int(remains.suffixes[-2][1:], 16)
@@ -140,14 +142,14 @@ def _refuse_claimed(path: Path, target: Path) -> None:
 
 
 def _put_in_place(partial: Path, target: Path) -> None:
-    """Rename; what stood there changes places with it, and is removed with the temporary folder."""
+    """Rename; what was there is exchanged for it, and removed with the temporary folder."""
     if not target.exists() or not _exchange(partial, target):
         _rename_over(partial, target)
     _sync(target.parent)
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Let two folders change their names in one step, where the system can; say whether it did."""
+    """Exchange the names of two folders in one step if the system can; return whether it did."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (OSError, AttributeError):
@@ -157,9 +159,9 @@ def _exchange(first: Path, second: Path) -> bool:
 
 
 def _rename_over(partial: Path, target: Path) -> None:
-    """Rename; what stood there is moved aside first, because a folder that holds something cannot be replaced.
+    """Rename; what was there is moved aside first, because a folder that is not empty cannot be replaced.
 
-    A process that is killed between the two leaves it aside: `restore` puts it back.
+    If the process is killed in between, `restore` puts it back.
     """
     replaced = _temporary(target, _REPLACED)
     try:
@@ -173,7 +175,7 @@ def _rename_over(partial: Path, target: Path) -> None:
 
 
 def _clear_remains(target: Path) -> None:
-    """Remove what killed runs left beside the target, and put back what they had moved aside but not replaced."""
+    """Remove what killed processes left beside the target, and put back what they had moved aside but not replaced."""
     for remains in _remains(target, _PARTIAL, _REPLACED):
         if remains.name.endswith(_REPLACED) and not target.exists():
             remains.rename(target)
@@ -187,13 +189,13 @@ def _remains(target: Path, *endings: str) -> list[Path]:
 
 
 def _is_locked(remains: Path) -> bool | None:
-    """Say whether a process is at work on it; None where that cannot be known."""
+    """Return whether a process is writing it; None if that cannot be known."""
     try:
         with _descriptor(remains) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # it went away meanwhile, or is not ours to touch, or there are no locks here
+    except OSError:  # it is gone, not accessible, or on a file system without locks
         return None
     return False
 
@@ -224,9 +226,9 @@ def _descriptor(path: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other runs from clearing the folder up between the making of a temporary name and its lock."""
+    """Keep other processes from removing a temporary file between its creation and its lock."""
     with _descriptor(folder) as descriptor:
-        with contextlib.suppress(OSError):  # a file system without locks: nothing is ever found abandoned there
+        with contextlib.suppress(OSError):  # a file system without locks: nothing is removed there
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
 
@@ -242,13 +244,13 @@ def _sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _told(path: Path, about: frozenset[int] = frozenset()) -> Iterator[None]:
-    """Turn an error of the operating system, any or those of these numbers, into one line about the target."""
+def _os_errors_of(path: Path, about: frozenset[int] = frozenset()) -> Iterator[None]:
+    """Turn an OSError, any or one of these numbers, into a `UserError` about the target."""
     try:
         yield
     except OSError as error:
         if about and error.errno not in about:
             raise
         reason = (error.strerror or str(error)).lower()
-        advice = "make room and try again" if error.errno in _FULL else "name another place"
+        advice = "make room and try again" if error.errno in _FULL else "name another folder"
         raise UserError(f"{path}: {reason}; nothing was written, {advice}") from error

@@ -1,7 +1,7 @@
-"""Size and checksum of the files of a folder: kept in its manifest, compared when a file is opened.
+"""Size and checksum of the files of a folder: stored in its manifest, compared when a file is opened.
 
-CRC-32 is in the standard library, reads over 1 GB/s and finds every change of up to four bytes in a row. It guards
-against damage, not against forgery.
+CRC-32 is in the standard library, reads over 1 GB/s and detects every change of up to four consecutive bytes. It is a
+guard against damage, not against forgery.
 """
 
 import logging
@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from sayso.errors import BadInputError
 
 FILES = "files"
-"""The key of a manifest that holds the sums of its folder's files."""
+"""The manifest's key for the checksums of the folder's files."""
 _OFF = "SAYSO_NO_VERIFY"
 _BLOCK = 2**20
 _log = logging.getLogger(__name__)
@@ -29,16 +29,16 @@ class FileSum(NamedTuple):
 
 
 class ChangedError(BadInputError):
-    """A file is not the one that was opened."""
+    """A file is no longer the one that was opened."""
 
 
 def is_verifying() -> bool:
-    """Say whether files are compared with their sums; processes that this one starts do the same."""
+    """Return whether files are compared with their checksums; child processes do the same."""
     return os.environ.get(_OFF, "") != "1"
 
 
 def set_verifying(is_wanted: bool) -> None:
-    """Compare files with their sums from now on, or trust them."""
+    """Compare files with their checksums from now on, or trust them."""
     if is_wanted:
         os.environ.pop(_OFF, None)
     else:
@@ -52,7 +52,7 @@ def sum_of(path: Path) -> FileSum:
 
 
 def sum_of_stream(file: BinaryIO) -> FileSum:
-    """Return size and checksum of what is left of an open file."""
+    """Return size and checksum of the rest of an open file."""
     size = crc = 0
     block = memoryview(bytearray(_BLOCK))
     while length := file.readinto(block):  # type: ignore[attr-defined]
@@ -61,12 +61,12 @@ def sum_of_stream(file: BinaryIO) -> FileSum:
 
 
 def sums_of(folder: Path, names: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Return the sums of these files, as a manifest holds them."""
+    """Return the checksums of these files, in the form of a manifest."""
     return {name: sum_of(folder / name)._asdict() for name in sorted(names)}
 
 
 def refuse_other_content(path: Path, expected: FileSum, found: FileSum, advice: str) -> None:
-    """Raise `BadInputError` where a file is not as it was written."""
+    """Raise `BadInputError` if a file is not as it was written."""
     if found.size != expected.size:
         raise BadInputError(f"{path}: {found.size:,} bytes, but {expected.size:,} were written: {advice}")
     if found.crc32 != expected.crc32:
@@ -74,10 +74,10 @@ def refuse_other_content(path: Path, expected: FileSum, found: FileSum, advice: 
 
 
 class CheckedFiles:
-    """The files of a folder, each compared with the manifest's sums when it is first opened.
+    """The files of a folder, each compared with the manifest's checksum when it is first opened.
 
-    `sums` is None for a folder from before there were any. With `in_memory` files are read, not mapped, and
-    `refuse_changed` tells later whether they are still the same: a mapped file that is cut short ends the process.
+    `sums` is None for a folder without checksums, from an early version. With `in_memory` files are read, not mapped,
+    and `refuse_changed` detects later changes: truncating a mapped file would kill the process.
     """
 
     def __init__(self, folder: Path, sums: Mapping[str, FileSum] | None, advice: str, in_memory: bool = False) -> None:
@@ -90,7 +90,7 @@ class CheckedFiles:
             _log.warning("%s: made before sayso kept checksums, so not all damage can be found: %s", folder, advice)
 
     def path(self, name: str) -> Path:
-        """Return where a file is, once its content is known to be as it was written."""
+        """Return the path of a file whose content is as it was written."""
         path = self.folder / name
         if is_verifying() and self._sums is not None and name not in self._compared:
             self._compare(name, sum_of(path))
@@ -98,7 +98,7 @@ class CheckedFiles:
         return path
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file, and remember it for `refuse_changed`."""
+        """Return the content of a file, and remember its checksum for `refuse_changed`."""
         with (self.folder / name).open("rb") as file:
             signature, data = signature_of(os.fstat(file.fileno())), file.read()
         found = FileSum(len(data), zlib.crc32(data))
@@ -108,7 +108,7 @@ class CheckedFiles:
         return data
 
     def refuse_changed(self) -> None:
-        """Raise `ChangedError` where a file that was read has been replaced, cut short or removed since."""
+        """Raise `ChangedError` if a file that was read has been replaced, truncated or removed since."""
         for name, (signature, expected) in list(self._opened.items()):
             path = self.folder / name
             try:
@@ -128,5 +128,5 @@ class CheckedFiles:
 
 
 def signature_of(status: os.stat_result) -> tuple[int, ...]:
-    """Return what is another for a file that was replaced or written to."""
+    """Return what changes when a file is replaced or written to."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,4 +1,4 @@
-"""What a folder is that one of our commands made, told from its files, and what to do where another kind is needed."""
+"""Which command made a folder, by its files, and what to do if another kind of folder is needed."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from sayso.errors import BadInputError, as_command
 Kind = Literal[
     "store", "corpus", "invented", "raw", "extraction", "predictions", "model", "run", "seeds", "reproduction"
 ]
-Wanted = Literal["store", "run", "extraction", "sentences"]
+WantedKind = Literal["store", "run", "extraction", "sentences"]
 
 _MANIFEST = "manifest.json"
 _MADE_BY: Mapping[str, Kind] = {
@@ -20,7 +20,7 @@ _MADE_BY: Mapping[str, Kind] = {
     "sayso invent --raw": "raw",
     "sayso extract": "extraction",
 }
-_MARKS: Mapping[Kind, Callable[[Path], bool]] = {
+_IDENTIFIED_BY: Mapping[Kind, Callable[[Path], bool]] = {
     "model": lambda folder: all((folder / name).is_file() for name in ("config.json", "model.safetensors")),
     "run": lambda folder: (folder / "run.json").is_file(),
     "seeds": lambda folder: any(folder.glob("seed-*/run.json")),
@@ -38,19 +38,19 @@ _WHAT: Mapping[str, str] = {
     "seeds": "runs of several seeds",
     "reproduction": "a reproduction",
 }
-_TARGET: Mapping[Wanted, str] = {
+_TARGET: Mapping[WantedKind, str] = {
     "store": "a store",
     "run": "a run or a model",
     "extraction": "an extraction",
     "sentences": "a file or folder of sentences",
 }
-_ALLOWED: Mapping[Wanted, tuple[Kind | None, ...]] = {
+_ALLOWED: Mapping[WantedKind, tuple[Kind | None, ...]] = {
     "store": (None, "store"),
     "run": (None, "run", "model"),
     "extraction": (None, "extraction"),
     "sentences": (None, "corpus"),
 }
-_REMEDY: Mapping[tuple[Wanted, str], str] = {
+_REMEDY: Mapping[tuple[WantedKind, str], str] = {
     ("store", ""): "make one with `sayso prepare`",
     ("store", "corpus"): "make a store of it with `sayso prepare --train {0}/train --relations {0}/relations.jsonl"
     " --types {0}/types.json --out STORE`",
@@ -77,7 +77,7 @@ _PATH = re.compile(r"[^\s`]*\{0\}[^\s`…]*")
 
 
 def kind_of(folder: Path) -> Kind | None:
-    """Return what the folder is; None for one that none of our commands made, or no folder at all."""
+    """Return the kind of a folder; None if no command of ours made it, or if it is not a folder."""
     manifest = _manifest(folder)
     if (made := manifest.get("made_by")) is not None:
         return _MADE_BY.get(made) if isinstance(made, str) else None
@@ -85,17 +85,17 @@ def kind_of(folder: Path) -> Kind | None:
         return "store"
     if "mechanisms" in manifest:
         return "predictions"
-    return next((kind for kind, is_it in _MARKS.items() if is_it(folder)), None)
+    return next((kind for kind, is_it in _IDENTIFIED_BY.items() if is_it(folder)), None)
 
 
-def refuse_other_kind(folder: Path, wanted: Wanted) -> None:
-    """Raise `BadInputError` where the folder is known to be something else, or is no folder."""
+def refuse_other_kind(folder: Path, wanted: WantedKind) -> None:
+    """Raise `BadInputError` if this is known to be another kind of folder, or not a folder."""
     if kind_of(folder) not in _ALLOWED[wanted] or not folder.is_dir():
         raise wrong_folder(folder, wanted)
 
 
-def wrong_folder(folder: Path, wanted: Wanted, why: str = "") -> BadInputError:
-    """Return the error of a folder that is not what was wanted: what it is, and what to do."""
+def wrong_folder(folder: Path, wanted: WantedKind, why: str = "") -> BadInputError:
+    """Return the error for a folder of the wrong kind: what it is, and what to do."""
     kind, target = kind_of(folder), _TARGET[wanted]
     remedy = _REMEDY.get((wanted, kind or ""), _REMEDY[wanted, ""])
     remedy = _PATH.sub(lambda word: as_command(word[0].format(folder)), remedy)

@@ -1,6 +1,6 @@
-"""JSON that sayso writes and reads back: objects that carry their own checksum, read strictly.
+"""JSON that sayso writes and reads back: objects with a checksum of their own, read strictly.
 
-The checksum is that of the values, not of the spelling: a file may be indented again, but not changed.
+The checksum is of the values, not of the text: a file may be indented differently, but not changed.
 """
 
 import json
@@ -18,11 +18,11 @@ from sayso.io.checksum import FILES, CheckedFiles, FileSum, is_verifying
 CHECKSUM = "checksum"
 _MARK = "crc32:"
 _MOST_BYTES = 2**30
-Record = TypeVar("Record")
+_Record = TypeVar("_Record")
 
 
 class JsonError(ValueError):
-    """The text is not what was written; the message says why."""
+    """The text is not as it was written; the message says why."""
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,10 +37,10 @@ def to_json(record: Mapping[str, Any], indent: int | None = None) -> str:
 
 
 def from_json(data: bytes | str) -> dict[str, Any]:
-    """Return the object that the text is, without its checksum; raise `JsonError` where it is not as written.
+    """Return the object of a text, without its checksum; an object of an early version has none.
 
-    Refused are numbers that are not finite or have over 64 bits, and a checksum that does not fit. An object that was
-    written before there were checksums has none.
+    Raises:
+        JsonError: not a JSON object, a number that is not finite or has over 64 bits, or another checksum.
     """
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
@@ -72,7 +72,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
-    """Return the object that a file holds; `what` it should be and the advice are for the error."""
+    """Return the object in a file; `what` it should be and the advice are for the error message."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise JsonError("far too large")
@@ -84,14 +84,14 @@ def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
 
 
 def has_checksum(path: Path) -> bool:
-    """Say whether a file carries a checksum of ours, however damaged it is otherwise."""
+    """Return whether a file has a checksum of ours, even if it is damaged otherwise."""
     return path.is_file() and f'"{_MARK}'.encode() in path.read_bytes()
 
 
-def record_of(kind: type[Record], table: Mapping[str, Any], is_open: bool = False) -> Record:
-    """Return the dataclass or named tuple of these values, each checked; raise `JsonError` where one does not fit.
+def record_of(kind: type[_Record], table: Mapping[str, Any], is_open: bool = False) -> _Record:
+    """Return these values as a dataclass or named tuple; raise `JsonError` if one has the wrong type.
 
-    With `is_open` there may be other keys.
+    With `is_open` other keys are ignored.
     """
     known = _names(kind)
     try:
@@ -100,8 +100,8 @@ def record_of(kind: type[Record], table: Mapping[str, Any], is_open: bool = Fals
         raise JsonError(str(error)) from None
 
 
-def read_record(path: Path, kind: type[Record], what: str, advice: str, is_open: bool = False) -> Record:
-    """Return what a file holds as a dataclass or named tuple, each value of the type it should have."""
+def read_record(path: Path, kind: type[_Record], what: str, advice: str, is_open: bool = False) -> _Record:
+    """Return the object in a file as a dataclass or named tuple, with the types of its values checked."""
     try:
         return record_of(kind, read_object(path, what, advice), is_open)
     except JsonError as error:
