@@ -21,7 +21,7 @@ from pathlib import Path
 
 from rows import Row, row_of, write_rows
 
-from sayso.cli.overview import shown_overview
+from sayso.cli.progress import shown_overview
 from sayso.embeddings.word2vec import read_word_vectors, write_word_vectors
 from sayso.reproduce.folder import ReproductionFolder
 from sayso.reproduce.paper import variants_named
@@ -159,7 +159,7 @@ def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: st
     )
     print(name, file=sys.stderr)
     with shown_overview() as overview:
-        reproduce(request, overview.begin, overview.hear)
+        reproduce(request, overview.begin, overview.update)
     opened = Store(store)
     outcomes = ReproductionFolder(out).done(make_plan(opened, wish).runs, opened.fingerprint)
     return [row_of(each, name, changes) for each in outcomes.values()]

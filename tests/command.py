@@ -1,13 +1,16 @@
 """Runs the command line as a user does: in a process of its own."""
 
+import inspect
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import get_args
 
 _COMMANDS = (
     *("sayso.cli", "sayso.annotate.decisions", "sayso.annotate.forms", "sayso.documents.build", "sayso.facts.export"),
@@ -46,6 +49,13 @@ def sayso_process(*words: object, stdin: bytes | None = None) -> subprocess.Comp
     program = [sys.executable, "-c", "from sayso.cli import main; main()", *map(str, words)]
     result = subprocess.run(program, input=stdin, capture_output=True, env=_environment(), check=False)
     return subprocess.CompletedProcess(program, result.returncode, result.stdout.decode(), result.stderr.decode())
+
+
+def choices(command: Callable[..., object], option: str) -> list[str]:
+    """Return the values that an option of a command takes."""
+    annotation = get_args(inspect.signature(command).parameters[option].annotation)[0]
+    kinds = get_args(annotation) if type(None) in get_args(annotation) else (annotation,)
+    return list(get_args(kinds[0]))
 
 
 def _environment() -> dict[str, str]:

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from command import sayso
+from command import choices, sayso
 from sayso.annotate.forms import FORMS
-from sayso.cli.annotations import FormName
+from sayso.cli.annotations import export
 
 MARKS = [
     {"head": "h", "tail": "t", "relation": "capital", "sentence": sentence, "label": label, "by": by}
@@ -37,7 +37,7 @@ def test_everybodys_marks_go_out_and_into_another_database_the_same(database: Pa
 
 def test_remarks_go_out_and_come_in_beside_the_marks(database: Path, tmp_path: Path) -> None:
     nothing = sayso("annotations", "export", tmp_path / "none", "--db", database, "--form", "remarks")
-    assert (nothing.returncode, "nobody has said anything" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "no submitted fact has a comment or flag" in nothing.stderr) == (2, True)
     said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
     remarks, marks, again = (tmp_path / name for name in ("remarks.jsonl", "marks.jsonl", "again.jsonl"))
     remarks.write_text(json.dumps(said) + "\n")
@@ -60,7 +60,7 @@ def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path) -> N
     assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
     refused = sayso("annotations", "export", out, "--db", database, "--form", "jsonl")
     assert (refused.returncode, len(refused.stderr.strip().splitlines())) == (2, 1)
-    assert "is of the form csv, not jsonl" in refused.stderr
+    assert "has the format csv, not jsonl" in refused.stderr
     assert out.read_text() == before
 
 
@@ -89,7 +89,7 @@ def test_remarks_are_everybodys_own_already(database: Path, tmp_path: Path) -> N
 
 
 def test_the_command_knows_every_form() -> None:
-    assert [each.value for each in FormName] == [*FORMS, "remarks"]
+    assert choices(export, "form") == [*FORMS, "remarks"]
 
 
 def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_facts_that_fewer_people_than_wanted_have_submitted_are_left_out_and_cou
         return done.stderr, sorted({json.loads(line)["head"] for line in out.read_text().splitlines()})
 
     told, heads = exported()
-    assert ("have submitted: 1; --all exports them, too" in told, heads) == (True, ["h"])
+    assert ("1 facts that are still waiting for annotators; --all includes them" in told, heads) == (True, ["h"])
     assert exported("--all")[1] == ["h", "half"]
 
 
@@ -130,7 +130,7 @@ def test_where_no_fact_is_complete_the_option_that_exports_them_is_named(tmp_pat
 
 def test_what_a_form_cannot_take_is_counted(database: Path, tmp_path: Path) -> None:
     result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database, "--form", "tuples")
-    assert "2 marks have no place in the form tuples" in result.stderr
+    assert "2 marks cannot be written in the format tuples" in result.stderr
 
 
 def test_agreement_is_shown_to_people_and_machines(database: Path) -> None:

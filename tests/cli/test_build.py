@@ -39,9 +39,9 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
     assert result.returncode == 0, result.stderr
     assert "sentences with pairs" in result.stdout
     for line in (
-        "documents: 2 new, 0 there already",
+        "documents: 2 new, 0 already there",
         "documents left out: 1: empty",
-        "names passed over: 1 (single letters)",
+        "names skipped: 1 (single letters)",
         "facts of an entity with itself, left out: 1, the first is ana /born ana",
         "facts with an entity that has no name: 1, the first is ana /born nobody",
     ):
@@ -63,7 +63,7 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
 def test_a_corpus_without_anything_to_learn_from_is_said_to_be_one(tmp_path: Path, tables: list[object]) -> None:
     (tmp_path / "docs.txt").write_text("Bo was here.")
     result = sayso("build", "--documents", tmp_path / "docs.txt", *tables, "--out", tmp_path / "out")
-    assert "nothing to learn from: no sentence names two entities that the facts relate" in result.stderr
+    assert "nothing to learn from: no sentence names two entities that a fact relates" in result.stderr
 
 
 def test_json_is_the_manifest(tmp_path: Path, tables: list[object]) -> None:
@@ -128,7 +128,7 @@ def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
     process.send_signal(sent)
     _, err = process.communicate()
     assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
-    assert sent == signal.SIGKILL or b"the same command with --append goes on" in err
+    assert sent == signal.SIGKILL or b"continue with the same command and --append" in err
     assert sorted(path.name for path in (stopped / "shards").glob("0*")) == ["000000.json", "000001.json"]
     assert sayso_process(*words, "--out", stopped, stdin=articles).returncode == 2
     result = sayso_process(*words, "--out", stopped, "--append", stdin=articles)

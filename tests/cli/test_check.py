@@ -75,7 +75,7 @@ def test_bad_input_is_one_clear_line_with_file_and_line_and_exit_2(
 
 
 def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
-    for path, message in ((tmp_path, "this is a folder"), (tmp_path / "none", "no such file")):
+    for path, message in ((tmp_path, "this folder has no files"), (tmp_path / "none", "no such file")):
         result = sayso("check", path)
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr == f"sayso: {path}: {result.stderr.split(': ', 2)[2]}"

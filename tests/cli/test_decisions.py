@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from command import sayso
+from command import choices, sayso
 from sayso.annotate.decisions import decide
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Database
-from sayso.cli.decisions import DecisionForm
+from sayso.cli.decisions import export
 from sayso.facts.export import FORMS
 from toy_facts import make_decided, make_extracted
 
@@ -67,12 +67,12 @@ def test_a_table_gives_wikidatas_ids_for_ones_own(database: Path, tmp_path: Path
 def test_no_file_is_written_where_no_fact_fits(database: Path, tmp_path: Path) -> None:
     done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no accepted fact fits into the form quickstatements" in done.stderr
+    assert "no accepted fact can be written in the format quickstatements" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_the_command_knows_every_form() -> None:
-    assert [each.value for each in DecisionForm] == list(FORMS)
+    assert choices(export, "form") == list(FORMS)
 
 
 def test_the_default_is_json_ld_of_the_accepted(database: Path, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_decisions_on_extracted_facts_come_in_with_all_that_was_known_about_them
     decisions.write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = sayso("decisions", "import", decisions, "--facts", facts, "--db", db, "--by", "Bo")
     assert (done.returncode, done.stdout) == (0, "2 decisions\n")
-    assert "1 decisions are on facts that" in done.stderr
+    assert "1 decisions were left out" in done.stderr
     sayso("decisions", "export", tmp_path / "out", "--db", db)
     (item,) = json.loads((tmp_path / "out").read_text())["first"]["items"]
     assert item["creator"]["name"] == "Ada"

@@ -141,7 +141,7 @@ def test_a_fault_of_ours_is_not_passed_off_as_the_users(run: Path, store: Path, 
 
 def test_names_that_several_pairs_have_ask_for_ids(run: Path, tmp_path: Path) -> None:
     sentences = [Sentence.from_text("Rome is in Italy .", "Italy", "Rome", head, "q2") for head in ("q1", "q9")]
-    with pytest.raises(UserError, match=r"2 pairs have these names: give ids, such as q1 q2; q9 q2"):
+    with pytest.raises(UserError, match=r"2 pairs have these names: use ids, such as q1 q2; q9 q2"):
         explain(run, "--head", "Italy", "--tail", "Rome", "--file", write(tmp_path / "c.jsonl", sentences))
 
 

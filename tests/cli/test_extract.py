@@ -72,21 +72,24 @@ def test_facts_are_compared_with_a_knowledge_base(run: Path, corpus: Path, tmp_p
     assert [json.loads(line)["status"] for line in lines] == ["known", "known"]
     kb.write_text("l0\tP36\tt0\n")
     result = extract(run, corpus, "--out", tmp_path / "none", "--threshold", 0, "--kb", kb)
-    assert "no fact of the knowledge base has a relation of the model: are the relations named alike?" in result.stderr
+    assert (
+        "no fact of the knowledge base has a relation of the model: do both use the same relation names?"
+        in result.stderr
+    )
 
 
 def test_forms_that_are_not_asked_for_again_are_removed_and_named(run: Path, corpus: Path, tmp_path: Path) -> None:
     options = (run, corpus, "--out", tmp_path / "out", "--threshold", 0)
     extract(*options, "--format", "jsonl", "--format", "tsv")
     result = extract(*options, "--resume", "--format", "tsv", "--format", "quickstatements")
-    assert "removed, because they may not hold any longer: jsonl (see --format)" in result.stderr
-    assert "12 facts are left out, because their ids are not Wikidata's: --wikidata FILE" in result.stderr
+    assert "removed because they may be outdated: jsonl (see --format)" in result.stderr
+    assert "12 facts were left out because their ids are not Wikidata's: --wikidata FILE" in result.stderr
     assert sorted(path.name for path in (tmp_path / "out").glob("facts.*")) == [
         "facts.quickstatements.tsv",
         "facts.tsv",
     ]
     files = f"{tmp_path / 'out' / 'facts.tsv'}, {tmp_path / 'out' / 'facts.quickstatements.tsv'}"
-    last = [f"wrote {files}", "for more documents, the same command with --resume"]
+    last = [f"wrote {files}", "to add documents later: the same command with --resume"]
     assert result.stderr.splitlines()[-2:] == last, "what reads facts.jsonl is not next where there is none"
 
 
@@ -113,7 +116,7 @@ def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_pat
     (tmp_path / "built" / "train").mkdir(parents=True)
     corpus.rename(tmp_path / "built" / "train" / "000000.jsonl")
     (tmp_path / "built" / "manifest.json").write_text('{"made_by": "sayso build", "is_finished": false}')
-    with pytest.raises(UserError, match="built: `sayso build` was interrupted here: let it go on with --append first"):
+    with pytest.raises(UserError, match="built: `sayso build` was interrupted here: finish it with --append first"):
         extract(run, tmp_path / "built", "--out", tmp_path / "facts")
 
 

@@ -43,7 +43,7 @@ def test_facts_are_printed_as_json_lines_most_probable_first(run: Path, file: Pa
         "probability": 0,
         "num_sentences": 3,
     }
-    assert "13 sentences of 6 pairs, 1 repeated ones left out" in result.stderr
+    assert "13 sentences of 6 pairs, 1 repeated sentences left out" in result.stderr
 
 
 def test_the_facts_are_those_of_the_library(run: Path, file: Path, tmp_path: Path) -> None:

@@ -53,37 +53,35 @@ def test_judged_facts_that_training_has_not_are_counted_and_where_to_take_them_f
     result = sayso("prepare", "--train", path, "--decisions", decisions, "--out", tmp_path / "s")
     assert "1 pairs have no sentence here (--rest takes them from the sentences of other pairs)" in result.stderr
     result = sayso("prepare", "--train", path, "--rest", path, "--out", tmp_path / "t")
-    assert "--rest holds sentences of decided facts: name the decisions with --decisions" in result.stderr
+    assert "--rest is for the sentences of decided facts: name the decisions with --decisions" in result.stderr
 
 
 def test_test_pairs_that_were_dropped_are_not_said_to_stand_in_training(tmp_path: Path) -> None:
     path, test = write_corpus(tmp_path / "x.txt"), tmp_path / "test.txt"
     test.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     words = ("prepare", "--train", path, "--test", test, "--out", tmp_path / "s")
-    said = (
-        "leakage: 2 test pairs left out of training (2 sentences); 0 reversed test pairs and 0 test sentences stand in"
-    )
+    said = "leakage: 2 test pairs left out of training (2 sentences); 0 reversed test pairs and 0 test sentences are in"
     assert said in " ".join(sayso(*words, "--leak", "drop").stderr.split())
     kept = sayso(*words, "--leak", "allow", "--overwrite").stderr
-    assert "leakage: 2 test pairs, 0 reversed test pairs and 2 test sentences stand in" in " ".join(kept.split())
+    assert "leakage: 2 test pairs, 0 reversed test pairs and 2 test sentences are in" in " ".join(kept.split())
 
 
 def test_what_the_split_leaves_out_is_said_with_the_facts_lost_and_the_option_that_keeps_them(tmp_path: Path) -> None:
     path = write_corpus(tmp_path / "x.txt")
     words = ("prepare", "--train", path, "--out", tmp_path / "s", "--overwrite")
-    assert "split: no sentence stands in both training and validation" in " ".join(sayso(*words).stderr.split())
+    assert "split: training and validation share no sentence" in " ".join(sayso(*words).stderr.split())
     names = " ".join(f"n{i}" for i in range(10))
     with path.open("a") as file:
         file.writelines(f"n.{i}\tm.x\tn{i}\trome\t/lived\t{names} in rome .\t###END###\n" for i in range(10))
     words = (*words, "--validation", "0.5")
     said = " ".join(sayso(*words).stderr.split())
     assert re.search(
-        r"split: ([1-9]) training sentences left out because they stand in validation, and with them all sentences of"
+        r"split: ([1-9]) training sentences left out because validation has them, including all sentences of"
         r" \1 facts; --keep-shared keeps them \(1 validation sentences would then be seen in training\)",
         said,
     )
     kept = " ".join(sayso(*words, "--keep-shared").stderr.split())
-    assert "split: 1 validation sentences stand in training too, for other pairs (--keep-shared)" in kept
+    assert "split: 1 validation sentences are also in training, for other pairs (--keep-shared)" in kept
 
 
 def test_decided_facts_that_the_split_leaves_out_are_said(tmp_path: Path) -> None:
@@ -103,10 +101,7 @@ def test_decided_facts_that_the_split_leaves_out_are_said(tmp_path: Path) -> Non
             break
     assert manifest["overruled"]["num_facts_left_out_by_split"] == 1
     said = " ".join(result.stderr.split())
-    assert (
-        "1 decided facts are in neither part: their sentences stand in validation for other pairs; --keep-shared"
-        in said
-    )
+    assert "1 decided facts are in neither part: validation has their sentences for other pairs; --keep-shared" in said
     kept = sayso(*words, "--seed", seed, "--keep-shared", "--out", tmp_path / "s")
     assert "in neither part" not in kept.stderr
 

@@ -122,7 +122,7 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert "0 to do" in result.stderr
     assert f"open {tmp_path / 'out' / 'reproduction.html'} in a browser" in result.stderr
     again = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json"))
-    assert "26 runs, all done already" in again.stderr
+    assert "26 runs, all already done" in again.stderr
     assert "resamples" not in again.stderr
     more = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json", "--resamples", 60))
     assert "intervals: 50 resamples, not 60: runs that are done keep theirs, the fewest count" in more.stderr
@@ -170,7 +170,7 @@ def test_ctrl_c_ends_all_processes_says_how_to_go_on_and_exits_130(store: Path, 
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert err.splitlines()[-1] == (
-        f"sayso: interrupted; all that is done is in {tmp_path / 'out'}: the same command goes on"
+        f"sayso: interrupted; the work so far is in {tmp_path / 'out'}: continue with the same command"
     )
     assert "Traceback" not in err
 

@@ -21,7 +21,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: Path) -> None:
     result = sayso("serve", "--data", store, "--db", tmp_path / "a.db", "--host", "0.0.0.0", "--port", 0)
     assert result.returncode == 2
-    assert "say who may come with --annotator NAME" in result.stderr
+    assert "name who may connect with --annotator NAME" in result.stderr
 
 
 @pytest.mark.parametrize(

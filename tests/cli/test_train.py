@@ -80,7 +80,7 @@ def test_json_has_the_figures_of_each_run_and_their_mean(sayso, config: Path, st
     assert report["validation"]["average_precision"]["mean"] == pytest.approx(sum(figures) / 2)
     again = sayso(*words, "--resume")
     assert json.loads(again.out) == report
-    assert again.err.count("has ended already, at epoch 2") == 2
+    assert again.err.count("already finished, at epoch 2") == 2
 
 
 def test_several_seeds_are_reported_as_mean_and_deviation(sayso, config: Path, store: Path, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_config_is_taken_by_its_name_from_any_folder(sayso, store: Path, tmp_p
     result = sayso("train", "cnns_att", "--data", store, "--out", "my run", *small)
     assert result.code == 0, result.err
     assert result.out.startswith("CNNs+ATT, validation")
-    assert "begins, at most 1 epoch\n" in result.err
+    assert "starts, at most 1 epoch\n" in result.err
     following = f"sayso evaluate 'my run' --data {store} --part validation"
     assert result.err.splitlines()[-1] == f"next: {following}", "the store has no test part"
 

@@ -85,7 +85,7 @@ def test_a_run_killed_and_resumed_ends_bit_for_bit_like_one_that_was_not(
     assert not (tmp_path / "killed" / "model").exists()
     code, err = finish(start(config, store, tmp_path / "killed", "--resume"))
     assert code == 0, err
-    assert "goes on after epoch" in err
+    assert "continues after epoch" in err
     for name in ("state.safetensors", "model/model.safetensors"):
         a, b = (load_file(tmp_path / run / name) for run in ("straight", "killed"))
         assert a.keys() == b.keys()
@@ -98,12 +98,12 @@ def test_ctrl_c_keeps_the_last_whole_epoch_says_so_and_exits_130(store: Path, tm
     run.send_signal(signal.SIGINT)
     code, err = finish(run)
     assert code == 130
-    message = r"sayso: interrupted; the state after epoch (\d+) is in (.*): the same command with --resume goes on"
+    message = r"sayso: interrupted; the state after epoch (\d+) is in (.*): continue with the same command and --resume"
     (epoch, folder) = re.fullmatch(message, err.splitlines()[-1]).groups()
     assert folder == str(tmp_path / "run")
     code, err = finish(start(long_run("attention"), store, tmp_path / "run", "--resume"))
     assert code == 0, err
-    assert f"goes on after epoch {epoch}" in err
+    assert f"continues after epoch {epoch}" in err
     assert len(read_metrics(tmp_path / "run")) == 15
 
 

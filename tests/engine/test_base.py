@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 
-from sayso.cli.engine import EngineName
+from command import choices
+from sayso.cli.prepare import prepare
 from sayso.engine import ENGINES
 from sayso.engine.base import EngineSettings, open_local
 
@@ -19,4 +20,4 @@ def test_shards_are_asked_for_one_at_a_time() -> None:
 
 
 def test_the_command_line_offers_every_engine() -> None:
-    assert [name.value for name in EngineName] == list(ENGINES)
+    assert choices(prepare, "engine") == list(ENGINES)

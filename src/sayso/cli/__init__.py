@@ -1,6 +1,6 @@
-"""The command line: one file per command, each parses, calls one function and prints.
+"""The command line: one file per command, which parses the options, calls one function and prints.
 
-Exit codes: 0 done, 1 a bug, 2 something the user can repair, 130 ended by Ctrl-C, 143 by SIGTERM.
+Exit codes: 0 success, 1 a bug, 2 a user error, 130 Ctrl-C, 143 SIGTERM.
 """
 
 import errno
@@ -18,10 +18,9 @@ from sayso import __version__
 from sayso.cli.annotations import app as annotations
 from sayso.cli.build import build
 from sayso.cli.check import check
-from sayso.cli.console import remark, warnings_as_remarks
+from sayso.cli.console import interrupted, note, print_any_character, shown_warnings, terminable
 from sayso.cli.decisions import app as decisions
-from sayso.cli.ending import interrupted, print_any_character, terminable
-from sayso.cli.entities import app as entities
+from sayso.cli.embeddings import entities, vectors
 from sayso.cli.evaluate import evaluate
 from sayso.cli.explain import explain
 from sayso.cli.export import export
@@ -32,25 +31,24 @@ from sayso.cli.prepare import prepare
 from sayso.cli.reproduce import reproduce
 from sayso.cli.serve import serve
 from sayso.cli.train import train
-from sayso.cli.vectors import app as vectors
 from sayso.errors import UserError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_BARRED = frozenset(
+_UNUSABLE = frozenset(
     {errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.EIO}
 )
-"""Errors of the operating system that say something about the user's files, whatever the command was doing."""
+"""Operating system errors that the user can fix."""
 
 
 RENAMED = {"--judgements": "--decisions", "--rationales": "--marks", "--form judgements": "--form decisions"}
-"""Options of 0.1 that have another name now."""
+"""Options of 0.1 that have a new name."""
 
 
 class _Commands(TyperGroup):
-    """The commands, each of which ends in one line where it does not come to its end."""
+    """The commands; each reports a failure in one line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an option of an earlier version with its present name."""
+        """Raise `UserError` for a renamed option, with its new name."""
         given = f" {' '.join(args)} ".replace("=", " ")
         for old, new in RENAMED.items():
             if f" {old} " in given:
@@ -58,11 +56,11 @@ class _Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; a reader that has seen enough (`| head`) is no fault, and a full disk the user can repair."""
+        """Run a command; a closed pipe (`| head`) is not an error, and a full disk is a user error."""
         if sys.stdout is None:  # before any work: its result would be lost
             raise UserError("standard output is closed; send it to a file, or to /dev/null")
         try:
-            with warnings_as_remarks():
+            with shown_warnings():
                 result = super().invoke(ctx)
             sys.stdout.flush()
         except KeyboardInterrupt as error:
@@ -71,11 +69,11 @@ class _Commands(TyperGroup):
             _forget_output()
             raise typer.Exit from None
         except OSError as error:
-            if not (told := _about_files(error)):
+            if not (user_error := _about_files(error)):
                 raise
-            raise told from error
+            raise user_error from error
         except RuntimeError as error:
-            if not str(error).startswith("Symlink loop"):  # how pathlib tells it before Python 3.13
+            if not str(error).startswith("Symlink loop"):  # pathlib's message before Python 3.13
                 raise
             raise UserError(
                 f"{str(error).partition(' from ')[2].strip(chr(39))}: too many levels of symbolic links"
@@ -84,10 +82,10 @@ class _Commands(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """A command that refuses an empty word where it takes a path, which would be read as this folder."""
+    """A command that refuses an empty path, which would mean the current folder."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of the command line into the context."""
+        """Parse the arguments; raise `UserError` for an empty path."""
         given = self.make_parser(ctx).parse_args(args=list(args))[0]
         rest = super().parse_args(ctx, args)
         for param in self.params:
@@ -97,19 +95,23 @@ class _Command(TyperCommand):
                 raise UserError(f"{name}: the path is empty; name a file or a folder")
         return rest
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the arguments as plain names, not in typer's braces."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
 
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _about_files(error: OSError) -> UserError | None:
-    """Return what to say of an error that the user can repair; nothing where it is none."""
+    """Return the user error for an operating system error, or None if it is a bug."""
     if error.errno in _FULL:
         _forget_output()
         return UserError(
             f"{error.filename or 'the output'}: {os.strerror(error.errno).lower()}; make room and try again"
         )
-    if error.errno in _BARRED:
+    if error.errno in _UNUSABLE:
         # pyarrow names the file in the message.
         reason = os.strerror(error.errno).lower() if error.filename else str(error.strerror).partition("\n")[0]
         return UserError(f"{error.filename or 'the system says'}: {reason}; name another file or folder")
@@ -117,7 +119,7 @@ def _about_files(error: OSError) -> UserError | None:
 
 
 def _forget_output() -> None:
-    """Send what is still to be printed nowhere, so that it is not tried again at the very end."""
+    """Discard the rest of the output, so that Python does not fail to flush it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -126,7 +128,7 @@ app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    # rich's tables of options cut names in a narrow terminal and write a type behind every flag.
+    # rich's option tables truncate names in a narrow terminal.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -145,13 +147,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve,
     "reproduce": reproduce,
 }
-"""The stages, in the order of the work."""
+"""The commands, in the order of the work."""
 
 GROUPS = {"vectors": vectors, "entities": entities, "annotations": annotations, "decisions": decisions}
 
 
 def _summary(command: Callable[..., Any]) -> str:
-    """Return the first paragraph of a command's help, whole; click would cut it to one line."""
+    """Return the whole first paragraph of a command's help, which click would cut."""
     return " ".join((inspect.getdoc(command) or "").partition("\n\n")[0].split())
 
 
@@ -178,24 +180,24 @@ def _root(
 ) -> None:
     """Extract facts from text and show which sentences say so.
 
-    A first round on an invented corpus:
+    Try it on an invented corpus:
 
         sayso invent demo/corpus && sayso check demo/corpus/train.jsonl
     """
 
 
 def main() -> None:
-    """Run the command line; what the user can repair ends in one line and exit code 2."""
+    """Run the command line; a user error is reported in one line, with exit code 2."""
     print_any_character()
     try:
         with terminable():
-            # Started as a module (`python -m sayso`) it would install a completion for a command of that name.
+            # With `python -m sayso`, shell completion would otherwise be installed for another command name.
             app(prog_name="sayso")
     except UserError as error:
-        remark(f"sayso: {error.on_command_line()}")
+        note(f"sayso: {error.on_command_line()}")
         raise SystemExit(2) from None
     except SystemExit as end:
-        # For typer, a reader of the help that has seen enough (`| head`) is a fault.
+        # typer reports a failure if the reader of the help closes the pipe (`| head`).
         if isinstance(end.__context__, BrokenPipeError):
             raise SystemExit(0) from None
         raise

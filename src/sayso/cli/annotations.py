@@ -1,38 +1,21 @@
-"""`sayso annotations`: people's marks out of the workbench and into it, and how far they agree."""
+"""`sayso annotations`: export, import and compare the marks of annotators."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sayso.cli.console import print_json, print_table, remark, say, say_next
-from sayso.cli.file_form import form_of
+from sayso.cli.console import note, print_json, print_table, say, say_next
+from sayso.cli.options import AsJson, Database, form_of
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.annotate.store import Connection
     from sayso.records import Triple
 
-app = typer.Typer(help="Export, import and compare people's marks.", no_args_is_help=True)
+app = typer.Typer(help="Export, import and compare marks.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print what was written, and how much, as JSON.")]
-Database = Annotated[Path, typer.Option("--db", help="File of the annotations that `sayso serve` has made.")]
-
-
-class FormName(StrEnum):
-    """Forms of files."""
-
-    jsonl = "jsonl"
-    eraser = "eraser"
-    csv = "csv"
-    tuples = "tuples"
-    remarks = "remarks"
-
-
-@app.callback()
-def _group() -> None:
-    """Export, import and compare people's marks."""
+app.callback()(lambda: None)
 
 
 @app.command("export")
@@ -40,21 +23,21 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; a folder for eraser.")],
     db: Database,
     form: Annotated[
-        FormName | None,
+        Literal["jsonl", "eraser", "csv", "tuples", "remarks"] | None,
         typer.Option(
-            help="By the name if not given: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
+            help="By default by the file name: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
             " remarks are comments and flags."
         ),
     ] = None,
-    each: Annotated[bool, typer.Option("--each", help="Everybody's marks, not one a sentence.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Every annotator's marks, not one per sentence.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also facts that fewer people than wanted have submitted.")
+        bool, typer.Option("--all", help="Include facts that are still waiting for annotators.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the submitted marks: one a sentence, as it was settled or as the majority says, or everybody's own.
+    """Write the submitted marks: one per sentence, as adjudicated or by majority, or every annotator's own.
 
-    The pilot round is not in it, nor are facts that fewer people than wanted have submitted, as on the pages.
+    Leaves out the pilot round and, like the pages, facts that are still waiting for annotators.
 
     Example: `sayso annotations export marks.jsonl --db demo/store.annotations.db`
     """
@@ -63,45 +46,45 @@ def export(
     from sayso.annotate.marks import each_mark, settled_marks
     from sayso.annotate.store import reading_from
 
-    endings = {**{name: each.suffix for name, each in FORMS.items()}, FormName.remarks: ".jsonl"}
-    form = FormName(form_of(out, form, endings, FormName.jsonl))
-    if form is FormName.remarks:
+    endings = {**{name: each.suffix for name, each in FORMS.items()}, "remarks": ".jsonl"}
+    chosen_form = form_of(out, form, endings, "jsonl")
+    if chosen_form == "remarks":
         if each:
-            raise UserError("--each is for marks: remarks are everybody's own in any case")
+            raise UserError("--each is for marks: remarks are always every annotator's own")
         _export_remarks(out, db, everything, as_json)
         return
-    chosen = FORMS[form.value]
+    chosen = FORMS[chosen_form]
     with reading_from(db) as connection:
         submitted = {mark.fact for mark in submitted_marks(connection)}
         if not submitted:
-            raise UserError(f"{db}: nobody has submitted a fact yet; there is nothing to write")
+            raise UserError(f"{db}: nobody has submitted a fact yet; nothing to export")
         facts = submitted if everything else _complete(connection, db, submitted)
         marks = list((each_mark if each else settled_marks)(connection, facts))
     num_left_out = chosen.write(out, marks)
     if num_left_out:
-        remark(f"{num_left_out:,} marks have no place in the form {form.value} and were left out")
+        note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
     num = len(marks) - num_left_out
     if as_json:
-        print_json({"written": str(out), "form": form.value, "num_marks": num, "num_left_out": num_left_out})
+        print_json({"written": str(out), "form": chosen_form, "num_marks": num, "num_left_out": num_left_out})
     else:
         say(f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
     evaluating = ("evaluate", "RUN", "--data", "STORE", "--marks")
-    following = evaluating if form in (FormName.jsonl, FormName.eraser) else ("annotations", "import", "--db", "FILE")
+    following = evaluating if chosen_form in ("jsonl", "eraser") else ("annotations", "import", "--db", "FILE")
     say_next(str(out), as_command("sayso", *following, written))
 
 
 def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
-    """Return those of the facts that as many people as wanted have submitted, and say how many others there are."""
+    """Return the facts that enough annotators have submitted, and note the number of the others."""
     from sayso.annotate.agreement import closed_facts
     from sayso.annotate.queue import read_settings
 
     complete = submitted.intersection(closed_facts(connection, read_settings(connection).annotators_per_fact))
     if num_left_out := len(submitted - complete):
-        about = f"facts that fewer people than wanted have submitted: {num_left_out:,}"
+        about = f"{num_left_out:,} facts that are still waiting for annotators"
         if not complete:
             raise UserError(f"{db}: there are only {about}; export them with --all")
-        remark(f"left out {about}; --all exports them, too")
+        note(f"left out {about}; --all includes them")
     return complete
 
 
@@ -113,14 +96,14 @@ def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> Non
     with reading_from(db) as connection:
         found = fact_comments(connection)
         if not found:
-            raise UserError(f"{db}: nobody has said anything about a fact that they have submitted")
+            raise UserError(f"{db}: no submitted fact has a comment or flag")
         if not everything:
             complete = _complete(connection, db, {each.fact for each in found})
             found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
         file.writelines(comment_lines(found))
     if as_json:
-        print_json({"written": str(out), "form": FormName.remarks.value, "num_remarks": len(found)})
+        print_json({"written": str(out), "form": "remarks", "num_remarks": len(found)})
     else:
         say(f"{len(found):,} remarks")
     say_next(str(out), as_command("sayso", "annotations", "import", "--db", "FILE", out))
@@ -128,14 +111,12 @@ def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> Non
 
 @app.command("import")
 def take(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of any form that export writes.")],
-    db: Annotated[Path, typer.Option("--db", help="File of the annotations, made if missing.")],
-    known: Annotated[
-        bool, typer.Option("--known", help="The marks are the known answers for a pilot round, not somebody's work.")
-    ] = False,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files in any format that export writes.")],
+    db: Annotated[Path, typer.Option("--db", help="Annotation database; created if missing.")],
+    known: Annotated[bool, typer.Option("--known", help="The marks are the known answers of a pilot round.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take marks and remarks from files in, under the names that stand there; a mark on the same sentence is replaced.
+    """Import marks and remarks under the annotators' names in the files; replaces marks on the same sentence.
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
@@ -145,7 +126,7 @@ def take(
 
     said = [path for path in files if holds_comments(path)]
     if known and said:
-        raise UserError(f"{said[0]}: remarks are no known answers; import them without --known")
+        raise UserError(f"{said[0]}: remarks cannot be known answers; import them without --known")
     marks = [mark for path in files if path not in said for mark in read_any(path)]
     remarks = [each for path in said for each in read_comments(path)]
     with writing_to(db) as connection:
@@ -161,11 +142,8 @@ def take(
 
 
 @app.command("agreement")
-def show_agreement(
-    db: Database,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-) -> None:
-    """Show how far people agree on what two or more have submitted: percent, Cohen's κ and Krippendorff's α.
+def show_agreement(db: Database, as_json: AsJson = False) -> None:
+    """Show the agreement on facts that two or more annotators have submitted: percent, Cohen's κ, Krippendorff's α.
 
     Example: `sayso annotations agreement --db demo/store.annotations.db`
     """
@@ -188,4 +166,4 @@ def show_agreement(
     print_table("agreement", ["relation", "facts", "sentences", "same", "κ", "α"], rows)
     if len(figures.pairs) > 1:
         pairs = [[f"{each.first}, {each.second}", each.num_units, each.percent, each.kappa] for each in figures.pairs]
-        print_table("between each two", ["annotators", "sentences", "same", "κ"], pairs)
+        print_table("pairs of annotators", ["annotators", "sentences", "same", "κ"], pairs)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.complete import sentence_forms
-from sayso.cli.console import print_json, print_table, remark, say, stages
+from sayso.cli.console import note, print_json, print_table, say, stages
+from sayso.cli.options import AsJson, MaxBad, SentenceForm
 
 if TYPE_CHECKING:
     from sayso.readers.read import Tally
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 _LABELS = {
     "sentences": "sentences",
-    "distinct_sentences": "… distinct, whatever the pair",
-    "duplicate_sentences": "… repeating one of their pair",
-    "na_sentences": "… of no relation (NA)",
-    "mentions_repeated": "… naming an entity twice",
+    "distinct_sentences": "… distinct",
+    "duplicate_sentences": "… repeated within a pair",
+    "na_sentences": "… without a relation (NA)",
+    "mentions_repeated": "… that name an entity twice",
     "pairs": "pairs",
     "positive_pairs": "… with a relation",
     "facts": "facts (pair, relation)",
     "relations": "relations",
     "entities": "entities",
-    "untyped_entities": "… without type",
-    "length_median": "tokens a sentence, median",
-    "length_max": "… at most",
-    "bag_size_mean": "sentences a pair, mean",
-    "bag_size_max": "… at most",
+    "untyped_entities": "… without a type",
+    "length_median": "tokens per sentence, median",
+    "length_max": "… maximum",
+    "bag_size_mean": "sentences per pair, mean",
+    "bag_size_max": "… maximum",
     "bags_of_one": "pairs with one sentence",
     "mentions_not_found": "mentions not found",
     "bad_lines": "bad lines",
@@ -39,19 +39,15 @@ def check(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Sentences, plain or gzip, or a folder of shards; - is stdin.")
     ],
-    form: Annotated[
-        str, typer.Option(autocompletion=sentence_forms, help="Form of the files; auto looks at the first lines.")
-    ] = "auto",
-    relations: Annotated[Path | None, typer.Option(help="Relation inventory; others are bad lines.")] = None,
+    form: SentenceForm = "auto",
+    relations: Annotated[Path | None, typer.Option(help="Relations; lines with any other are bad.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, to count entities without one.")] = None,
-    max_bad: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which the exit code is 2.")
-    ] = 0.001,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    max_bad: MaxBad = 0.001,
+    as_json: AsJson = False,
 ) -> None:
-    """Count what is in a corpus and name its bad lines.
+    """Count the contents of a corpus and list its bad lines.
 
-    Reads the NRE form, OpenNRE's and our own JSON lines, KBP37 / SemEval blocks and CrowdTruth lines.
+    Reads NRE files, JSON lines (OpenNRE's and ours), KBP37 / SemEval blocks and CrowdTruth lines.
 
     Example: `sayso check train.txt.gz test.txt.gz --relations relation2id.txt --types entity_types.json`
     """
@@ -76,7 +72,7 @@ def check(
         columns = {path.name: report for path, report in zip(files, reports, strict=True)}
         _print(columns | ({"together": whole} if len(files) > 1 else {}), [tally for _, tally in read])
     if any(tally.has_too_many_bad(max_bad) for _, tally in read):
-        remark(f"sayso: more than {max_bad:.2%} of the lines are bad")
+        note(f"sayso: more than {max_bad:.2%} of the lines are bad")
         raise typer.Exit(2)
 
 
@@ -102,11 +98,11 @@ def _report(survey: "Survey", tallies: "list[Tally]") -> dict[str, Any]:
 
 
 def _print(columns: dict[str, dict[str, Any]], tallies: "list[Tally]") -> None:
-    rows: list[list[object]] = [["form", *(report["form"] for report in columns.values())]]
+    rows: list[list[object]] = [["format", *(report["form"] for report in columns.values())]]
     rows += [[label, *(report[key] for report in columns.values())] for key, label in _LABELS.items()]
-    print_table("what is there", ["", *columns], rows)
+    print_table("corpus", ["", *columns], rows)
     for tally in tallies:
         for line in tally.shown:
             say(line)
         if tally.num_bad > len(tally.shown):
-            say(f"{tally.path}: {tally.num_bad - len(tally.shown):,} further bad lines")
+            say(f"{tally.path}: {tally.num_bad - len(tally.shown):,} more bad lines")

@@ -1,35 +1,41 @@
-"""How commands talk: tables and results on stdout, progress and remarks on stderr.
+"""Output of commands: results on stdout, progress and notes on stderr, exit codes of signals.
 
-Names and sentences are other people's: what would steer the terminal is shown as an escape, such as `\\x1b`.
+Names and sentences are untrusted: control characters are shown as escapes, such as `\\x1b`.
 """
 
+import codecs
 import json
 import logging
+import os
 import re
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from io import TextIOWrapper
+from types import FrameType
+from typing import Any, NoReturn
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 _SECONDS_BETWEEN_LINES = 5.0
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters other than tab and line end, what turns the direction of writing, and bytes of file names that
-are not text, which Python keeps as half characters."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters except tab and newline, bidirectional overrides, and undecodable bytes of file names."""
 
 
 def plain(text: str) -> str:
-    """Return the text with every character that steers a terminal written as an escape.
+    """Return the text with control characters as escapes.
 
     >>> plain("\\x1b[31mred\\tand\\n blue")
     '\\\\x1b[31mred\\tand\\n blue'
     """
-    return text if text.isprintable() else _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
+    return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def say(text: str, flush: bool = False) -> None:
@@ -38,13 +44,13 @@ def say(text: str, flush: bool = False) -> None:
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:
-    """Print a result for machines; without an indent as one line."""
+    """Print a result as JSON, on one line if there is no indent."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], num_text: int = 1) -> None:
-    """Print a result for people: the first columns (one, if nothing else is said) are text, the others figures."""
+    """Print a result as a table: the first `num_text` columns are text, the others are numbers."""
     table = Table(
         title=escape(plain(title)),
         title_justify="left",
@@ -57,19 +63,19 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(escape(plain(column)), justify="left" if index < num_text else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(plain(shown(cell))) for cell in row))
-    # What is not a terminal is as wide as it needs: a pipe must not fold figures.
+    # A pipe must not wrap lines.
     console = _Output() if _Output().is_terminal else _Output(width=200)
     console.print(table)
 
 
 class _Output(Console):
     def on_broken_pipe(self) -> None:
-        """Let the command line end as it does wherever else the reader has gone; rich would end it as a fault."""
+        """Exit as for any closed pipe; rich would report a failure."""
         raise BrokenPipeError
 
 
 def shown(cell: object) -> str:
-    """Return a cell as people read it: thousands apart, nothing for what is not known."""
+    """Return a table cell as text: thousands separators, a dash for None."""
     if cell is None:
         return "–"
     if isinstance(cell, int):
@@ -79,18 +85,18 @@ def shown(cell: object) -> str:
     return str(cell)
 
 
-def remark(text: str) -> None:
-    """Print a line for the person at the terminal."""
+def note(text: str) -> None:
+    """Print a line to stderr."""
     print(plain(text), file=sys.stderr)
 
 
 @contextmanager
-def warnings_as_remarks() -> Iterator[None]:
-    """Show what the library logs as remarks while the block runs."""
+def shown_warnings() -> Iterator[None]:
+    """Print the library's logged warnings as notes while the block runs."""
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            remark(record.getMessage())
+            note(record.getMessage())
 
     logger, handler = logging.getLogger("sayso"), Handler(logging.WARNING)
     logger.addHandler(handler)
@@ -100,17 +106,17 @@ def warnings_as_remarks() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def say_next(wrote: str, *commands: str, note: str = "") -> None:
-    """Say what was written, then the commands that come next, each on a line to paste, then what no command says."""
-    remark(f"wrote {wrote}")
+def say_next(wrote: str, *commands: str, hint: str = "") -> None:
+    """Note what was written, the commands that come next, ready to paste, and a hint."""
+    note(f"wrote {wrote}")
     for command in commands:
-        remark(f"next: {command}")
-    if note:
-        remark(note)
+        note(f"next: {command}")
+    if hint:
+        note(hint)
 
 
 class Stages:
-    """Shows the stages of long work: a bar on a terminal, otherwise a line now and then."""
+    """Progress of long work: a bar on a terminal, otherwise a line every few seconds."""
 
     def __init__(self, bar: Progress | None) -> None:
         self._bar = bar
@@ -119,7 +125,7 @@ class Stages:
         self._began: dict[str, float] = {}
 
     def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
-        """Show that `done` of `total` is behind; a total of 0 is not known. A note may say how fast it goes."""
+        """Show the progress; a total of 0 is unknown, and a note may give the speed."""
         if self._bar is None:
             self._print(what, done, total, note)
             return
@@ -128,19 +134,19 @@ class Stages:
             self._tasks[what] = self._bar.add_task(escape(plain(what)), total=total or None, note=note)
         self._bar.update(self._tasks[what], completed=done, total=total or None, note=note)
 
-    def _print(self, what: str, done: int, total: int, note: str) -> None:
+    def _print(self, what: str, done: int, total: int, speed: str) -> None:
         now = time.monotonic()
         seconds = now - self._began.setdefault(what, now)
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
             share = f"{what}: {done / total:.0%}" if total else what
             left = f"about {seconds * (total - done) / done:.0f} s left" if total and done and seconds else ""
-            remark(", ".join(part for part in (share, note, left) if part))
+            note(", ".join(part for part in (share, speed, left) if part))
 
 
 @contextmanager
 def stages() -> Iterator[Stages]:
-    """Give something that shows progress on stderr while the block runs."""
+    """Show progress on stderr while the block runs."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield Stages(None)
@@ -154,3 +160,49 @@ def stages() -> Iterator[Stages]:
     )
     with Progress(*columns, console=console, transient=True) as bar:
         yield Stages(bar)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, handled like Ctrl-C."""
+
+
+def interrupted(error: KeyboardInterrupt, text: str = "interrupted") -> typer.Exit:
+    """Note that a command was interrupted and return the exit of the signal: 130 for Ctrl-C, 143 for SIGTERM."""
+    note(f"sayso: {text}")
+    number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
+    return typer.Exit(128 + number)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM unwind the block like Ctrl-C; a second one kills the process."""
+    # Under torchrun, processes may wait for each other in native code, where no handler runs; only the first has
+    # anything to clean up.
+    is_first = os.environ.get("RANK", "0") == "0"
+    if not is_first or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated
+
+
+def print_any_character() -> None:
+    """Print characters that the terminal's encoding lacks as JSON escapes (`\\u2013`) instead of failing."""
+    codecs.register_error("json_escape", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors in ("strict", "backslashreplace"):
+            stream.reconfigure(errors="json_escape")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end

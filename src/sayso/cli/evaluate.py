@@ -1,4 +1,4 @@
-"""`sayso evaluate`: how good runs are, at finding facts and at showing which sentences say so."""
+"""`sayso evaluate`: measure how well runs predict facts and explain them."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.complete import parts
-from sayso.cli.console import print_json, print_table, remark, say, say_next, stages
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import note, print_json, print_table, say, say_next, stages
+from sayso.cli.options import AsJson, Device, Methods, NoVerify, Part, Threshold
 
 if TYPE_CHECKING:
     from sayso.evaluate.evaluation import EvaluationSettings
@@ -24,26 +23,26 @@ _INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
 
 def evaluate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs made on the same store.")],
-    data: Annotated[Path, typer.Option(help="The store that the runs were made from.")],
+    data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
     marks: Annotated[list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")] = None,
-    part: Annotated[
-        str, typer.Option(autocompletion=parts, help="Part of the store: test, validation or train.")
-    ] = "test",
-    out: Annotated[Path | None, typer.Option(help="Folder for the report; else the run's, or one beside it.")] = None,
-    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
+    part: Part = "test",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the report; by default the run's, or `report` beside several runs.")
+    ] = None,
+    threshold: Threshold = 0.5,
     top: Annotated[
-        int, typer.Option(min=1, help="First sentences of a mechanism that are kept, or removed, for faithfulness.")
+        int, typer.Option(min=1, help="Faithfulness keeps, and removes, this many top-ranked sentences.")
     ] = 1,
-    method: Annotated[list[str] | None, typer.Option(help="A mechanism, several times for several; else all.")] = None,
-    resamples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 for none.")] = 1_000,
-    temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for the reliability.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    methods: Methods = None,
+    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1_000,
+    temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for the calibration.")] = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Measure runs: facts against the KB, explanations against marks and against the model; write a report to browse.
+    """Evaluate runs: facts against the KB, explanations against marks and the model; write an HTML report.
 
-    Each run also gets a folder `predictions` with every fact, its sentences and every mechanism's scores.
+    Also writes a folder `predictions` to each run: every fact, its sentences and the scores of every mechanism.
 
     Example: `sayso evaluate runs/demo --data demo/store`
     """
@@ -54,10 +53,10 @@ def evaluate(
     from sayso.store.store import Store
     from sayso.train.device import choose_device
 
-    mechanisms_named(method)
+    mechanisms_named(methods)
     settings = EvaluationSettings(
         threshold=threshold,
-        methods=tuple(method or ()),
+        methods=tuple(methods or ()),
         num_top=top,
         num_resamples=resamples,
         temperature=temperature,
@@ -76,13 +75,13 @@ def evaluate(
     page = next((path for path in written if path.suffix == ".html"), None)
     say_next(
         " and ".join(map(str, [written[0], *([page] if page else [])])),
-        note=f"open {page} in a browser" if page else "",
+        hint=f"open {page} in a browser" if page else "",
     )
 
 
 @contextmanager
 def _claimed(folders: set[Path]) -> Iterator[None]:
-    """Keep other processes from writing to the report's folder and to the runs, which get their predictions."""
+    """Lock the folders of the report and of the runs, whose predictions are written."""
     from sayso.io.folder import locked
 
     with ExitStack() as stack:
@@ -96,11 +95,11 @@ def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Sentenc
 
     marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
     if marks.report["num_unmatched"]:
-        remark(f"{marks.report['num_unmatched']:,} marks fit no sentence of the {subject.part_name} part:")
+        note(f"{marks.report['num_unmatched']:,} marks fit no sentence of the {subject.part_name} part:")
         for reason, num in marks.report["reasons"].items():
-            remark(f"  {num:,} times: {reason}")
+            note(f"  {num:,} times: {reason}")
         for line in marks.report["first_unmatched"][:_NUM_UNMATCHED_SHOWN]:
-            remark(f"  {line}")
+            note(f"  {line}")
     return marks
 
 

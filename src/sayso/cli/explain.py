@@ -1,4 +1,4 @@
-"""`sayso explain`: why a model says that two entities stand in a relation, or does not."""
+"""`sayso explain`: explain the predictions for one pair of entities."""
 
 from itertools import chain
 from pathlib import Path
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.complete import parts
-from sayso.cli.console import print_json, remark, say, say_next
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import note, print_json, say, say_next
+from sayso.cli.options import AsJson, Methods, NoVerify, Part, Run, Threshold
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,27 +16,27 @@ if TYPE_CHECKING:
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    run: Run,
     head: Annotated[str, typer.Option(help="The head entity, by id or by name.")],
     tail: Annotated[str, typer.Option(help="The tail entity, by id or by name.")],
-    data: Annotated[Path | None, typer.Option(help="The store that the run was made from.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Sentences instead: a file, what `build` made; - is stdin.")] = None,
-    relation: Annotated[list[str] | None, typer.Option(help="A relation, several times for several.")] = None,
-    part: Annotated[
-        str | None, typer.Option(autocompletion=parts, help="Part of the store to look in; test if not given.")
+    data: Annotated[Path | None, typer.Option(help="The store that the run was trained on.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Sentences instead of a store: a file or a corpus of `sayso build`; - is stdin.")
     ] = None,
+    relation: Annotated[list[str] | None, typer.Option(help="A relation to explain; may be repeated.")] = None,
+    part: Part = "",
     types: Annotated[
-        Path | None, typer.Option(help="Entity types, for entities of --file that the model does not know.")
+        Path | None, typer.Option(help="Types of entities in --file that the model does not know.")
     ] = None,
-    method: Annotated[list[str] | None, typer.Option(help="A mechanism, several times for several; else all.")] = None,
-    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact is found.")] = 0.5,
-    html: Annotated[Path | None, typer.Option(help="Page to write.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
+    methods: Methods = None,
+    threshold: Threshold = 0.5,
+    html: Annotated[Path | None, typer.Option(help="HTML page to write.")] = None,
+    as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Explain one pair: its sentences ranked, every mechanism's scores, the words that counted, and what it rests on.
+    """Explain one pair: ranked sentences, the scores of every mechanism, important words, and the support.
 
-    Without --relation: the relations that the model finds, or the most probable one where it finds none.
+    Without --relation, explains the predicted relations, or the most probable one if none is predicted.
 
     Example: `sayso explain runs/demo --data demo/store --head namibia --tail windhoek`
     """
@@ -47,25 +46,25 @@ def explain(
     if html is not None:
         refuse_unwritable_path(html)
     if data is not None:
-        found = _from_store(run, data, part or "test", (head, tail), relation or [], method, threshold)
+        found = _from_store(run, data, part or "test", (head, tail), relation or [], methods, threshold)
     else:
         assert file is not None
-        found = _from_file(run, file, (head, tail), relation or [], method, threshold, types)
+        found = _from_file(run, file, (head, tail), relation or [], methods, threshold, types)
     if html is not None:
         _write(html, found)
-        say_next(str(html), note="open it in a browser")
+        say_next(str(html), hint="open it in a browser")
     if as_json:
         print_json([each.to_dict() for each in found])
     elif html is None:
         say("\n\n".join(str(each) for each in found))
 
 
-def _refuse_mixed(data: Path | None, file: Path | None, part: str | None, types: Path | None) -> None:
-    """Raise `UserError` for options that do not go together."""
+def _refuse_mixed(data: Path | None, file: Path | None, part: str, types: Path | None) -> None:
+    """Raise `UserError` for options that exclude each other."""
     if (data is None) == (file is None):
         raise UserError("name either a store with --data or a file of sentences with --file")
-    if part is not None and data is None:
-        raise UserError("--part is for --data: a file is looked through whole")
+    if part and data is None:
+        raise UserError("--part is for --data: of a file every sentence is used")
     if types is not None and file is None:
         raise UserError("--types is for --file: a store has its own types")
 
@@ -113,7 +112,7 @@ def _from_file(
 
 
 def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
-    """Return the sentences of a file that name the pair, by id or by name; each once, as everywhere else."""
+    """Return the distinct sentences of a file that name the pair, by id or by name."""
     from sayso.readers.files import parts_of
     from sayso.readers.read import Tally, read_sentences
     from sayso.records import sentence_key
@@ -130,13 +129,13 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
             unlabelled = sentence._replace(relations=(), expresses=None)
             found.setdefault(unlabelled._replace(source=None), unlabelled)
     if tally.num_bad:
-        remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
+        note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not found:
         raise UserError(f"{file}: no sentence has the head {pair[0]!r} and the tail {pair[1]!r}")
     pairs = list(dict.fromkeys(sentence.pair for sentence in found.values()))
     if len(pairs) > 1:
         ids = "; ".join(" ".join(each) for each in pairs[:5])
-        raise UserError(f"{file}: {len(pairs)} pairs have these names: give ids, such as {ids}")
+        raise UserError(f"{file}: {len(pairs)} pairs have these names: use ids, such as {ids}")
     return list(found.values())
 
 

@@ -1,4 +1,4 @@
-"""`sayso extract`: the facts of a whole corpus, each with the sentences that its prediction rests on."""
+"""`sayso extract`: extract the facts of a whole corpus, with their evidence."""
 
 import shutil
 import sys
@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.complete import sentence_forms
-from sayso.cli.console import print_json, print_table, remark, say_next, stages
-from sayso.cli.ending import interrupted
-from sayso.cli.engine import Address, EngineName, EngineOption, WorkerGpus, Workers, opened
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import interrupted, note, print_json, print_table, say_next, stages
+from sayso.cli.options import (
+    Address,
+    AsJson,
+    Device,
+    EngineName,
+    MaxBad,
+    NoVerify,
+    Run,
+    SentenceForm,
+    TableMemory,
+    Wikidata,
+    WorkerGpus,
+    Workers,
+    open_engine,
+    settings_from,
+)
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -24,11 +36,11 @@ if TYPE_CHECKING:
 
 _NUM_SHOWN, _WIDTH = 10, 70
 _ROOM = 130
-"""Columns of a terminal that take the evidence too; in a narrower one every fact would be six lines."""
+"""Terminal width from which the evidence is shown; in a narrower one each fact would take six lines."""
 
 
-class FactForm(StrEnum):
-    """Forms of files."""
+class FactsFormat(StrEnum):  # typer has no lists of Literal
+    """File formats of facts."""
 
     jsonl = "jsonl"
     parquet = "parquet"
@@ -37,8 +49,8 @@ class FactForm(StrEnum):
     quickstatements = "quickstatements"
 
 
-class Wanted(StrEnum):
-    """What the knowledge base says of a fact."""
+class OnlyStatus(StrEnum):
+    """Comparison of a fact with the knowledge base."""
 
     new = "new"
     known = "known"
@@ -46,16 +58,17 @@ class Wanted(StrEnum):
 
 
 def extract(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    run: Run,
     corpus: Annotated[
-        Path, typer.Argument(metavar="CORPUS", help="Sentences: a file, a folder of shards, or what `build` made.")
+        Path,
+        typer.Argument(metavar="CORPUS", help="Sentences: a file, a folder of shards, or a corpus of `sayso build`."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the facts; must not hold anything yet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the facts; must be empty or missing.")],
     kb: Annotated[
-        Path | None, typer.Option(help="Facts that are known, as triples; those of a built corpus if not named.")
+        Path | None, typer.Option(help="Known facts, as triples; by default those of a corpus of `sayso build`.")
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Probability from which a fact counts; 0.5 if not given.")
+        float | None, typer.Option(min=0.0, max=1.0, help="Probability from which a fact counts; 0.5 by default.")
     ] = None,
     precision: Annotated[
         float | None,
@@ -66,49 +79,42 @@ def extract(
         ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The run's store, for --precision.")] = None,
-    form: Annotated[
-        list[FactForm] | None, typer.Option("--format", help="Form of the result, several for several; jsonl.")
+    formats: Annotated[
+        list[FactsFormat] | None,
+        typer.Option("--format", help="Format of the facts; may be repeated; jsonl by default."),
     ] = None,
     only: Annotated[
-        list[Wanted] | None, typer.Option(help="Write only facts that are new, known or contradicting; repeatable.")
+        list[OnlyStatus] | None, typer.Option(help="Write only new, known or contradicting facts; may be repeated.")
     ] = None,
-    wikidata: Annotated[
-        Path | None, typer.Option(help="Your ids and Wikidata's, with a tab between, for quickstatements.")
+    wikidata: Wikidata = None,
+    types: Annotated[
+        Path | None, typer.Option(help="Entity types; by default those of a corpus of `sayso build`.")
     ] = None,
-    types: Annotated[Path | None, typer.Option(help="Entity types; those of a built corpus if not named.")] = None,
     method: Annotated[str, typer.Option(help="Mechanism that ranks the evidence.")] = "shapley",
-    evidence: Annotated[int, typer.Option(min=1, help="Sentences kept with a fact, the first in rank.")] = 5,
+    max_evidence: Annotated[int, typer.Option("--evidence", min=1, help="Most sentences kept per fact.")] = 5,
     since: Annotated[
-        Path | None, typer.Option(help="An earlier extraction to go on from; only what is new is predicted.")
+        Path | None, typer.Option(help="Continue from an earlier extraction: predict only what is new.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on after an interruption, or with what the corpus has got since.")
+        bool, typer.Option("--resume", help="Continue after an interruption, or with files added since.")
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Remove the facts that are there, start over.")
-    ] = False,
-    shards: Annotated[int, typer.Option(min=0, help="Shards of pairs; 0 decides by the size.")] = 0,
-    sentence_form: Annotated[
-        str, typer.Option("--form", autocompletion=sentence_forms, help="Form of the sentences; auto looks at them.")
-    ] = "auto",
-    max_bad: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is predicted.")
-    ] = 0.001,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    table_memory: Annotated[
-        int, typer.Option(min=0, metavar="MIB", help="Each worker's memory for tables that make CPU prediction fast.")
-    ] = 512,
-    engine: EngineOption = EngineName.local,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the existing facts and start over.")] = False,
+    num_shards: Annotated[int, typer.Option("--shards", min=0, help="Shards of pairs; 0: by the corpus size.")] = 0,
+    form: SentenceForm = "auto",
+    max_bad_share: MaxBad = 0.001,
+    device: Device = "auto",
+    table_memory: TableMemory = 512,
+    engine: EngineName = "local",
     address: Address = "",
     workers: Workers = 0,
     gpus: WorkerGpus = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
+    as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Extract facts from a corpus of any size: predicted pair by pair, with ranked evidence, support and provenance.
+    """Extract facts from a corpus of any size, with ranked evidence, support and provenance.
 
-    With a knowledge base, each fact is marked as known, new, or contradicting it (relations that the inventory declares
-    functional). Memory stays flat; a killed run goes on with --resume.
+    With a knowledge base, each fact is labelled as known, new, or contradicting (for functional relations). Memory use
+    is constant; an interrupted extraction continues with --resume.
 
     Example: `sayso extract runs/demo corpora/mine --out facts --precision 0.9 --data stores/mine --format parquet`
     """
@@ -120,19 +126,9 @@ def extract(
 
     mode = _mode(resume, overwrite, since)
     cut, chosen = _threshold(run, data, threshold, precision)
-    settings = ExtractSettings(
-        threshold=cut,
-        chosen=chosen,
-        method=method,
-        max_evidence=evidence,
-        num_shards=shards,
-        form=sentence_form,
-        max_bad_share=max_bad,
-        device=device,
-        table_memory=table_memory,
-    )
+    settings = settings_from(ExtractSettings, {**locals(), "threshold": cut})
     output = Output(
-        forms=[each.value for each in form or (FactForm.jsonl,)],
+        forms=[each.value for each in formats or (FactsFormat.jsonl,)],
         only=[each.value for each in only or ()],
         ids=read_ids(wikidata) if wikidata else {},
     )
@@ -140,53 +136,55 @@ def extract(
     if only and inputs.kb is None:
         raise UserError("--only needs a knowledge base to compare with: name one with --kb")
     try:
-        with opened(engine, address, workers, gpus) as chosen_engine, stages() as show:
+        with open_engine(engine, address, workers, gpus) as chosen_engine, stages() as show:
             found = extract_facts(inputs, settings, out, mode, since, output, chosen_engine, show)
     except KeyboardInterrupt as error:
         raise interrupted(
-            error, f"interrupted; all that is done is in {out}: the same command with --resume goes on"
+            error, f"interrupted; the work so far is in {out}: continue with the same command and --resume"
         ) from None
     _report(found, as_json)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     has_facts = "jsonl" in files and found.manifest["num_written"] > 0
     review = [as_command("sayso", "serve", "--data", data or "STORE", "--facts", out)] * has_facts
-    say_next(", ".join(files.values()), *review, note="for more documents, the same command with --resume")
+    say_next(", ".join(files.values()), *review, hint="to add documents later: the same command with --resume")
 
 
 def _mode(resume: bool, overwrite: bool, since: Path | None) -> "FolderMode":
     if resume + overwrite + (since is not None) > 1:
-        raise UserError("--resume, --overwrite and --since exclude each other: go on, start over, or go on elsewhere")
+        raise UserError(
+            "--resume, --overwrite and --since exclude each other: continue, start over, or continue elsewhere"
+        )
     return "resume" if resume else "overwrite" if overwrite else "new"
 
 
 def _threshold(
     run: Path, data: Path | None, threshold: float | None, precision: float | None
 ) -> "tuple[float, ChosenThreshold | None]":
-    """Return the threshold, and how it was chosen where a precision is wanted."""
+    """Return the threshold, and how it was chosen if a precision is given."""
     if precision is None and data is not None:
-        raise UserError("--data is for --precision: name a precision, or leave the store out")
+        raise UserError("--data is for --precision: add a precision, or leave out --data")
     if precision is None:
         return 0.5 if threshold is None else threshold, None
     if threshold is not None:
         raise UserError("give either --threshold or --precision")
     if data is None:
-        raise UserError("--precision needs the store that the run was made from: name it with --data")
+        raise UserError("--precision needs the store that the run was trained on: name it with --data")
     from sayso.extract.threshold import choose_on_validation
 
     chosen = choose_on_validation(run, data, precision)
-    remark(chosen.text)
-    remark(chosen.limits)
+    note(chosen.text)
+    note(chosen.limits)
     return chosen.threshold, chosen
 
 
 def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
-    """Return the inputs; a corpus that was built brings its facts and types with it."""
+    """Return the inputs; a corpus of `sayso build` has facts and types of its own."""
     from sayso.documents.folder import FACTS, TYPES, read_manifest
     from sayso.extract.settings import ExtractInputs
 
     if manifest := read_manifest(corpus):
         if not manifest["is_finished"]:
-            raise UserError(f"{corpus}: `sayso build` was interrupted here: let it go on with --append first")
+            raise UserError(f"{corpus}: `sayso build` was interrupted here: finish it with --append first")
         kb, types = kb or corpus / FACTS, types or corpus / TYPES
     return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types)
 
@@ -207,9 +205,9 @@ def _report(found: "Extraction", as_json: bool) -> None:
             columns, rows = columns[:-1], [row[:-1] for row in rows]
         print_table(f"the first of {manifest['num_written']:,} facts", columns, rows, num_text=6)
     for line in _remarks(manifest):
-        remark(line)
+        note(line)
     if found.known and not found.known.tails:
-        remark("no fact of the knowledge base has a relation of the model: are the relations named alike?")
+        note("no fact of the knowledge base has a relation of the model: do both use the same relation names?")
 
 
 def _quote(fact: "ExtractedFact") -> str:
@@ -218,7 +216,7 @@ def _quote(fact: "ExtractedFact") -> str:
 
 
 def _remarks(manifest: dict[str, Any]) -> list[str]:
-    """Return a line for what was seen, left out, and found."""
+    """Return lines about what was read, left out and found."""
     lines = [
         f"{manifest['num_sentences']:,} sentences of {manifest['num_pairs']:,} pairs;"
         f" {manifest['num_predicted']:,} pairs predicted now, {manifest['num_repeated']:,} repeated sentences left out"
@@ -235,8 +233,8 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         lines.append(f"facts: {counts}" + (" (the precision of the new ones was not measured)" if is_chosen else ""))
     for name, number in manifest["num_left_out"].items():
         if number:
-            why = "not Wikidata's: --wikidata FILE translates yours" if name == "quickstatements" else "not of one line"
-            lines.append(f"{name}: {number:,} facts are left out, because their ids are {why}")
+            why = "not Wikidata's: --wikidata FILE translates yours" if name == "quickstatements" else "not on one line"
+            lines.append(f"{name}: {number:,} facts were left out because their ids are {why}")
     if manifest["removed"]:
-        lines.append(f"removed, because they may not hold any longer: {', '.join(manifest['removed'])} (see --format)")
+        lines.append(f"removed because they may be outdated: {', '.join(manifest['removed'])} (see --format)")
     return lines

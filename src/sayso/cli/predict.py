@@ -1,4 +1,4 @@
-"""`sayso predict`: what a trained model finds in a file of sentences."""
+"""`sayso predict`: predict the facts in a file of sentences."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.complete import sentence_forms
-from sayso.cli.console import print_json, print_table, remark, say_next, stages
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import note, print_json, print_table, say_next, stages
+from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Run, SentenceForm, TableMemory, Threshold
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
@@ -19,29 +18,25 @@ if TYPE_CHECKING:
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's.")],
+    run: Run,
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Sentences: a file, a folder of shards, what `build` made; - is stdin."),
+        typer.Argument(
+            metavar="FILE", help="Sentences: a file, a folder of shards, or a corpus of `sayso build`; - is stdin."
+        ),
     ],
-    out: Annotated[Path | None, typer.Option(help="File to write the facts to, as JSON lines.")] = None,
-    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="Leave out facts less probable than this.")] = 0.5,
-    top: Annotated[int | None, typer.Option(min=1, help="Give at most this many facts, the most probable.")] = None,
-    types: Annotated[Path | None, typer.Option(help="Entity types, for entities the model does not know.")] = None,
-    form: Annotated[
-        str, typer.Option(autocompletion=sentence_forms, help="Form of the file; auto looks at the first lines.")
-    ] = "auto",
-    max_bad: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines above which nothing is predicted.")
-    ] = 0.001,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    table_memory: Annotated[
-        int, typer.Option(min=0, metavar="MIB", help="Memory for tables that make prediction on CPU fast.")
-    ] = 512,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON lines.")] = False,
+    out: Annotated[Path | None, typer.Option(help="JSON lines file to write the facts to.")] = None,
+    threshold: Threshold = 0.5,
+    top: Annotated[int | None, typer.Option(min=1, help="Keep only this many facts, the most probable.")] = None,
+    types: Annotated[Path | None, typer.Option(help="Types of entities that the model does not know.")] = None,
+    form: SentenceForm = "auto",
+    max_bad: MaxBad = 0.001,
+    device: Device = "auto",
+    table_memory: TableMemory = 512,
+    as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Find facts in a file: sentences are grouped by pair, and each pair is judged by all of its sentences.
+    """Predict the facts in a file: sentences are grouped by pair, and all sentences of a pair count.
 
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """
@@ -100,13 +95,15 @@ def _find(
 
 
 def _remark_on(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
-    remark(f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs, {facts.num_repeated:,} repeated ones left out")
+    note(
+        f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs, {facts.num_repeated:,} repeated sentences left out"
+    )
     if facts.num_too_far_apart:
-        remark(f"{facts.num_too_far_apart:,} sentences left out: their mentions are too far apart")
+        note(f"{facts.num_too_far_apart:,} sentences left out: their mentions are too far apart")
     if tally.num_bad:
-        remark(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
+        note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not len(facts) and facts.num_pairs:
-        remark(f"no fact reaches {threshold:g}; the most probable has {facts.highest:.3f}: try a lower --threshold")
+        note(f"no fact reaches {threshold:g}; the most probable has {facts.highest:.3f}: try a lower --threshold")
 
 
 def _write(path: Path, facts: "CorpusFacts") -> None:

@@ -1,31 +1,20 @@
-"""`sayso prepare`: files to a store of checked, leak-free, memory-mapped bags."""
+"""`sayso prepare`: turn files into a store of checked, leak-free, memory-mapped bags."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from sayso.cli.console import print_json, print_table, remark, say_next, stages
-from sayso.cli.engine import Address, EngineName, EngineOption, Workers, opened
+from sayso.cli.console import note, print_json, print_table, say_next, stages
+from sayso.cli.options import Address, AsJson, EngineName, MaxBad, Workers, open_engine, settings_from
 from sayso.errors import UserError, as_command
 
 
-class Leak(StrEnum):
-    """What to do with test pairs that stand in the training data."""
-
-    refuse = "refuse"
-    drop = "drop"
-    allow = "allow"
-
-
 def prepare(
-    train: Annotated[Path, typer.Option(help="Training sentences, in any form that `sayso check` reads.")],
-    out: Annotated[Path, typer.Option(help="Folder of the store; must not hold anything yet.")],
+    train: Annotated[Path, typer.Option(help="Training sentences, in any format that `sayso check` reads.")],
+    out: Annotated[Path, typer.Option(help="Folder for the store; must be empty or missing.")],
     test: Annotated[Path | None, typer.Option(help="Test sentences.")] = None,
-    relations: Annotated[
-        Path | None, typer.Option(help="Relation inventory; without it, the relations that occur.")
-    ] = None,
+    relations: Annotated[Path | None, typer.Option(help="Relations; by default those of the sentences.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV.")] = None,
     direct: Annotated[list[Path] | None, typer.Option(help="Directly supervised sentences; may be repeated.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
@@ -33,28 +22,34 @@ def prepare(
     marks: Annotated[list[Path] | None, typer.Option(help="Marks on test sentences; may be repeated.")] = None,
     decisions: Annotated[
         list[Path] | None,
-        typer.Option(help="Decisions on facts, instead of the labels of the training lines; may be repeated."),
+        typer.Option(help="Decisions on facts, which override the labels of the training lines; may be repeated."),
     ] = None,
     rest: Annotated[
-        Path | None, typer.Option(help="Sentences of other pairs, from which those of decided facts are taken.")
+        Path | None, typer.Option(help="Sentences of other pairs; those of decided facts are used for training.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split into training and validation.")] = 13,
-    validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the pairs for validation.")] = 0.1,
-    keep_shared: Annotated[
-        bool, typer.Option(help="Keep training sentences that stand in validation for another pair.")
+    validation_share: Annotated[
+        float, typer.Option("--validation", min=0.0, max=0.9, help="Share of the pairs for validation.")
+    ] = 0.1,
+    keep_shared_sentences: Annotated[
+        bool,
+        typer.Option(
+            "--keep-shared/--no-keep-shared", help="Keep training sentences that validation has for another pair."
+        ),
     ] = False,
-    leak: Annotated[Leak, typer.Option(help="What to do with test pairs in the training data.")] = Leak.refuse,
-    max_tokens: Annotated[int, typer.Option(min=5, help="Longest stretch of a sentence that a model reads.")] = 130,
-    max_bad: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of bad lines in a file above which nothing is made.")
-    ] = 0.001,
-    overwrite: Annotated[bool, typer.Option(help="Replace the store if there is one.")] = False,
-    engine: EngineOption = EngineName.local,
+    leak: Annotated[
+        Literal["refuse", "drop", "allow"],
+        typer.Option(help="Test pairs in the training data: fail, leave them out of training, or keep them."),
+    ] = "refuse",
+    max_tokens: Annotated[int, typer.Option(min=5, help="Most tokens of a sentence that a model reads.")] = 130,
+    max_bad_share: MaxBad = 0.001,
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing store.")] = False,
+    engine: EngineName = "local",
     address: Address = "",
     workers: Workers = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Make a store: bags split by pair, leakage refused, types and vectors attached.
+    """Make a store: bags split by pair, checked for leakage, with types and vectors.
 
     Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
     --vectors vectors.bin --out stores/nyt`
@@ -63,29 +58,10 @@ def prepare(
     from sayso.store.prepare import prepare as make_store
 
     if rest and not decisions:
-        raise UserError("--rest holds sentences of decided facts: name the decisions with --decisions")
-    inputs = Inputs(
-        train=train,
-        test=test,
-        relations=relations,
-        types=types,
-        direct=tuple(direct or ()),
-        vectors=vectors,
-        entity_vectors=entity_vectors,
-        marks=tuple(marks or ()),
-        decisions=tuple(decisions or ()),
-        rest=rest,
-    )
-    settings = PrepareSettings(
-        seed=seed,
-        validation_share=validation,
-        keep_shared_sentences=keep_shared,
-        leak=leak.value,
-        max_tokens=max_tokens,
-        max_bad_share=max_bad,
-    )
-    with opened(engine, address, workers) as chosen, stages() as show:
-        reading = None if engine == EngineName.local else chosen
+        raise UserError("--rest is for the sentences of decided facts: name the decisions with --decisions")
+    inputs, settings = settings_from(Inputs, locals()), settings_from(PrepareSettings, locals())
+    with open_engine(engine, address, workers) as chosen, stages() as show:
+        reading = None if engine == "local" else chosen
         manifest = make_store(inputs, settings, out, show, overwrite, reading)
     if as_json:
         print_json(manifest)
@@ -100,11 +76,11 @@ def _print(manifest: dict[str, Any]) -> None:
     rows = [[part, *(counts[key] for key in keys)] for part, counts in manifest["parts"].items()]
     print_table(f"store {manifest['fingerprint']}", ["part", *(key.replace("_", " ") for key in keys)], rows)
     for line in _remarks(manifest):
-        remark(line)
+        note(line)
 
 
 def _remarks(manifest: dict[str, Any]) -> list[str]:
-    """Return a line for whatever was left out, is missing or needs attention."""
+    """Return lines about what was left out, is missing or needs attention."""
     lines = [_about_split(manifest), _about_words(manifest["words"]), _about_entities(manifest)]
     for part, counts in manifest["read"].items():
         if counts["num_too_far_apart"]:
@@ -121,7 +97,7 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
     lines += _about_decisions(manifest)
     marks = manifest["marks"]
     if marks["num_matched"] or marks["num_unmatched"]:
-        lines.append(f"marks: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} fit no sentence")
+        lines.append(f"marks: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} match no sentence")
         lines += marks["first_unmatched"][:3]
     return lines
 
@@ -138,8 +114,8 @@ def _about_decisions(manifest: dict[str, Any]) -> list[str]:
     ]
     if num := overruled["num_facts_left_out_by_split"]:
         lines.append(
-            f"decisions: {num:,} decided facts are in neither part: their sentences stand in validation for other"
-            " pairs; --keep-shared keeps them"
+            f"decisions: {num:,} decided facts are in neither part: validation has their sentences for other pairs;"
+            " --keep-shared keeps them"
         )
     return lines
 
@@ -148,11 +124,11 @@ def _about_split(manifest: dict[str, Any]) -> str:
     split = manifest["split"]
     left_out, shared = split["num_train_sentences_left_out"], split["num_validation_sentences_shared"]
     if not shared:
-        return "split: no sentence stands in both training and validation"
+        return "split: training and validation share no sentence"
     if manifest["settings"]["keep_shared_sentences"]:
-        return f"split: {shared:,} validation sentences stand in training too, for other pairs (--keep-shared)"
+        return f"split: {shared:,} validation sentences are also in training, for other pairs (--keep-shared)"
     return (
-        f"split: {left_out:,} training sentences left out because they stand in validation, and with them all"
+        f"split: {left_out:,} training sentences left out because validation has them, including all"
         f" sentences of {split['num_train_facts_left_out']:,} facts; --keep-shared keeps them"
         f" ({shared:,} validation sentences would then be seen in training)"
     )
@@ -164,7 +140,7 @@ def _about_words(words: dict[str, int]) -> str:
     covered = words["own_tokens"] + words["parts_tokens"]
     share = covered / max(covered + words["none_tokens"], 1)
     return (
-        f"words: {words['num']:,}; vectors of {words['own_words']:,}, mean of their parts for"
+        f"words: {words['num']:,}; {words['own_words']:,} have a vector, the mean of their parts for"
         f" {words['parts_words']:,}, none for {words['none_words']:,} ({share:.1%} of the training text covered)"
     )
 
@@ -173,7 +149,7 @@ def _about_entities(manifest: dict[str, Any]) -> str:
     entities, vectors = manifest["entities"], manifest["entity_vectors"]
     return (
         f"entities: {entities['num']:,}; {entities['num_types'] - 1:,} types,"
-        f" {entities['num_without_type']:,} entities without (/other); {vectors['num_in_graph']:,} with a graph vector"
+        f" {entities['num_without_type']:,} without a type (/other); {vectors['num_in_graph']:,} with a graph vector"
     )
 
 
@@ -190,11 +166,11 @@ def _about_leakage(manifest: dict[str, Any]) -> list[str]:
         pairs += ","
     lines = [
         f"leakage: {pairs} {leakage['reversed_test_pairs_in_train']:,} reversed"
-        f" test pairs and {leakage['test_sentences_in_train']:,} test sentences stand in training"
+        f" test pairs and {leakage['test_sentences_in_train']:,} test sentences are in training"
     ]
     if num := leakage.get("direct_sentences_in_test"):
-        fate = "kept, as --leak allow says" if manifest["settings"]["leak"] == "allow" else "left out"
-        lines.append(f"direct: {num:,} directly supervised sentences stand in test; {fate}")
+        fate = "kept (--leak allow)" if manifest["settings"]["leak"] == "allow" else "left out"
+        lines.append(f"direct: {num:,} directly supervised sentences are in test; {fate}")
     if manifest["read"]["train"]["num_sentences_read"] == LEAKING_FBNYT_SENTENCES:
         lines.append(f"train: {ABOUT_LEAKING_FBNYT}")
     return lines

@@ -1,16 +1,13 @@
-"""`sayso reproduce`: a store to the paper's tables, figures and claims."""
+"""`sayso reproduce`: reproduce the paper's tables, figures and claims on a store."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli import complete
-from sayso.cli.console import print_json, print_table, remark, say, say_next
-from sayso.cli.ending import interrupted
-from sayso.cli.overview import shown_overview
-from sayso.cli.train import Device
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import interrupted, note, print_json, print_table, say, say_next
+from sayso.cli.options import AsJson, Device, NoVerify, complete_variants
+from sayso.cli.progress import shown_overview
 
 if TYPE_CHECKING:
     from sayso.reproduce.block import Table
@@ -19,49 +16,49 @@ if TYPE_CHECKING:
 
 def reproduce(
     data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`, with a test part.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the reproduction; the same again goes on.")],
-    name: Annotated[str, typer.Option(help="What tables call the data; else the store's folder.")] = "",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the reproduction; run again to continue.")],
+    name: Annotated[str, typer.Option(help="Name of the data in the tables; by default the store's folder.")] = "",
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000, help="Runs of each variant, with seeds 13, 14, …; 3, or 1 with --quick."),
+        typer.Option(min=1, max=1_000, help="Runs per variant, with seeds 13, 14, …; by default 3, or 1 with --quick."),
     ] = None,
     variants: Annotated[
         str,
         typer.Option(
             metavar="NAME,…",
-            autocompletion=complete.variants,
-            help="Variants, such as CNNs+ATT,CNNs+ATT+F+E; else all 18.",
+            autocompletion=complete_variants,
+            help="Variants, such as CNNs+ATT,CNNs+ATT+F+E; by default all 18.",
         ),
     ] = "",
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of every run; may be repeated.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A look in half an hour: one seed, 10 epochs, no grid unless asked for.")
+        bool, typer.Option("--quick", help="A first look in half an hour: one seed, 10 epochs, no grid.")
     ] = False,
     grid: Annotated[
         bool | None,
-        typer.Option("--grid/--no-grid", help="Try the paper's values of λ on validation; done if not quick."),
+        typer.Option(
+            "--grid/--no-grid", help="Choose λ on validation from the paper's values; by default unless --quick."
+        ),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=0, max=1_024, help="Runs side by side; 0: one a core, at most 16 on a GPU.")
+        int, typer.Option(min=0, max=1_024, help="Parallel runs; 0: one per core, at most 16 on a GPU.")
     ] = 0,
     resamples: Annotated[
         int,
-        typer.Option(
-            min=2, max=1_000_000, help="Resamples of the test pairs, for intervals; runs that are done keep theirs."
-        ),
+        typer.Option(min=2, max=1_000_000, help="Bootstrap resamples for the intervals; finished runs keep theirs."),
     ] = 1_000,
-    keep_models: Annotated[bool, typer.Option(help="Keep every run's model in DIR/runs.")] = True,
-    device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the store and say what would run.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    keep_models: Annotated[bool, typer.Option(help="Keep the model of every run in DIR/runs.")] = True,
+    device: Device = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the store and list the runs.")] = False,
+    as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Train all variants of the paper and make its tables, figures and claims, with the paper's figures beside ours.
+    """Train all variants of the paper and compare its tables, figures and claims with ours.
 
-    Every run that is done has a file in DIR/outcomes, and every run in progress its state: a reproduction that was
-    killed goes on with the same command and ends with the same tables. `docs/reproduce.md` says how to do it on FB-NYT.
+    An interrupted reproduction continues with the same command and gives the same tables: finished runs are in
+    DIR/outcomes, unfinished ones keep their state. docs/reproduce.md explains how to run it on FB-NYT.
 
     Example: `sayso reproduce --data stores/nyt --out reproduction --seeds 3 --name "FB-NYT"`
     """
@@ -81,7 +78,7 @@ def reproduce(
         out=out,
         name=name or data.resolve().name,
         plan=plan,
-        device=device.value,
+        device=device,
         num_workers=jobs,
         num_resamples=resamples,
         keeps_models=keep_models,
@@ -97,10 +94,10 @@ def _run(request: "Request") -> "Reproduced":
 
     try:
         with shown_overview() as overview:
-            return reproduce(request, overview.begin, overview.hear)
+            return reproduce(request, overview.begin, overview.update)
     except KeyboardInterrupt as error:
         raise interrupted(
-            error, f"interrupted; all that is done is in {request.out}: the same command goes on"
+            error, f"interrupted; the work so far is in {request.out}: continue with the same command"
         ) from None
 
 
@@ -124,8 +121,8 @@ def _say_plan(request: "Request", as_json: bool) -> None:
     for variant, reason in status.plan.left_out.items():
         say(f"left out: {variant}: {reason}")
     table = [[key, variant, str(seed), "done" if key in done else "to do"] for key, variant, seed, _ in rows]
-    print_table(f"{len(rows)} runs, {status.num_workers} side by side", ["run", "variant", "seed", ""], table, 4)
-    remark("nothing was run; to run it, leave out --dry-run")
+    print_table(f"{len(rows)} runs, {status.num_workers} in parallel", ["run", "variant", "seed", ""], table, 4)
+    note("nothing was run; leave out --dry-run to start")
 
 
 def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
@@ -133,17 +130,17 @@ def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
     from sayso.reproduce.tables import claim_tables, extraction_table
 
     for line in notes(result.summary):
-        remark(line)
+        note(line)
     there = result.summary["num_resamples"]
     if there not in (0, resamples):
-        remark(f"intervals: {there:,} resamples, not {resamples:,}: runs that are done keep theirs, the fewest count")
+        note(f"intervals: {there:,} resamples, not {resamples:,}: finished runs keep theirs, the fewest count")
     if as_json:
         print_json(result.summary)
     else:
         _print(extraction_table(result.summary))
         _print(claim_tables(result.summary)[0])
     page, *_ = result.files
-    say_next(f"{page.parent}: tables, figures and claims", note=f"open {page} in a browser")
+    say_next(f"{page.parent}: tables, figures and claims", hint=f"open {page} in a browser")
 
 
 def _print(table: "Table") -> None:

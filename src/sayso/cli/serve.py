@@ -1,4 +1,4 @@
-"""`sayso serve`: the workbench in the browser."""
+"""`sayso serve`: run the workbench in the browser."""
 
 import os
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import remark, say
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import note, say
+from sayso.cli.options import NoVerify
 from sayso.errors import MissingExtraError, UserError
 
 if TYPE_CHECKING:
@@ -15,38 +15,37 @@ if TYPE_CHECKING:
 
 
 def serve(
-    data: Annotated[Path, typer.Option(help="The store that is shown.")],
-    run: Annotated[
-        list[Path] | None, typer.Option(help="A run with predictions on the store, several times for several.")
-    ] = None,
+    data: Annotated[Path, typer.Option(help="The store to show.")],
+    run: Annotated[list[Path] | None, typer.Option(help="A run evaluated on the store; may be repeated.")] = None,
     facts: Annotated[
         list[Path] | None,
-        typer.Option(help="An extraction to decide on: its folder or facts.jsonl, several times for several."),
+        typer.Option(help="Extracted facts to review: a folder of `sayso extract`, or facts.jsonl; may be repeated."),
     ] = None,
     db: Annotated[
-        Path | None, typer.Option(help="File of the annotations, made if missing; else STORE.annotations.db.")
+        Path | None, typer.Option(help="Annotation database, created if missing; by default STORE.annotations.db.")
     ] = None,
     part: Annotated[
-        str, typer.Option(help="Part of the store; else the first of test, validation and train that it has.")
+        str, typer.Option(help="Part of the store; by default the first of test, validation and train that it has.")
     ] = "",
-    host: Annotated[str, typer.Option(help="Address; any but this machine's own asks for tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8017,
+    host: Annotated[
+        str, typer.Option(help="Host to listen on; if not this machine's own, people need a link.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 8017,
     annotator: Annotated[
-        list[str] | None, typer.Option(help="Who may come from other machines; each gets a link, printed once.")
+        list[str] | None,
+        typer.Option(help="Who may connect from other machines; each gets a link, printed once; may be repeated."),
     ] = None,
     lead: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Who may change queue, pilot round and guideline, may be repeated; on this machine its one user may."
-        ),
+        typer.Option(help="Who may change queue, pilot round and guideline; may be repeated. Locally everybody may."),
     ] = None,
     new_links: Annotated[
-        bool, typer.Option("--new-links", help="End all links given before; only people named now get a new one.")
+        bool, typer.Option("--new-links", help="Revoke all earlier links; only the people named now get a new one.")
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Annotate, agree, explore facts and their explanations in the browser; runs until you press Ctrl-C.
+    """Annotate, review facts and explore explanations in the browser; runs until Ctrl-C.
 
     Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
     """
@@ -86,29 +85,31 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for people on other machines, who cannot reach {settings.host}: see --host")
     if not settings.is_local and not names and not settings.leads:
-        raise UserError(f"{settings.host} can be reached from elsewhere: say who may come with --annotator NAME")
+        raise UserError(
+            f"{settings.host} can be reached from other machines: name who may connect with --annotator NAME"
+        )
 
 
 def _show_links(links: list[tuple[str, str]]) -> None:
     for name, link in links:
         say(f"link for {name}, shown this once: {link}")
-    remark("the links are like passwords; --new-links replaces them. Use a network you trust: HTTP hides nothing")
+    note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
 
 
 def _warn_if_open_to_others(database: Path) -> None:
     from sayso.annotate.store import is_open_to_others
 
     if is_open_to_others(database):
-        remark(
-            f"warning: other users of this machine can read or change {database}; to stop that: chmod 600 {database}"
+        note(
+            f"warning: other users of this machine can read or change {database}; to prevent this: chmod 600 {database}"
         )
 
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
     say(f"workbench: {settings.url}", flush=True)
     if not settings.is_local and not settings.leads:
-        remark("nobody may change queue, pilot round and guideline here: --lead NAME says who may")
-    remark(f"annotations are kept in {settings.database}; Ctrl-C ends the workbench")
+        note("nobody may change queue, pilot round and guideline: name who may with --lead NAME")
+    note(f"annotations are saved in {settings.database}; Ctrl-C stops the workbench")
     if open_page:
         import webbrowser
 

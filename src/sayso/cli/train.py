@@ -1,19 +1,16 @@
-"""`sayso train`: a config and a store to a trained model in a run folder."""
+"""`sayso train`: train a model from a config and a store."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli import complete
-from sayso.cli.console import print_json, print_table, remark, say_next
-from sayso.cli.ending import interrupted
-from sayso.cli.epochs import EpochDisplay, shown_epochs
-from sayso.cli.verify import NoVerify
+from sayso.cli.console import interrupted, note, print_json, print_table, say_next
+from sayso.cli.options import AsJson, Device, NoVerify, complete_configs
+from sayso.cli.progress import EpochDisplay, shown_epochs
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -23,49 +20,39 @@ if TYPE_CHECKING:
 
 def _print_configs(is_wanted: bool) -> None:
     if is_wanted:
-        print_table("configs", ["name", "trains"], complete.configs(), num_text=2)
+        print_table("configs", ["name", "trains"], complete_configs(), num_text=2)
         raise typer.Exit
-
-
-class Device(StrEnum):
-    """Where to compute."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
 
 
 def train(
     config: Annotated[
         str,
         typer.Argument(
-            metavar="CONFIG", autocompletion=complete.configs, help="A config by name (see --list), or a TOML file."
+            metavar="CONFIG", autocompletion=complete_configs, help="Name of a config (see --list), or a TOML file."
         ),
     ],
     data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`.")],
-    out: Annotated[Path, typer.Option(metavar="RUN", help="Folder of the run.")],
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")
-    ] = False,
+    out: Annotated[Path, typer.Option(metavar="RUN", help="Run folder.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder, if there is one.")] = False,
     seeds: Annotated[
         int,
-        typer.Option(min=1, max=1_000, help="Train so many, with the config's seed and those after it, in RUN/seed-N."),
+        typer.Option(min=1, max=1_000, help="Train this many runs, with consecutive seeds, in RUN/seed-N."),
     ] = 1,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting; may be repeated.")
     ] = None,
-    device: Annotated[Device, typer.Option(help="auto takes a GPU if there is one.")] = Device.auto,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
     _list: Annotated[
         bool,
-        typer.Option("--list", callback=_print_configs, is_eager=True, help="List the configs by name and exit."),
+        typer.Option("--list", callback=_print_configs, is_eager=True, help="List the configs and exit."),
     ] = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Train a model and keep its best epoch by validation AUC@0.4.
+    """Train a model and keep the epoch with the best validation AUC@0.4.
 
-    After every epoch the state is on disk: a run that was killed goes on with `--resume` and ends with the same
-    weights. Under torchrun, each process works on a part of every batch.
+    The state is saved after every epoch: an interrupted run continues with `--resume` and ends with the same weights.
+    Under torchrun, each process takes a share of every batch.
 
     Example: `sayso train cnns_att_f_ld --data stores/nyt --out runs/cnns_att_f_ld --seeds 3`
     """
@@ -74,7 +61,7 @@ def train(
     with _only_first_speaks(), shown_epochs() as display:
         settings = load_config(config, changes or ())
         try:
-            runs = _train(settings, data, out, seeds, device.value, resume, display)
+            runs = _train(settings, data, out, seeds, device, resume, display)
         except KeyboardInterrupt as error:
             if not _is_first():
                 raise typer.Exit(130) from None
@@ -85,7 +72,7 @@ def train(
 
 
 def _evaluated_on(data: Path) -> list[object]:
-    """Return the options of `sayso evaluate` that choose a part that the store has."""
+    """Return the options of `sayso evaluate` for a part that the store has."""
     from sayso.store.store import Store
 
     return ["--data", data] if "test" in Store(data).parts else ["--data", data, "--part", "validation"]
@@ -103,12 +90,12 @@ def _train(
 
     def say_skipped(run: SeedRun) -> None:
         if _is_first():
-            remark(f"{run.folder}: has ended already, at epoch {run.status.epoch}")
+            note(f"{run.folder}: already finished, at epoch {run.status.epoch}")
 
     if num_seeds > 1:
         return train_seeds(config, data, out, num_seeds, device, resume, callbacks, say_skipped)
     status = train(config, data, out, device, resume, callbacks)
-    # A seed that was drawn stands in the run's own settings.
+    # A random seed is in the run's own settings.
     return [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, status=status)]
 
 
@@ -147,18 +134,18 @@ def _what_is_kept(folder: Path) -> str:
     from sayso.train.state import num_epochs_kept
 
     epoch = num_epochs_kept(folder / STATE)
-    kept = f"the state after epoch {epoch} is in {folder}: the same command with --resume goes on"
-    return f"interrupted; {kept if epoch else 'no epoch had ended, nothing is kept'}"
+    kept = f"the state after epoch {epoch} is in {folder}: continue with the same command and --resume"
+    return f"interrupted; {kept if epoch else 'no epoch had finished, so nothing was saved'}"
 
 
 def _is_first() -> bool:
-    """Say whether this is the first of the processes that torchrun started, or the only one."""
+    """Return whether this is the first process of torchrun, or the only one."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
 @contextmanager
 def _only_first_speaks() -> Iterator[None]:
-    """Let only the first process print what the user can repair; all have the same complaint."""
+    """Let only the first process report a user error, which all processes have."""
     try:
         yield
     except UserError:

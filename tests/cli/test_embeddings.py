@@ -4,11 +4,68 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sayso.cli.entities import app
+from sayso.cli.embeddings import entities, vectors
 from sayso.embeddings.entity_file import read_entity_vectors
+from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import BadInputError, LeakageError, UserError
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
+
+
+def corpus(folder: Path) -> Path:
+    path = folder / "train.txt"
+    path.write_text(
+        "".join(f"m.{i}\tm.c\tp{i}\tel_paso\tNA\tthen p{i} lived in el_paso\t###END###\n" for i in range(20))
+    )
+    return path
+
+
+def test_train_writes_vectors_and_names_the_next_command(tmp_path):
+    out = tmp_path / "words.bin"
+    result = CliRunner().invoke(
+        vectors, ["train", str(corpus(tmp_path)), "--out", str(out), "--width", "4", "--seed", "1"]
+    )
+    assert result.exit_code == 0, result.output
+    assert read_word_vectors(out).matrix.shape[1] == 4
+    assert "20 distinct sentences" in result.stdout
+    assert "epoch 5 of 5" in result.stderr
+    following = f"sayso prepare --train {tmp_path}/train.txt --vectors {out} --out STORE"
+    assert f"wrote {out}\nnext: {following}\n" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("manifest", "tables"),
+    [
+        ({"made_by": "sayso build", "types": {"given": 2}}, "--relations {0}/relations.jsonl --types {0}/types.json"),
+        ({"made_by": "sayso build", "types": {"given": 0}}, "--relations {0}/relations.jsonl"),
+        ({"made_by": "sayso invent"}, "--relations {0}/relations.tsv --types {0}/types.json"),
+    ],
+)
+def test_the_next_command_names_the_tables_beside_the_sentences(tmp_path, manifest: dict[str, object], tables: str):
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    out = tmp_path / "words.bin"
+    result = CliRunner().invoke(
+        vectors, ["train", str(corpus(tmp_path)), "--out", str(out), "--width", "4", "--seed", "1"]
+    )
+    named = tables.format(tmp_path)
+    assert f"next: sayso prepare --train {tmp_path}/train.txt {named} --vectors {out} --out STORE\n" in result.stderr
+
+
+def test_the_figures_may_be_had_as_json(tmp_path):
+    words = ["train", str(corpus(tmp_path)), "--out", str(tmp_path / "v"), "--width", "4", "--seed", "1", "--json"]
+    figures = json.loads(CliRunner().invoke(vectors, words).stdout)
+    assert figures == {"words": 26, "sentences": 20, "seed": 1}
+
+
+def test_a_drawn_seed_is_printed(tmp_path):
+    result = CliRunner().invoke(vectors, ["train", str(corpus(tmp_path)), "--out", str(tmp_path / "v"), "--width", "4"])
+    assert result.stderr.startswith("seed ")
+
+
+def test_standard_input_is_refused(tmp_path):
+    with pytest.raises(BadInputError, match="standard input"):
+        CliRunner().invoke(vectors, ["train", "-", "--out", str(tmp_path / "v")], catch_exceptions=False)
+
 
 SMALL = ["--width", "4", "--epochs", "1", "--seed", "1", "--device", "cpu"]
 
@@ -28,7 +85,7 @@ def sentences(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object):
-    return CliRunner().invoke(app, ["train", *map(str, arguments), *SMALL], catch_exceptions=False)
+    return CliRunner().invoke(entities, ["train", *map(str, arguments), *SMALL], catch_exceptions=False)
 
 
 def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, triples):
@@ -41,7 +98,7 @@ def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, tri
     assert "no --exclude" in result.stderr
 
 
-def test_the_figures_may_be_had_as_json(tmp_path, triples):
+def test_figures_of_entity_vectors_may_be_had_as_json(tmp_path, triples):
     figures = json.loads(run(triples, "--out", tmp_path / "e.bin", "--json").stdout)
     assert (figures["entities"], figures["seed"], figures["best_epoch"]) == (33, 1, 1)
     assert 0 < figures["held_out_mrr"] <= 1

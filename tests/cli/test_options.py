@@ -1,11 +1,12 @@
-"""What the shell completes, asked for as bash asks."""
-
 import sys
+from pathlib import Path
 
 import pytest
 
 from sayso.cli import main
+from sayso.cli.options import form_of
 from sayso.configs import config_names
+from sayso.errors import UserError
 
 
 @pytest.fixture
@@ -50,3 +51,24 @@ def test_the_script_for_the_shell_is_shown_however_the_program_was_started(monke
     with pytest.raises(SystemExit):
         main()
     assert "complete -o default -F _sayso_completion sayso" in capsys.readouterr().out
+
+
+ENDINGS = {"lines": ".jsonl", "folder": "", "csv": ".csv", "pairs": ".jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.csv", "csv"), ("a.jsonl", "lines"), ("a", "lines"), ("a.txt", "lines"), ("a.csv.d", "lines")]
+)
+def test_the_name_says_the_form_where_none_is_asked_for(name: str, form: str) -> None:
+    assert form_of(Path(name), None, ENDINGS, "lines") == form
+
+
+@pytest.mark.parametrize(("name", "asked"), [("a.csv", "csv"), ("a.jsonl", "pairs"), ("a.txt", "csv"), ("a", "folder")])
+def test_the_form_that_is_asked_for_holds_where_the_name_allows_it(name: str, asked: str) -> None:
+    assert form_of(Path(name), asked, ENDINGS, "lines") == asked
+
+
+@pytest.mark.parametrize(("name", "asked"), [("a.csv", "lines"), ("a.jsonl", "csv"), ("a.csv", "folder")])
+def test_a_name_of_another_form_is_refused(name: str, asked: str) -> None:
+    with pytest.raises(UserError, match=f"{name}: a file of this name has the format"):
+        form_of(Path(name), asked, ENDINGS, "lines")

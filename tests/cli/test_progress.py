@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from sayso.cli.overview import Overview
+from sayso.cli.progress import Overview
 from sayso.reproduce.paper import NINE, variant_config
 from sayso.reproduce.plan import PlannedRun, RunPlan
 from sayso.reproduce.run import PlanStatus
@@ -22,19 +22,19 @@ def overview() -> Overview:
 
 
 def test_before_the_first_epoch_nothing_is_known_of_the_time(overview: Overview) -> None:
-    overview.hear(Event("begun", JOBS[1].key))
+    overview.update(Event("begun", JOBS[1].key))
     assert overview.seconds_left() is None
 
 
 def test_the_time_left_is_reckoned_from_epochs_so_far(overview: Overview) -> None:
-    overview.hear(Event("epoch", JOBS[1].key, epoch=5, seconds=2.0))
+    overview.update(Event("epoch", JOBS[1].key, epoch=5, seconds=2.0))
     # One run has 15 epochs to go, three have 20; two epochs go at a time.
     assert overview.seconds_left() == (15 + 3 * 20) * 2.0 / 2
 
 
 def test_once_runs_have_ended_the_others_are_taken_to_be_as_long(overview: Overview) -> None:
-    overview.hear(Event("epoch", JOBS[1].key, epoch=10, seconds=2.0))
-    overview.hear(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
+    overview.update(Event("epoch", JOBS[1].key, epoch=10, seconds=2.0))
+    overview.update(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
     assert overview.num_done == 2
     assert overview.seconds_left() == 3 * 10 * 2.0 / 2
 
@@ -42,11 +42,11 @@ def test_once_runs_have_ended_the_others_are_taken_to_be_as_long(overview: Overv
 def test_what_is_left_out_done_and_diverged_is_a_line_each(
     capsys: pytest.CaptureFixture[str], overview: Overview
 ) -> None:
-    overview.hear(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
-    overview.hear(Event("done", JOBS[2].key, text="the loss is nan"))
+    overview.update(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
+    overview.update(Event("done", JOBS[2].key, text="the loss is nan"))
     assert capsys.readouterr().err.splitlines() == [
         "left out: DirectSup+E: the store has no entity vectors",
-        "5 runs, 1 done already; 2 side by side, at most 20 epochs each",
+        "5 runs, 1 already done; 2 in parallel, at most 20 epochs each",
         "directsup-seed-13: 10 epochs, 20 s; 2 done, 0 running, 3 to do",
         "cnns_att_f-seed-13: DIVERGED: the loss is nan; 3 done, 0 running, 2 to do",
     ]
@@ -55,12 +55,12 @@ def test_what_is_left_out_done_and_diverged_is_a_line_each(
 def test_where_nothing_is_left_to_do_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     plan = RunPlan(runs=JOBS, left_out={})
     Overview(is_live=False).begin(PlanStatus(plan=plan, done=JOBS, todo=[], num_workers=1))
-    assert capsys.readouterr().err == "5 runs, all done already\n"
+    assert capsys.readouterr().err == "5 runs, all already done\n"
 
 
 def test_the_live_table_has_a_row_for_every_run_in_progress(overview: Overview) -> None:
     for job in JOBS[1:3]:
-        overview.hear(Event("epoch", job.key, epoch=5, seconds=2.0))
+        overview.update(Event("epoch", job.key, epoch=5, seconds=2.0))
     console = Console(file=io.StringIO(), width=100)
     console.print(overview)
     text = console.file.getvalue()

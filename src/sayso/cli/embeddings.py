@@ -1,0 +1,172 @@
+"""`sayso vectors` and `sayso entities`: train word vectors and entity vectors."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.console import note, print_json, say, say_next
+from sayso.cli.options import AsJson, Device, MaxBad, settings_from
+from sayso.errors import as_command
+from sayso.seeding import drawn_seed
+
+if TYPE_CHECKING:
+    from sayso.embeddings.graph import Exclusion, Graph
+    from sayso.embeddings.transe import TransEEpoch
+
+vectors = typer.Typer(help="Train word vectors.", no_args_is_help=True)
+entities = typer.Typer(help="Train entity vectors.", no_args_is_help=True)
+vectors.callback()(lambda: None)  # keeps `train` a subcommand although it is the only one
+entities.callback()(lambda: None)
+
+_Vectors = Annotated[Path, typer.Option(help="Word2vec file to write: binary if it ends in .bin, else text.")]
+_Seed = Annotated[int | None, typer.Option(help="Seed; by default a random one, which is printed.")]
+
+
+@vectors.command("train")
+def train_words(
+    corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS", help="Sentences in any format, plain or gzip.")],
+    out: _Vectors,
+    width: Annotated[int, typer.Option(help="Length of a vector.")] = 300,
+    window: Annotated[int, typer.Option(help="Words of context on either side.")] = 5,
+    epochs: Annotated[int, typer.Option(help="Passes over the text.")] = 5,
+    min_count: Annotated[int, typer.Option(help="Words that occur less often get no vector.")] = 2,
+    seed: _Seed = None,
+    workers: Annotated[int, typer.Option(help="Threads; with more than one, results vary from run to run.")] = 1,
+    max_bad: MaxBad = 0.001,
+    as_json: AsJson = False,
+) -> None:
+    """Train skip-gram vectors on the sentences of a corpus; each distinct sentence counts once.
+
+    Needs the extra `vectors` (gensim).
+
+    Example: `sayso vectors train train.txt.gz --out words.bin`
+    """
+    from sayso.embeddings.skip_gram import SkipGramSettings, train_skip_gram
+
+    seed = _given_or_drawn(seed)
+    report = train_skip_gram(corpora, out, settings_from(SkipGramSettings, locals()), max_bad, on_progress=note)
+    if report.num_bad:
+        note(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
+    if as_json:
+        print_json({"words": report.num_words, "sentences": report.num_sentences, "seed": seed})
+    else:
+        say(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
+    files = ("--train", corpora[0], *_tables_beside(corpora[0]), "--vectors", out, "--out", "STORE")
+    say_next(str(out), as_command("sayso", "prepare", *files))
+
+
+def _tables_beside(corpus: Path) -> list[object]:
+    """Return the options for the relations and types that `build` or `invent` wrote beside the sentences."""
+    from sayso.documents.folder import RELATIONS, types_of
+    from sayso.io.folder_kind import kind_of
+
+    folder = corpus.parent
+    kind = kind_of(folder)
+    if kind == "invented":
+        return ["--relations", folder / "relations.tsv", "--types", folder / "types.json"]
+    if kind == "corpus":
+        types = types_of(folder, None)
+        return ["--relations", folder / RELATIONS, *(("--types", types) if types else ())]
+    return []
+
+
+def _given_or_drawn(seed: int | None) -> int:
+    """Return the seed, or print and return a random one."""
+    if seed is None:
+        seed = drawn_seed()
+        note(f"seed {seed}")
+    return seed
+
+
+@entities.command("train")
+def train_entities(
+    triples: Annotated[
+        Path, typer.Argument(metavar="TRIPLES", help="Facts as TSV: head, relation, tail; plain or gzip.")
+    ],
+    out: _Vectors,
+    exclude: Annotated[
+        list[Path] | None, typer.Option(help="Test sentences, or two columns of ids: pairs not to train on.")
+    ] = None,
+    exclude_store: Annotated[
+        Path | None, typer.Option(help="Store whose validation and test pairs are not to be trained on.")
+    ] = None,
+    drop: Annotated[bool, typer.Option("--drop", help="Leave out facts of excluded pairs instead of failing.")] = False,
+    width: Annotated[int, typer.Option(help="Length of a vector.")] = 100,
+    epochs: Annotated[int, typer.Option(help="Most passes over the facts; stops when ranks no longer improve.")] = 30,
+    seed: _Seed = None,
+    device: Device = "auto",
+    max_bad: MaxBad = 0.001,
+    as_json: AsJson = False,
+) -> None:
+    """Train TransE vectors on the facts of a knowledge graph.
+
+    A fact between the two entities of a test pair would give the answer away: name the test files with `--exclude`, and
+    such facts are an error. Facts of validation pairs make validation look better than test: name a store made of the
+    same files with the same seed with `--exclude-store`.
+
+    Example: `sayso entities train kg.tsv.gz --exclude test.txt.gz --out entities.bin`
+    """
+    from sayso.embeddings.transe import TransESettings, train_transe
+    from sayso.embeddings.word2vec import refuse_unwritable, write_word_vectors
+    from sayso.io.atomic import refuse_unwritable_path
+
+    seed = _given_or_drawn(seed)
+    settings = settings_from(TransESettings, locals())
+    refuse_unwritable_path(out)
+    graph, left_out = _read(triples, _exclusions(exclude or [], exclude_store, max_bad), drop)
+    refuse_unwritable(graph.entity_ids)
+    started = time.monotonic()
+    found = train_transe(graph, settings, on_epoch=_show)
+    seconds = time.monotonic() - started
+    write_word_vectors(out, graph.entity_ids, found.entity_ED, binary=out.suffix == ".bin")
+    if as_json:
+        counts = {"entities": graph.num_entities, "facts": len(graph.fact_F3), "seed": seed, "seconds": seconds}
+        held_out = {"held_out_mrr": found.held_out_mrr, "held_out_facts": found.num_held_out}
+        print_json({**counts, **held_out, "best_epoch": found.best_epoch, "facts_left_out": left_out})
+    else:
+        say(
+            f"{graph.num_entities:,} entities; filtered MRR {found.held_out_mrr:.3f} on {found.num_held_out:,}"
+            f" held-out facts (epoch {found.best_epoch}); {seconds:.1f} s"
+        )
+    say_next(str(out), as_command("sayso", "prepare", "--entity-vectors", out, "--train", "FILE", "--out", "STORE"))
+
+
+def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[str, Exclusion]":
+    """Return the pairs not to train on, by where they come from."""
+    from sayso.embeddings.graph import Exclusion, read_pairs, unordered
+    from sayso.store.store import Store
+
+    exclusions = {"excluded": Exclusion(read_pairs(files, max_bad))} if files else {}
+    if store:
+        opened = Store(store)
+        ids = opened.entities["id"].to_pylist()
+        for part in (part for part in ("test", "validation") if part in opened.parts):
+            bags = opened.part(part)
+            pairs = zip(bags.head_B.tolist(), bags.tail_B.tolist(), strict=True)
+            exclusions[part] = Exclusion({unordered(ids[head], ids[tail]) for head, tail in pairs})
+    return exclusions
+
+
+def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[Graph, dict[str, int]]":
+    """Return the graph without facts of excluded pairs, and their number; such facts are an error unless dropped."""
+    from sayso.embeddings.graph import number_facts
+    from sayso.readers.fact import read_triples
+
+    triples = read_triples(path)
+    for exclusion in exclusions.values():
+        triples = exclusion.keep(triples)
+    graph = number_facts(triples)
+    for name, exclusion in exclusions.items():
+        if not drop:
+            exclusion.refuse_any(path)
+        note(f"{exclusion.num_left_out:,} facts left out: they join one of {len(exclusion.pairs):,} {name} pairs")
+    if not exclusions:
+        note("no --exclude: facts of test pairs, if there are any, are trained on")
+    note(f"{len(graph.fact_F3):,} facts, {graph.num_entities:,} entities, {graph.num_relations:,} relations")
+    return graph, {name: exclusion.num_left_out for name, exclusion in exclusions.items()}
+
+
+def _show(epoch: "TransEEpoch") -> None:
+    note(f"epoch {epoch.number}: loss {epoch.loss:.3f}, held-out MRR {epoch.held_out_mrr:.3f}")
