@@ -7,7 +7,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import Response
 
@@ -29,7 +29,7 @@ from sayso.serve.annotate.schemas import FactName, FactRequest, Label, NextFact,
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, styled
 from sayso.serve.errors import RequestError, not_found
 from sayso.serve.predictions.lookup import FactParam
-from sayso.serve.render import page
+from sayso.serve.render import Render
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])
 
@@ -144,7 +144,7 @@ pages = APIRouter(include_in_schema=False)
 
 
 @pages.get("/agreement")
-def home(request: Request, bench: Bench, _: Who) -> Response:
+def home(render: Render, bench: Bench, _: Who) -> Response:
     """Show agreement figures and disputed facts."""
     with bench.database.reading() as connection:
         settings = read_settings(connection)
@@ -157,10 +157,8 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
         if (shown := bag_fact_of(bench, fact))
     ]
     disputed.sort(key=lambda each: each["num_settled"] == each["num"])
-    return page(
-        request,
+    return render(
         "agreement/home.html",
-        section="agreement",
         figures=figures,
         disputed=disputed,
         comments=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
@@ -169,7 +167,7 @@ def home(request: Request, bench: Bench, _: Who) -> Response:
 
 
 @pages.get("/agreement/fact")
-def fact(request: Request, bench: Bench, _: Who, asked: FactParam) -> Response:
+def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
     """Show the sentences of one fact that people have marked differently, to settle them."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
@@ -186,10 +184,8 @@ def fact(request: Request, bench: Bench, _: Who, asked: FactParam) -> Response:
     ]
     addresses = [other.address for fact in found if (other := bag_fact_of(bench, fact))]
     here = addresses.index(shown.address)
-    return page(
-        request,
+    return render(
         "agreement/fact.html",
-        section="agreement",
         shown=shown,
         sentences=sentences,
         comments=said,

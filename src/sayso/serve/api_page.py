@@ -5,13 +5,13 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from sayso.serve.render import page
+from sayso.serve.render import Render
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/api")
-def api_page(request: Request) -> Response:
+def api_page(request: Request, render: Render) -> Response:
     """List every route with its parameters, request and response."""
     description = request.app.openapi()
     operations = [
@@ -19,7 +19,7 @@ def api_page(request: Request) -> Response:
         for path, methods in description["paths"].items()
         for method, operation in methods.items()
     ]
-    return page(request, "api.html", operations=operations, schemas=description["components"]["schemas"])
+    return render("api.html", operations=operations, schemas=description["components"]["schemas"])
 
 
 @router.get("/api/openapi.json")

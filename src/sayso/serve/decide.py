@@ -1,10 +1,11 @@
 """Record a decision: the fact, who decided what and why, and the sentences that were on the page."""
 
+import secrets
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from sayso.annotate.decisions import decide, withdraw
 from sayso.annotate.people import Annotator, now
@@ -25,6 +26,13 @@ class DecisionRequest(KeyedRequest):
 
     decision: Decision | Literal["withdrawn"]
     reason: Annotated[Prose, Field(max_length=MAX_REASON)] = ""
+
+
+class SentByForm(BaseModel):
+    """What a form adds to a request: a key, because a browser sends a form once, and the list to return to."""
+
+    key: str = Field(default_factory=lambda: secrets.token_hex(8))
+    within: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class PredictionDecision(FactName, DecisionRequest):

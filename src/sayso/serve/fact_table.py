@@ -102,6 +102,11 @@ class TablePage(Generic[RowT]):
     page: int
     num_pages: int
 
+    @property
+    def first(self) -> int:
+        """The position of the first row in the results."""
+        return (self.page - 1) * PAGE_SIZE + 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Position(Generic[RowT]):

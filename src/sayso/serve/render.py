@@ -1,14 +1,18 @@
 """Pages from templates: every value is escaped, and every page shows who is signed in."""
 
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
+from fastapi import Depends
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from sayso.records import SUPPORT_LABELS
+from sayso.records import SUPPORT_LABELS, Triple
 
 
 def spaced(name: str) -> str:
@@ -47,8 +51,16 @@ def figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-FILTERS = {"spaced": spaced, "readable": readable, "percent": percent, "figure": figure}
-"""What templates call them."""
+def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:
+    """Return the page of a fact of a run; empty values of `more` are left out."""
+    values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
+    return f"/predictions/{quote(run, safe='')}/fact?{urlencode(values)}"
+
+
+def review_url(facts: str, fact: Triple, within: str = "") -> str:
+    """Return the page of an extracted fact."""
+    values = {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}
+    return f"/review/{quote(facts, safe='')}/fact?{urlencode(values | ({'within': within} if within else {}))}"
 
 
 FOLDER = Path(__file__).parent
@@ -61,18 +73,31 @@ _environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.filters.update(FILTERS)
-_environment.globals["support_labels"] = SUPPORT_LABELS
+_environment.filters |= {"spaced": spaced, "readable": readable, "percent": percent, "figure": figure}
+_environment.globals |= {
+    "support_labels": SUPPORT_LABELS,
+    "prediction_url": prediction_url,
+    "review_url": review_url,
+}
 
 
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **context: Any) -> HTMLResponse:
     """Return a rendered template; it gets `context`, the signed-in annotator and the open workbench."""
-    access, workbench = request.app.state.access, request.app.state.workbench
+    access, bench = request.app.state.access, request.app.state.workbench
+    annotator = access.annotator(request)
     shared = {
-        "annotator": access.annotator(request),
+        "annotator": annotator,
+        "is_lead": lambda: access.is_lead(annotator),
         "form_token": access.form_token(request),
-        "is_local": workbench.settings.is_local,
-        "has_extractions": bool(workbench.found),
-        "section": "",
+        "bench": bench,
+        "section": template.partition("/")[0],
     }
     return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)
+
+
+def renderer(request: Request) -> Callable[..., HTMLResponse]:
+    """Return `page` for this request."""
+    return partial(page, request)
+
+
+Render = Annotated[Callable[..., HTMLResponse], Depends(renderer)]

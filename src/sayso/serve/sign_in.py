@@ -34,9 +34,9 @@ def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response
     with bench.database.reading() as connection:
         names = [person.name for person in annotators(connection)] if bench.settings.is_local else []
     secret, token = sessions.meet(request)
-    answer = page(request, "sign_in.html", names=names, form_token=token)
-    sessions.set_cookie(answer, secret)
-    return answer
+    response = page(request, "sign_in.html", names=names, form_token=token)
+    sessions.set_cookie(response, secret)
+    return response
 
 
 @router.post("/sign-in")
@@ -64,9 +64,9 @@ def enter(
     if signed_in is None and request.headers.get("sec-fetch-site") == "none":
         return sessions.sign_in(request, annotator, _first_page(bench))
     secret, form_token = sessions.meet(request)
-    answer = page(request, "enter.html", name=annotator.name, token=token, form_token=form_token)
-    sessions.set_cookie(answer, secret)
-    return answer
+    response = page(request, "enter.html", name=annotator.name, token=token, form_token=form_token)
+    sessions.set_cookie(response, secret)
+    return response
 
 
 @router.post("/enter")

@@ -3,42 +3,39 @@
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.assignment import is_practice, place_of, progress
 from sayso.annotate.marking import work_of
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
-from sayso.serve.access import Bench, Sessions, Who
+from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.api import go_on
 from sayso.serve.annotate.schemas import MAX_COMMENT
 from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, run_scores, styled
 from sayso.serve.predictions.lookup import FactParam
-from sayso.serve.render import page
+from sayso.serve.render import Render
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/annotate")
-def home(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
+def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
     """Show everyone's progress, and a link to continue."""
     with bench.database.reading() as connection:
         settings, place = read_settings(connection), place_of(connection, who)
         pilot, people = pilot_result(connection, who, bench.has_fact), progress(connection)
         is_open = place is not None and not work_of(connection, who.id, place[0]).is_submitted
     here = bag_fact_of(bench, place[0]) if place and is_open else None
-    return page(
-        request,
+    return render(
         "annotate/home.html",
-        section="annotate",
         settings=settings,
         num_facts=len(bench.queue(settings)),
         people=people,
         pilot=pilot,
         here=here,
-        is_lead=sessions.is_lead(who),
-        is_done="done" in request.query_params,
+        is_done=bool(done),
     )
 
 
@@ -51,7 +48,7 @@ def start(bench: Bench, who: Who) -> Response:
 
 
 @router.get("/annotate/fact")
-def fact(request: Request, bench: Bench, who: Who, asked: FactParam) -> Response:
+def fact(render: Render, bench: Bench, who: Who, asked: FactParam) -> Response:
     """Show one fact to mark: the relation with its definition, and all sentences of the bag."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
@@ -70,10 +67,8 @@ def fact(request: Request, bench: Bench, who: Who, asked: FactParam) -> Response
         }
         for number, sentence in enumerate(shown.bag.sentences)
     ]
-    return page(
-        request,
+    return render(
         "annotate/fact.html",
-        section="annotate",
         shown=shown,
         mine=mine,
         sentences=sentences,
@@ -88,7 +83,7 @@ def fact(request: Request, bench: Bench, who: Who, asked: FactParam) -> Response
 
 
 @router.get("/annotate/pilot")
-def pilot(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Response:
+def pilot(render: Render, bench: Bench, who: Who) -> Response:
     """Show how your pilot round compares with the known answers, once it is finished."""
     with bench.database.reading() as connection:
         result = pilot_result(connection, who, bench.has_fact)
@@ -98,11 +93,4 @@ def pilot(request: Request, bench: Bench, sessions: Sessions, who: Who) -> Respo
         if (shown := bag_fact_of(bench, fact))
         for sentence in (styled(each) for each in shown.bag.sentences if each.text == text)
     ]
-    return page(
-        request,
-        "annotate/pilot.html",
-        section="annotate",
-        result=result,
-        differences=differences,
-        is_lead=sessions.is_lead(who),
-    )
+    return render("annotate/pilot.html", result=result, differences=differences)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import Depends, Query
 
@@ -25,14 +25,14 @@ from sayso.serve.workbench import Workbench
 
 
 class FactKey(NamedTuple):
-    """A fact by its address: the bag's number in the part, and the relation's name."""
+    """A fact in URLs: the bag's index in the part, and the relation's name."""
 
     bag: int
     relation: str
 
 
 def find_run(run: str, bench: Bench) -> RunPredictions:
-    """Return the run of this name; one whose predictions have changed and cannot be read again is a problem."""
+    """Return the run of this name; raise if its predictions have changed and cannot be reread."""
     found = bench.run(run)
     if found is None:
         raise not_found(f"Run {run!r} not found.")
@@ -42,12 +42,12 @@ def find_run(run: str, bench: Bench) -> RunPredictions:
 
 
 def fact_param(bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]) -> FactKey:
-    """Return the fact that the address names."""
+    """Return the fact that the URL names."""
     return FactKey(bag, relation)
 
 
 def find_fact(run: RunPredictions, asked: FactKey) -> int:
-    """Return the row of the fact."""
+    """Return the index of the fact; not found (404) if the run does not have it."""
     row = run.index.find(*asked)
     if row is None:
         raise not_found(f"{run.name} has no such fact: it is neither a label nor predicted.")
@@ -55,14 +55,8 @@ def find_fact(run: RunPredictions, asked: FactKey) -> int:
 
 
 def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> PredictionQuery:
-    """Return the facts among which one is looked at: a query in one value, because a fact has a relation as well."""
+    """Return the query of the list that the fact was opened from; one value, since a fact has a relation as well."""
     return PredictionQuery.within(within)
-
-
-def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:
-    """Return where a fact is shown; values of `more` that say nothing are left out."""
-    values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
-    return f"/predictions/{quote(run, safe='')}/fact?{urlencode(values)}"
 
 
 RunParam = Annotated[RunPredictions, Depends(find_run)]
@@ -75,14 +69,14 @@ WITHHELD = "This fact is yours to annotate. Model scores and other people's mark
 
 
 class Visibility(NamedTuple):
-    """What somebody sees of a fact: nothing where it `is_withheld`, and people's marks or not."""
+    """What someone sees of a fact: nothing if it `is_withheld`, and people's marks or not."""
 
     is_withheld: bool
     with_marks: bool
 
 
 def visibility_of(bench: Workbench, who: Annotator | None, asked: FactKey) -> Visibility:
-    """Return what somebody sees of a fact; a fact that is not there is a problem."""
+    """Return what someone sees of a fact."""
     if who is None:
         return Visibility(is_withheld=False, with_marks=True)
     fact = find_bag_fact(bench, *asked).fact
@@ -92,7 +86,7 @@ def visibility_of(bench: Workbench, who: Annotator | None, asked: FactKey) -> Vi
 
 
 def marks_visible(bench: Workbench, who: Annotator | None, asked: FactKey) -> bool:
-    """Return whether somebody sees people's marks on a fact; one that is withheld from them is a problem."""
+    """Return whether someone sees people's marks on a fact; raise if the fact is withheld from them."""
     visibility = visibility_of(bench, who, asked)
     if visibility.is_withheld:
         raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: {annotate_url(asked)}",))
@@ -100,7 +94,7 @@ def marks_visible(bench: Workbench, who: Annotator | None, asked: FactKey) -> bo
 
 
 def hide_withheld(bench: Workbench, who: Annotator | None, rows: Sequence[PredictionRow]) -> list[PredictionRow]:
-    """Return lines of the table without figures and support where the fact is withheld from somebody."""
+    """Return the rows, without figures and support if the fact is withheld from the person."""
     if who is None:
         return list(rows)
     with bench.database.reading() as connection:
@@ -113,5 +107,5 @@ def _hide(row: PredictionRow) -> PredictionRow:
 
 
 def annotate_url(asked: FactKey) -> str:
-    """Return where the sentences of a fact are marked."""
+    """Return the page where a fact is annotated."""
     return f"/annotate/fact?{urlencode(asked._asdict())}"

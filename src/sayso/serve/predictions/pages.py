@@ -5,14 +5,13 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
 from sayso.serve.access import Bench, MaybeWho
 from sayso.serve.errors import not_found
-from sayso.serve.fact_table import PAGE_SIZE
 from sayso.serve.fact_view import FactView, SentenceView, StyledText, view_fact
 from sayso.serve.predictions.curve import draw_curve, facts_at
 from sayso.serve.predictions.lookup import (
@@ -25,12 +24,11 @@ from sayso.serve.predictions.lookup import (
     find_fact,
     find_run,
     hide_withheld,
-    prediction_url,
     visibility_of,
 )
 from sayso.serve.predictions.run import RunPredictions, evaluate_command, serve_command
 from sayso.serve.predictions.table import PRESETS, PredictionRow
-from sayso.serve.render import page
+from sayso.serve.render import Render, prediction_url
 from sayso.serve.workbench import Workbench
 
 
@@ -94,38 +92,33 @@ MAX_LISTED = 200
 
 
 @router.get("/predictions")
-def first_run(request: Request, bench: Bench) -> Response:
+def first_run(render: Render, bench: Bench) -> Response:
     """Redirect to the first run, or explain how to open one."""
     if not bench.runs:
         store, part = bench.settings.data, bench.settings.part
         commands = [evaluate_command("RUN", store, part), serve_command("RUN", store, part)]
-        return page(request, "predictions/no_run.html", section="predictions", commands=commands)
+        return render("predictions/no_run.html", commands=commands)
     return RedirectResponse(f"/predictions/{quote(bench.runs[0].name, safe='')}", HTTPStatus.SEE_OTHER)
 
 
 @router.get("/predictions/{run}")
-def facts_page(request: Request, bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> Response:
+def facts_page(render: Render, bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> Response:
     """Show one page of the table of predictions."""
     found = run.index.page(query)
     found = replace(found, rows=hide_withheld(bench, who, found.rows))
-    return page(
-        request,
+    return render(
         "predictions/list.html",
-        section="predictions",
         run=run,
-        runs=list(bench.explored),
         query=query,
         found=found,
-        first=(found.page - 1) * PAGE_SIZE + 1,
         decisions=_decisions(bench, found.rows),
         presets=PRESETS,
-        prediction_url=prediction_url,
     )
 
 
 @router.get("/predictions/{run}/fact")
 def fact_page(
-    request: Request,
+    render: Render,
     bench: Bench,
     who: MaybeWho,
     run: RunParam,
@@ -139,7 +132,6 @@ def fact_page(
     fact = run.explanation(row, visibility.with_marks).to_dict()
     shown = view_fact(fact, by)
     shared: dict[str, Any] = {
-        "section": "predictions",
         "run": run,
         "asked": asked,
         "fact": fact,
@@ -149,15 +141,13 @@ def fact_page(
         "query": query,
         "position": run.index.position(row, query),
         "annotate_url": annotate_url(asked),
-        "prediction_url": prediction_url,
     }
     if visibility.is_withheld:
-        return page(request, "predictions/withheld.html", **shared, notice=WITHHELD)
+        return render("predictions/withheld.html", **shared, notice=WITHHELD)
     with bench.database.reading() as connection:
         triple = Triple(fact["head"]["entity_id"], asked.relation, fact["tail"]["entity_id"])
         decision = decision_on(connection, triple)
-    return page(
-        request,
+    return render(
         "predictions/fact.html",
         **shared,
         others=[name for name in bench.explored if name != run.name],
@@ -171,7 +161,7 @@ def fact_page(
 
 @router.get("/compare")
 def compare_page(
-    request: Request,
+    render: Render,
     bench: Bench,
     who: MaybeWho,
     asked: FactParam,
@@ -192,22 +182,18 @@ def compare_page(
     if visibility.is_withheld:
         having = next(side.run.name for side in found.sides if side.fact)
         return RedirectResponse(prediction_url(having, *asked), HTTPStatus.SEE_OTHER)
-    return page(
-        request,
+    return render(
         "predictions/compare.html",
-        section="predictions",
         asked=asked,
         found=found,
-        runs=list(bench.explored),
         by=by,
         mechanisms=mechanisms,
-        prediction_url=prediction_url,
     )
 
 
 @router.get("/predictions/{run}/curve")
 def curve_page(
-    request: Request,
+    render: Render,
     bench: Bench,
     who: MaybeWho,
     run: RunParam,
@@ -219,12 +205,9 @@ def curve_page(
     chosen = curve.points[point] if point is not None and point < len(curve.points) else None
     rows = run.index.rows(facts_at(run.index, chosen, relation)[:MAX_LISTED]) if chosen else []
     rows = hide_withheld(bench, who, rows)
-    return page(
-        request,
+    return render(
         "predictions/curve.html",
-        section="predictions",
         run=run,
-        runs=list(bench.explored),
         relation=relation,
         curve=curve,
         drawing=draw_curve(curve),
@@ -232,7 +215,6 @@ def curve_page(
         chosen=chosen,
         rows=rows,
         decisions=_decisions(bench, rows),
-        prediction_url=prediction_url,
     )
 
 

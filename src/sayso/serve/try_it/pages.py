@@ -3,8 +3,8 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Query, Request
-from pydantic import BaseModel, ValidationError
+from fastapi import APIRouter, Depends, Form, Query
+from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import Response
 
 from sayso.errors import UserError
@@ -13,7 +13,7 @@ from sayso.serve.access import Bench, annotator
 from sayso.serve.errors import RequestError, not_found
 from sayso.serve.fact_schemas import ExplanationResponse
 from sayso.serve.fact_view import view_fact
-from sayso.serve.render import page
+from sayso.serve.render import Render
 from sayso.serve.try_it.process import WorkerError
 from sayso.serve.try_it.question import MAX_SENTENCES, MAX_TOGETHER, Question
 from sayso.serve.workbench import Workbench
@@ -65,12 +65,35 @@ _EXAMPLE = {
     "tail_type": "/location/city",
 }
 """The initial content of the form."""
-_LONGEST = MAX_TOGETHER + MAX_SENTENCES
+
+
+class TryForm(BaseModel):
+    """The fields of the form; names and sentences one per line."""
+
+    run: Annotated[str, Field(max_length=300)] = ""
+    sentences: Annotated[str, Field(max_length=MAX_TOGETHER + MAX_SENTENCES)] = ""
+    heads: Annotated[str, Field(max_length=2_000)] = ""
+    tails: Annotated[str, Field(max_length=2_000)] = ""
+    head_type: Annotated[str, Field(max_length=200)] = ""
+    tail_type: Annotated[str, Field(max_length=200)] = ""
+    relation: Annotated[str, Field(max_length=500)] = ""
+
+    @property
+    def question(self) -> Question:
+        """The question to the model."""
+        return Question(
+            sentences=_lines(self.sentences),
+            heads=_lines(self.heads),
+            tails=_lines(self.tails),
+            head_type=self.head_type.strip(),
+            tail_type=self.tail_type.strip(),
+            relation=self.relation,
+        )
 
 
 @pages.get("/try")
 def try_page(
-    request: Request,
+    render: Render,
     bench: Bench,
     run: Annotated[str, Query(max_length=300)] = "",
     bag: Annotated[int | None, Query(ge=0)] = None,
@@ -78,67 +101,29 @@ def try_page(
 ) -> Response:
     """Show the form with an example or with the sentences of a bag."""
     filled = _EXAMPLE if bag is None else _of_bag(bench, bag)
-    return _page(request, bench, {**filled, "run": run, "relation": relation})
+    return _page(render, {**filled, "run": run, "relation": relation})
 
 
 @pages.post("/try")
-def try_form(
-    request: Request,
-    bench: Bench,
-    run: Annotated[str, Form(max_length=300)],
-    sentences: Annotated[str, Form(max_length=_LONGEST)] = "",
-    heads: Annotated[str, Form(max_length=2_000)] = "",
-    tails: Annotated[str, Form(max_length=2_000)] = "",
-    head_type: Annotated[str, Form(max_length=200)] = "",
-    tail_type: Annotated[str, Form(max_length=200)] = "",
-    relation: Annotated[str, Form(max_length=500)] = "",
-) -> Response:
+def try_form(render: Render, bench: Bench, given: Annotated[TryForm, Form()]) -> Response:
     """Ask the model, and show its answer below the form."""
-    filled = {"run": run, "sentences": sentences, "heads": heads, "tails": tails}
-    filled |= {"head_type": head_type, "tail_type": tail_type, "relation": relation}
+    filled = given.model_dump()
     try:
-        asked = Question(
-            sentences=_lines(sentences),
-            heads=_lines(heads),
-            tails=_lines(tails),
-            head_type=head_type.strip(),
-            tail_type=tail_type.strip(),
-            relation=relation,
-        )
-        answer = ask(bench, run, asked)
+        answer = ask(bench, given.run, given.question)
     except ValidationError as error:
-        return _page(request, bench, filled, problem=_first_fault(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _page(render, filled, problem=_first_fault(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except UserError as error:
-        return _page(request, bench, filled, problem=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _page(render, filled, problem=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except RequestError as error:
-        return _page(request, bench, filled, problem=error.message, status=error.status)
+        return _page(render, filled, problem=error.message, status=error.status)
     shown = [(each, view_fact(each)) for each in answer["explanations"]]
-    return _page(request, bench, filled, answer=answer, shown=shown)
+    return _page(render, filled, answer=answer, shown=shown)
 
 
-def _page(
-    request: Request,
-    bench: Workbench,
-    filled: dict[str, str],
-    status: HTTPStatus = HTTPStatus.OK,
-    problem: str = "",
-    answer: dict[str, Any] | None = None,
-    shown: list[Any] | None = None,
-) -> Response:
-    return page(
-        request,
-        "try/try.html",
-        status=status,
-        section="try",
-        filled=filled,
-        runs=[run.name for run in bench.runs],
-        relations=[relation.name for relation in bench.store.relations],
-        types=bench.store.types,
-        problem=problem,
-        answer=answer,
-        shown=shown or [],
-        max_sentences=MAX_SENTENCES,
-    )
+def _page(render: Render, filled: dict[str, str], **context: Any) -> Response:
+    """Render the page: the form, and a problem or the answer below it."""
+    usual: dict[str, Any] = {"problem": "", "answer": None, "shown": [], "max_sentences": MAX_SENTENCES}
+    return render("try/try.html", filled=filled, **(usual | context))
 
 
 def _of_bag(bench: Workbench, number: int) -> dict[str, str]:
