@@ -17,8 +17,7 @@ from sayso.features.lexicon import TypesById
 from sayso.features.own_bags import OwnBags, label_rows, read_bags
 from sayso.features.own_sentences import InputBags
 from sayso.model.checkpoint import ModelParts, load_model, save_model
-from sayso.model.corpus import facts_of_corpus, predict_probabilities
-from sayso.model.predict import predict_logits
+from sayso.model.predict import facts_of_corpus, predict_logits, predict_probabilities
 from sayso.records import Bag, Sentence
 from sayso.store.store import Store
 from sayso.train.device import choose_device

@@ -5,7 +5,7 @@ import torch
 from sayso.evaluate.evaluation import Evaluation
 from sayso.explain import EXPLAINERS, mechanisms_named
 from sayso.explain.facts import explain_part
-from sayso.explain.sufficient import KEEPS_WITHIN, sigmoid
+from sayso.explain.faithfulness import KEEPS_WITHIN, sigmoid
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import collate
 from sayso.model.predict import predict_logits

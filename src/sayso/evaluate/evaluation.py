@@ -15,8 +15,8 @@ from sayso import __version__
 from sayso.config import SHARE, Range, check_ranges
 from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
+from sayso.explain.faithfulness import sigmoid
 from sayso.explain.marks import SentenceMarks
-from sayso.explain.sufficient import sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature

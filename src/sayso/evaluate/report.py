@@ -15,8 +15,8 @@ from sayso.evaluate.chart import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
 from sayso.explain.bag import bag_of_run, explanation_of
+from sayso.explain.faithfulness import sigmoid
 from sayso.explain.marks import SentenceMarks
-from sayso.explain.sufficient import sigmoid
 from sayso.facts.html import NEEDS_JINJA, can_render, render
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import make_folder

@@ -8,8 +8,8 @@ import numpy as np
 from sayso.errors import BadArgumentError
 from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_facts
+from sayso.explain.faithfulness import Encoded, sigmoid
 from sayso.explain.marks import MARK_LABELS, SentenceMarks
-from sayso.explain.sufficient import Encoded, sigmoid
 from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Evidence, Explanation

@@ -12,9 +12,17 @@ import torch
 
 from sayso.explain import ranked_by
 from sayso.explain.base import Explainer, explain_all
+from sayso.explain.faithfulness import (
+    Encoded,
+    PlantedDistractors,
+    Sufficient,
+    after,
+    first_of,
+    planted_ranks,
+    sigmoid,
+    smallest_sets,
+)
 from sayso.explain.marks import SentenceMarks
-from sayso.explain.planted import PlantedDistractors, planted_ranks
-from sayso.explain.sufficient import Encoded, Sufficient, after, first_of, sigmoid, smallest_sets
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex, Part
 from sayso.features.mentions import ModelInput

@@ -14,7 +14,7 @@ import numpy as np
 from sayso.explain import mechanisms_named
 from sayso.explain.bag import support_of
 from sayso.explain.facts import ExplainedFacts, encoded_facts, explain_facts
-from sayso.explain.sufficient import sigmoid
+from sayso.explain.faithfulness import sigmoid
 from sayso.explain.trained_run import model_fingerprint
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact, quote_of

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.errors import BadArgumentError, UserError
-from sayso.explain.sufficient import sigmoid
+from sayso.explain.faithfulness import sigmoid
 from sayso.explain.trained_run import open_runs
 from sayso.metrics.interval import Interval, percentile_interval, resampled_weights
 from sayso.metrics.precision_recall import precision_recall_curve

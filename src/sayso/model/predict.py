@@ -1,19 +1,25 @@
-"""Logits of whole parts in bounded memory: bags slice by slice, all sentences, no dropout.
+"""Predictions for whole parts and corpora, in bounded memory: bags slice by slice, all sentences, no dropout.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sayso.errors import BadInputError
+from sayso.facts.corpus_facts import CorpusFacts, FactFinder, JudgedBags
 from sayso.features.batch import BagBatch, Part, SentenceBatch, collate, sentence_batch
+from sayso.features.lexicon import TypesById
 from sayso.features.mentions import ModelInput
+from sayso.features.own_bags import warn_unknown
+from sayso.features.own_sentences import InputBuilder
+from sayso.model.checkpoint import ModelParts
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only
+from sayso.records import Sentence
 from sayso.store.columns import is_finite
 
 TOKENS_AT_A_TIME = 131_072
@@ -86,3 +92,42 @@ def _encode_in_pieces(extractor: Extractor, sentences: SentenceBatch) -> Tensor:
         pieces.append(extractor.encode(sentences.slice(first, stop)))
         first = stop
     return torch.cat(pieces)
+
+
+def predict_probabilities(extractor: Extractor, part: Part) -> np.ndarray:
+    """Return probability_BR."""
+    return torch.from_numpy(predict_logits(extractor, part)).sigmoid().numpy()
+
+
+def facts_of_corpus(
+    model: ModelParts, sentences: Iterable[Sentence], threshold: float, top: int | None, types: TypesById
+) -> CorpusFacts:
+    """Return the predicted facts, most probable first; only the entities and the facts are held in memory."""
+    intake = InputBuilder(model.lexicon)
+    intake.add_stream(_only_sentences(sentences))
+    entities = intake.recognise(types)
+    warn_unknown(entities, model.lexicon, model.extractor.config.use_entities)
+    finder, num_repeated = FactFinder(threshold, top), 0
+    for taken in intake.portions(len(model.relations), entities):
+        probability_BR = predict_probabilities(model.extractor, taken.part)
+        size_B = taken.part.table.size_B
+        finder.add(JudgedBags(probability_BR, taken.head_B, taken.tail_B, taken.line_B, size_B))
+        num_repeated += taken.num_repeated
+    return CorpusFacts(
+        found_F=finder.sorted(),
+        relations=[relation.name for relation in model.relations],
+        entity_ids=entities.ids,
+        names=entities.names,
+        num_pairs=finder.num_pairs,
+        num_repeated=num_repeated,
+        num_too_far_apart=intake.num_too_far_apart,
+        highest=finder.highest,
+    )
+
+
+def _only_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences; raise if the first is something else, such as a bag or a file name."""
+    for number, sentence in enumerate(sentences):
+        if not number and not isinstance(sentence, Sentence):
+            raise TypeError(f"records of sayso.Sentence are expected, not of {type(sentence).__name__}")
+        yield sentence

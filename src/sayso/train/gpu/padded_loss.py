@@ -20,14 +20,13 @@ from torch import Tensor, nn
 
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
-from sayso.model.convolution import Convolution
+from sayso.model.convolution import Convolution, flat
 from sayso.model.embedding import PositionEmbedding, TokenEmbedding
 from sayso.model.encoders.base import Encoder
 from sayso.model.encoders.cnn import CnnEncoder
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import kernel_for
 from sayso.model.kernels.base import Codes, ProductTables, TokenRows, Windows
-from sayso.model.window import flat
 from sayso.train.config import LossConfig
 from sayso.train.gpu.attention_loss import LabelledBags, attention_loss, fits_attention_loss
 from sayso.train.gpu.dropped_rows import Draws, dropped_rows, keep_factors

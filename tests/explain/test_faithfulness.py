@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from sayso.explain.sufficient import Encoded, sigmoid, smallest_sets
+from sayso.explain.faithfulness import Encoded, sigmoid, smallest_sets
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 from sayso.store.rows import Rows
