@@ -56,7 +56,7 @@ def test_kept_products_give_the_vectors_of_the_path_that_learns() -> None:
 
 
 @torch.no_grad()
-def test_a_changed_parameter_makes_them_anew() -> None:
+def test_a_changed_parameter_recomputes_them() -> None:
     extractor, sentences = make_extractor(CONFIG), make_sentences([9, 4])
     before = extractor.encode(sentences)
     for parameter in (extractor.encoder.convolution.weights[1], extractor.embedding.type_KW):  # type: ignore[union-attr,index]

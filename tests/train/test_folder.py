@@ -92,10 +92,10 @@ def test_the_description_names_what_a_result_must_name() -> None:
 def test_a_run_never_begins_among_other_peoples_files_or_over_a_model(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     for resume in (False, True):
-        with pytest.raises(UserError, match=rf"the folder holds {name}; name one that is empty"):
+        with pytest.raises(UserError, match=rf"the folder holds {name}, which is not part of an unfinished run"):
             RunFolder(tmp_path, is_writer=True).refuse_other_run(resume)
 
 
-def test_what_a_run_leaves_that_was_killed_in_its_first_epoch_is_begun_anew(tmp_path: Path) -> None:
+def test_what_a_run_leaves_that_was_killed_in_its_first_epoch_is_started_again(tmp_path: Path) -> None:
     begun(tmp_path).end()
     RunFolder(tmp_path, is_writer=True).refuse_other_run(resume=False)

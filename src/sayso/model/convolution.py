@@ -132,25 +132,27 @@ class TokenProducts(NamedTuple):
 class KeptProducts:
     """Rows of products by token. Thread-safe: returned tables never change."""
 
-    def __init__(self) -> None:
-        self.max_bytes = DEFAULT_BYTES
+    def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
+        self.max_bytes = max_bytes
         self._lock = Lock()
         self._state: _State | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "KeptProducts":
-        fresh = KeptProducts()
-        fresh.max_bytes = self.max_bytes
-        return fresh
+        return KeptProducts(self.max_bytes)
 
     def look_up(
         self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], token_T: Tensor
     ) -> TokenProducts | None:
         """Return the tokens' products; None if these alone take more memory than allowed."""
-        parameters = [embedding.word_VW, embedding.type_KW, table_QP, *weights]
         with self._lock:
-            if self._state is None or not all(map(_Known.is_still, self._state.known, parameters)):
-                self._state = _State(list(map(_Known, parameters)), embedding, table_QP, weights)
-            return self._state.look_up(token_T, self.max_bytes) or self._start_again(token_T)
+            state = self._state
+            if state is None or not state.is_of(embedding, table_QP, weights):
+                self._state = state = _State(embedding, table_QP, weights)
+            found = state.look_up(token_T, self.max_bytes)
+            if found is None:
+                state.clear()
+                found = state.look_up(token_T, self.max_bytes)
+            return found
 
     def limit(self, max_bytes: int) -> None:
         """Set the memory limit and free what is kept."""
@@ -161,51 +163,35 @@ class KeptProducts:
         """Free the memory."""
         self._state = None
 
-    def _start_again(self, token_T: Tensor) -> TokenProducts | None:
-        assert self._state is not None
-        self._state = self._state.emptied()
-        return self._state.look_up(token_T, self.max_bytes)
-
-
-class _Known:
-    """A parameter at a point in time; the reference keeps its memory from being reused."""
-
-    def __init__(self, parameter: Tensor) -> None:
-        # torch counts in-place changes, by which optimizers and loaders change parameters.
-        self.parameter, self.data, self.version = parameter, parameter.detach(), parameter._version
-
-    def is_still(self, parameter: Tensor) -> bool:
-        """Return whether this is the same parameter with the same values."""
-        is_same = parameter is self.parameter and parameter.data_ptr() == self.data.data_ptr()
-        return is_same and parameter._version == self.version
-
 
 class _State:
-    """The rows of one set of parameters."""
+    """The rows for one set of parameter values."""
 
-    def __init__(
-        self, known: list[_Known], embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]
-    ) -> None:
-        self.known = known
+    def __init__(self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]) -> None:
+        # The references keep the memory from being reused. torch counts in-place changes, by which optimizers and
+        # loaders change parameters.
+        parameters = (embedding.word_VW, embedding.type_KW, table_QP, *weights)
+        self.known = [(parameter, parameter.detach(), parameter._version) for parameter in parameters]
         self.embedding = embedding
         weight_AD = flat(weights)
-        word_width = embedding.width
         of_distances = products(embedding.word_VW[:0], table_QP, weight_AD)
         self.head_QA, self.tail_QA = of_distances.head_QA, of_distances.tail_QA
-        self.word_WA = weight_AD[:, :word_width].T.contiguous()
-        self._clear()
+        self.word_WA = weight_AD[:, : embedding.width].T.contiguous()
+        self.clear()
 
-    def _clear(self) -> None:
+    def is_of(self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]) -> bool:
+        """Return whether these are the same parameters with the same values."""
+        parameters = (embedding.word_VW, embedding.type_KW, table_QP, *weights)
+        return all(
+            given is known and given.data_ptr() == data.data_ptr() and given._version == version
+            for given, (known, data, version) in zip(parameters, self.known, strict=True)
+        )
+
+    def clear(self) -> None:
+        """Drop all rows; tables already returned do not change."""
         self.row_V = torch.full((self.embedding.num_tokens,), -1, dtype=torch.int32)
         self.product_YA = self.word_WA.new_empty(0, self.word_WA.shape[1])
         self.num_kept = 0
-
-    def emptied(self) -> "_State":
-        """Return the state without rows; tables already returned do not change."""
-        fresh = object.__new__(_State)
-        fresh.__dict__.update(self.__dict__)
-        fresh._clear()
-        return fresh
 
     def look_up(self, token_T: Tensor, max_bytes: int) -> TokenProducts | None:
         """Return the tokens' rows, adding missing ones; None if there is no memory for them."""

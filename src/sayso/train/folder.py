@@ -14,7 +14,7 @@ from sayso import __version__
 from sayso.config import to_toml
 from sayso.errors import BadInputError, UserError, option
 from sayso.features.lexicon import Lexicon
-from sayso.io.atomic import atomic_file
+from sayso.io.atomic import atomic_file, refuse_foreign
 from sayso.io.folder import make_folder
 from sayso.io.json_file import JsonError, from_json, to_json
 from sayso.model.checkpoint import ModelParts
@@ -51,15 +51,9 @@ class RunFolder:
                 " or name another folder"
             )
         if not self.state.exists():
-            self._refuse_foreign()
-
-    def _refuse_foreign(self) -> None:
-        """Raise `UserError` if the folder holds more than the files of a run without a finished epoch."""
-        begun = {CONFIG, DESCRIPTION, METRICS, BOARD}
-        names = sorted(path.name for path in self.path.iterdir()) if self.path.is_dir() else []
-        foreign = [name for name in names if name not in begun and not name.startswith(".")]
-        if foreign:
-            raise UserError(f"{self.path}: the folder holds {foreign[0]}; name one that is empty or not there yet")
+            # What a run leaves that was killed in its first epoch.
+            begun = {CONFIG, DESCRIPTION, METRICS, BOARD}
+            refuse_foreign(self.path, lambda name: name in begun or name.startswith("."), "an unfinished run")
 
     def begin(self, config: RunConfig, description: dict[str, Any], epoch: int) -> None:
         """Write settings and description before the first batch; `epoch` epochs are already done."""
