@@ -69,7 +69,7 @@ def explain_own_bag(
         reason = too_far_apart(model.lexicon)
         raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {reason}")
     taken = own.taken(len(model.relations), types, model.extractor.config.use_entities)
-    type_L, names = taken.entities.recognised.type_L, model.lexicon.types
+    type_L, names = taken.entities.type_L, model.lexicon.types
     asked = BagToExplain(
         part=taken.part,
         sentences=tuple(own.sentences),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Gatherer:
             text.write(to_json(done._asdict() | {"piece": piece._asdict()}))
         return done
 
-    def _blocks(self, piece: FilePiece, tally: "_Tally", file: BinaryIO) -> Iterator["_Block"]:
+    def _blocks(self, piece: FilePiece, tally: "_Tally", file: IO[bytes]) -> Iterator["_Block"]:
         """Write block after block, and yield where in the file the lines of its shards are."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
@@ -77,7 +77,7 @@ class Gatherer:
         if shards:
             yield self._write(shards, file, position)
 
-    def _write(self, shards: dict[int, list[bytes]], file: BinaryIO, position: int) -> "_Block":
+    def _write(self, shards: dict[int, list[bytes]], file: IO[bytes], position: int) -> "_Block":
         starts, sums = [position], list[int]()
         for shard in range(self.num_shards):
             lines = b"".join(shards.get(shard, ()))

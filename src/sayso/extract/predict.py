@@ -19,8 +19,8 @@ from sayso.explain.trained_run import model_fingerprint
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact, quote_of
 from sayso.features.batch import Part
-from sayso.features.lexicon import TypesById
-from sayso.features.own_sentences import Entities, InputBags, InputBuilder
+from sayso.features.lexicon import Entities, TypesById
+from sayso.features.own_sentences import InputBags, InputBuilder
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Sentence
@@ -76,7 +76,7 @@ class FactPredictor:
         """Return head and tail of each bag, one after the other, by the names of the bag's first sentence."""
         mentions = [mention for sentence in pairs for mention in (sentence.head, sentence.tail)]
         ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
-        return Entities(ids=ids, names=names, recognised=self.model.lexicon.recognise(ids, names, self.types))
+        return self.model.lexicon.recognise(ids, names, self.types)
 
     def _facts(
         self, taken: InputBags, sentences: Sequence[Sentence], pairs: Sequence[Sentence]

@@ -6,6 +6,7 @@ Shapes: V words, E entities of the model, L entities of a user's sentences.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,14 @@ TypesById = Mapping[str, str | Sequence[str]]
 UNKNOWN_ENTITY = -1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recognised:
-    """How the model sees L entities: their number (or UNKNOWN_ENTITY) and type.
+class Entities(NamedTuple):
+    """L entities of a user's sentences, with the number (or UNKNOWN_ENTITY) and type that the model has for them.
 
     `num_unknown` have no entity vector; `num_untyped` of those have no type either and count as `/other`.
     """
 
+    ids: Sequence[str]
+    names: Sequence[str]
     number_L: np.ndarray
     type_L: np.ndarray
     num_unknown: int
@@ -58,23 +60,19 @@ class Lexicon:
         """
         return rewrite(sentence, self.form, self.numbering)
 
-    def recognise(self, entity_ids: Sequence[str], names: Sequence[str], types: TypesById) -> Recognised:
-        """Return how the model sees entities: known by id, else by name (of several the first), else unknown.
+    def recognise(self, ids: Sequence[str], names: Sequence[str], types: TypesById) -> Entities:
+        """Return the entities as the model knows them: by id, else by name (of several the first), else unknown.
 
         Given types take precedence over the model's own.
         """
-        number_L = np.array([self._number(*entity) for entity in zip(entity_ids, names, strict=True)], np.int64)
+        number_L = np.array([self._number(*entity) for entity in zip(ids, names, strict=True)], np.int64)
         type_L = np.append(self.type_E, 0)[number_L]  # UNKNOWN_ENTITY is the last
-        for index, (entity_id, name) in enumerate(zip(entity_ids, names, strict=True)):
+        for index, (entity_id, name) in enumerate(zip(ids, names, strict=True)):
             given = types.get(entity_id) or types.get(name) or ()
             type_L[index] = self._finest((given,) if isinstance(given, str) else given) or type_L[index]
         is_unknown_L = number_L == UNKNOWN_ENTITY
-        return Recognised(
-            number_L=number_L,
-            type_L=type_L,
-            num_unknown=int(is_unknown_L.sum()),
-            num_untyped=int((is_unknown_L & (type_L == 0)).sum()),
-        )
+        num_untyped = int((is_unknown_L & (type_L == 0)).sum())
+        return Entities(ids, names, number_L, type_L, int(is_unknown_L.sum()), num_untyped)
 
     def _number(self, entity_id: str, name: str) -> int:
         number = self._by_id.get(entity_id)

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from sayso.errors import BadArgumentError
-from sayso.features.lexicon import Lexicon, TypesById
-from sayso.features.own_sentences import Entities, InputBags, InputBuilder
+from sayso.features.lexicon import Entities, Lexicon, TypesById
+from sayso.features.own_sentences import InputBags, InputBuilder
 from sayso.records import Bag, Sentence
 
 _log = logging.getLogger("sayso")
@@ -85,15 +85,15 @@ def too_far_apart(lexicon: Lexicon) -> str:
 
 def warn_unknown(entities: Entities, lexicon: Lexicon, uses_entities: bool) -> None:
     """Log the number of unknown entities, if the model uses more of an entity than its words."""
-    seen, uses_types = entities.recognised, lexicon.mentions != "words"
-    if not seen.num_unknown or not (uses_types or uses_entities):
+    uses_types = lexicon.mentions != "words"
+    if not entities.num_unknown or not (uses_types or uses_entities):
         return
-    untyped = f"; {seen.num_untyped:,} have no type and count as {lexicon.types[0]}: pass `types`"
+    untyped = f"; {entities.num_untyped:,} have no type and count as {lexicon.types[0]}: pass `types`"
     _log.warning(
         "%s of %s entities are unknown to the model%s",
-        f"{seen.num_unknown:,}",
+        f"{entities.num_unknown:,}",
         f"{len(entities.ids):,}",
-        untyped if uses_types and seen.num_untyped else "",
+        untyped if uses_types and entities.num_untyped else "",
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sayso.features.batch import Part
-from sayso.features.lexicon import Lexicon, Recognised, TypesById
+from sayso.features.lexicon import Entities, Lexicon, TypesById
 from sayso.features.mentions import model_input
 from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Sentence
@@ -22,15 +22,6 @@ TOKENS_HELD = 2_000_000
 _NUM_PARTITIONS = 1024
 _PLAIN_COLUMNS = ("head_N", "tail_N", "window_N2")
 _ROW_COLUMNS = ("tokens", "head_spans", "tail_spans")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entities:
-    """The entities of a corpus, and how the model sees them."""
-
-    ids: list[str]
-    names: list[str]
-    recognised: Recognised
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +77,7 @@ class InputBuilder:
         """Return the entities of all sentences."""
         ids = list(self._ids)
         names = [self._names.get(number, "") for number in range(len(ids))]
-        return Entities(ids=ids, names=names, recognised=self.lexicon.recognise(ids, names, types))
+        return self.lexicon.recognise(ids, names, types)
 
     def portions(self, num_relations: int, entities: Entities) -> Iterator[InputBags]:
         """Yield the bags of all pairs, some pairs at a time, each with all its distinct sentences."""
@@ -111,10 +102,9 @@ class InputBuilder:
     def _taken(
         self, collected: Collected, line_N: np.ndarray, pairing: Pairing, entities: Entities, num_relations: int
     ) -> InputBags:
-        lexicon, recognised = self.lexicon, entities.recognised
         table = bag_table(collected, pairing)
-        inputs = model_input(table, lexicon.mentions, len(lexicon.words), recognised.type_L)
-        number_L = recognised.number_L
+        inputs = model_input(table, self.lexicon.mentions, len(self.lexicon.words), entities.type_L)
+        number_L = entities.number_L
         # From here on the model's own numbers; UNKNOWN_ENTITY becomes row 0 of the entity vectors.
         known = replace(table, head_B=number_L[table.head_B], tail_B=number_L[table.tail_B])
         return InputBags(

@@ -15,9 +15,8 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, TextIO, overload
+from typing import IO, Any, Literal
 
 from sayso.errors import UserError, option
 
@@ -28,20 +27,12 @@ _OVERWRITE = option("overwrite=True", "--overwrite")
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
-@overload
-def atomic_file(path: Path, mode: Literal["w"] = "w") -> AbstractContextManager[TextIO]: ...
-@overload
-def atomic_file(path: Path, mode: Literal["wb"]) -> AbstractContextManager[BinaryIO]: ...
-def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[IO[Any]]:
+@contextlib.contextmanager
+def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
     """Give a file to write, as UTF-8 text or bytes, that replaces `path` when the block ends without an error.
 
     After an error nothing has changed. A full disk is a `UserError`.
     """
-    return _atomic_file(path, mode)
-
-
-@contextlib.contextmanager
-def _atomic_file(path: Path, mode: str) -> Iterator[IO[Any]]:
     target = path.resolve()
     partial = _temporary(target, _PARTIAL)
     with contextlib.ExitStack() as stack:

@@ -1,15 +1,18 @@
-"""Directly supervised sentences in the corpus's own form.
+"""Directly supervised sentences, rewritten in the form of the corpus.
 
-Where positives and negatives come from different sources, a sentence classifier learns the source. So direct
-sentences are written as the corpus writes (lower case, names joined by `_`), and their mentions get types that the
-corpus's entities have: by name where the corpus knows the name, else from the arguments of the label, else (nothing is
-known of them) drawn from the types of the other direct mentions, so that having no type does not mean "no relation".
+If positives and negatives come from different sources, a sentence classifier learns the source. So direct sentences are
+written as the corpus writes (lower case, names joined by `_`), and their entities get types of the corpus: by name if
+the corpus has the name, else from the arguments of the label, else drawn from the types of the other direct entities,
+so that having no type does not mean "no relation".
 """
 
 import random
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -17,47 +20,21 @@ from sayso.records import Mention, Sentence, Source, Span
 from sayso.seeding import sub_seed
 from sayso.store.table import BagTable
 
-_PREFIX_TYPES = {"per": "/person", "org": "/organization"}
-_TAIL_TYPES = {
-    "per:alternate_names": "/person",
-    "per:children": "/person",
-    "per:employee": "/organization",
-    "per:origin": "/location/country",
-    "per:parents": "/person",
-    "per:schools": "/organization/educational_institution",
-    "per:siblings": "/person",
-    "per:spouse": "/person",
-    "per:title": "/title",
-    "org:alternate_names": "/organization",
-    "org:founded_by": "/person",
-    "org:members": "/organization",
-    "org:parents": "/organization",
-    "org:subsidiaries": "/organization",
-    "org:top_members": "/person",
-    "per:cit": "/location/city",
-    "per:countr": "/location/country",
-    "per:state": "/location/province",
-    "per:place": "/location/city",
-    "org:city": "/location/city",
-    "org:country": "/location/country",
-    "org:state": "/location/province",
-    "org:place": "/location/city",
-}
-"""Types of the second argument by the beginning of a TAC-KBP relation's name."""
+_TAC_KBP_TYPES = Path(__file__).with_name("tac_kbp_types.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusForm:
-    """How a corpus writes: everything in lower case, names joined by `_`."""
+    """How a corpus is written: all in lower case, names joined by `_`."""
 
     is_lower: bool
     is_joined: bool
 
 
 def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> CorpusForm:
-    """Return how the corpus writes, judged by its running text, its names and how many tokens a mention has.
+    """Return how the corpus is written, from its text, its names and the number of tokens per mention.
 
-    A stray capital (up to 1 token in 1,000) does not make it a corpus with capitals.
+    Up to 1 token in 1,000 with a capital still counts as lower case.
     """
     has_upper_V = np.array([word != word.lower() for word in words], bool)
     num_upper = int(has_upper_V[table.tokens.value].sum())
@@ -70,10 +47,10 @@ def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> 
 
 
 def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Return the sentence written as the corpus writes; joined names are the names of its mentions too.
+    """Return the sentence in the form of the corpus, its mentions named by their joined names.
 
-    Where the known words are given, what is one of them only as it stands is left so: a word with a stray capital, a
-    name that joined would be none of them, or that the corpus has already joined in part.
+    With `words`, the known words, a token is left as it is if only that is known: a word with a capital, or a name that
+    is unknown when joined or is joined in part already.
     """
     written = rewrite(sentence, form, words)
     if not form.is_joined:
@@ -82,7 +59,7 @@ def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None =
 
 
 def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Return the sentence as `in_form` does, its mentions named as before."""
+    """Return the sentence as `in_form` does, but keep the names of its mentions."""
     tokens = _lowered(sentence.tokens, words) if form.is_lower else sentence.tokens
     spans = (*sentence.head.spans, *sentence.tail.spans)
     if form.is_joined and any(stop - start > 1 for start, stop in spans):
@@ -91,7 +68,7 @@ def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None =
 
 
 def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Container[str] | None) -> Sentence:
-    """Return the sentence with these tokens for its own, those of each mention joined and their spans moved."""
+    """Return the sentence with these tokens, those of each mention joined and the spans moved."""
     joined: list[str] = []
     moved: dict[Span, Span] = {}
     position = 0
@@ -107,7 +84,7 @@ def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Conta
         Mention(entity_id, name, tuple([moved[span] for span in spans]))
         for entity_id, name, spans in (sentence.head, sentence.tail)
     )
-    # How the document writes the tokens is said of those that it has, not of names joined.
+    # `glued` and `curly` are of the document's tokens, not of joined names.
     source = sentence.source and Source(*sentence.source[:3])
     return Sentence(tuple(joined), head, tail, sentence.relations, source, sentence.expresses)
 
@@ -118,7 +95,7 @@ def _named(mention: Mention, tokens: tuple[str, ...]) -> Mention:
 
 
 def _lowered(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:
-    # One comparison of the whole text: a corpus in lower case is not looked at token by token.
+    # One comparison of the whole text, because most corpora are in lower case.
     text = " ".join(tokens)
     if text.lower() == text:
         return tokens
@@ -139,14 +116,21 @@ def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str,
 
 
 def argument_types(relation: str) -> tuple[str, str]:
-    """Return the types of both arguments of a TAC-KBP relation; empty where the name does not say.
+    """Return the types of both arguments of a TAC-KBP relation; empty if the name does not say.
 
     >>> argument_types("per:employee_of")
     ('/person', '/organization')
     """
-    head = _PREFIX_TYPES.get(relation.split(":")[0], "")
-    tail = next((kind for start, kind in _TAIL_TYPES.items() if relation.startswith(start)), "")
+    head, tail = (
+        next((kind for start, kind in types.items() if relation.startswith(start)), "")
+        for types in _argument_types().values()
+    )
     return head, tail
+
+
+@cache
+def _argument_types() -> dict[str, dict[str, str]]:
+    return tomllib.loads(_TAC_KBP_TYPES.read_text("utf-8"))
 
 
 def direct_types(
@@ -155,10 +139,7 @@ def direct_types(
     names: Mapping[str, str],
     seed: int,
 ) -> dict[str, tuple[str, ...]]:
-    """Return types for the entities of direct sentences, all of them types that corpus entities have.
-
-    `names` gives the name of every entity of the corpus.
-    """
+    """Return types of the corpus for the entities of direct sentences; `names` are those of the corpus's entities."""
     known = {kind for kinds in corpus_types.values() for kind in kinds}
     by_name = {
         names[entity_id]: tuple(kinds) for entity_id, kinds in corpus_types.items() if kinds and entity_id in names
