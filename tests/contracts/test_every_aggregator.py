@@ -55,13 +55,16 @@ def test_the_order_of_sentences_in_a_bag_does_not_matter(kind: str, use_entities
 @over_kinds
 def test_weights_lie_between_zero_and_one(kind: str) -> None:
     bags, vector_ND = make_bags(SIZES), make_vectors(sum(SIZES), WIDTH)
-    weight_NR = extractor_of(kind).aggregator.weigh(vector_ND, bags)
+    extractor = extractor_of(kind)
+    weight_NR = extractor.aggregator.weigh(vector_ND, bags, extractor.scorer)
     assert weight_NR.shape[0] == len(vector_ND)
     assert bool(((weight_NR >= 0) & (weight_NR <= 1)).all())
 
 
 def test_weights_of_attention_sum_to_one_in_every_bag() -> None:
-    weight_NR = extractor_of("attention").aggregator.weigh(make_vectors(sum(SIZES), WIDTH), make_bags(SIZES))
+    extractor = extractor_of("attention")
+    vector_ND, bags = make_vectors(sum(SIZES), WIDTH), make_bags(SIZES)
+    weight_NR = extractor.aggregator.weigh(vector_ND, bags, extractor.scorer)
     total_BR = torch.stack([part.sum(0) for part in weight_NR.split(SIZES)])
     torch.testing.assert_close(total_BR, torch.ones_like(total_BR))
 

@@ -11,6 +11,7 @@ from model.variants import VARIANTS, WIDTH
 from sayso.explain.sub_bag import empty_bag_logits
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
+from sayso.model.aggregators.noisy_or import NoisyOr
 from sayso.model.extractor import Extractor, ModelConfig
 from toy_batch import make_bags, make_extractor, make_vectors
 
@@ -64,6 +65,9 @@ def widen_gaps(case: Case, gap: float) -> Case:
         if isinstance(aggregator, Attention):
             parts = aggregator.attend(vector_ND).split(torch.bincount(bags.bag_N).tolist())
             aggregator.query_RD.mul_(gap / max(float((part.amax(0) - part.amin(0)).max()) for part in parts))
+        elif isinstance(aggregator, NoisyOr):
+            value_NR = vector_ND @ extractor.scorer.relation_RD.T
+            extractor.scorer.relation_RD.mul_(gap / float((value_NR.amax(0) - value_NR.amin(0)).max()))
         else:
             aggregator.classifier.output.weight.mul_(gap)
     return case

@@ -6,10 +6,15 @@ from torch import Tensor
 from sayso.model.aggregators.attention import Attention, AttentionConfig
 from sayso.model.aggregators.base import AggregatorConfig
 from sayso.model.aggregators.direct import Direct, DirectConfig
+from sayso.model.aggregators.noisy_or import NoisyOr, NoisyOrConfig
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 
-AGGREGATORS: dict[str, AggregatorConfig] = {"attention": AttentionConfig(), "direct": DirectConfig(hidden_width=3)}
+AGGREGATORS: dict[str, AggregatorConfig] = {
+    "attention": AttentionConfig(),
+    "direct": DirectConfig(hidden_width=3),
+    "noisy_or": NoisyOrConfig(),
+}
 
 
 def make_decisive(aggregator: str, encoder: CnnConfig, word_VW: Tensor, use_entities: bool = False) -> Extractor:
@@ -28,6 +33,8 @@ def make_decisive(aggregator: str, encoder: CnnConfig, word_VW: Tensor, use_enti
 def _decide(aggregator: torch.nn.Module) -> None:
     if isinstance(aggregator, Attention):
         aggregator.query_RD.zero_()[0, 0] = 2.0
+        return
+    if isinstance(aggregator, NoisyOr):
         return
     assert isinstance(aggregator, Direct)
     for parameter in aggregator.classifier.parameters():

@@ -18,10 +18,10 @@ class Mean(Aggregator):
         super().__init__(AggregatorConfig(), NUM_RELATIONS, WIDTH, torch.Generator())
 
     def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
-        weighted_ND = self.weigh(vector_ND, bags) * vector_ND
+        weighted_ND = self.weigh(vector_ND, bags, scorer) * vector_ND
         return scorer.score_pooled(bag_sum(weighted_ND, bags.bag_N, bags.num_bags), bags)
 
-    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         return 1.0 / torch.bincount(bags.bag_N)[bags.bag_N][:, None].to(vector_ND)
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:

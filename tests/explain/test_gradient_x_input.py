@@ -1,24 +1,17 @@
-import pytest
 import torch
 from torch import Tensor
 
+from explain import cases
+from explain.cases import Case, over_gaps, over_variants, widen_gaps
 from model.plain import plain_logits
-from model.variants import VARIANTS, WIDTH
 from sayso.explain.gradient_x_input import gradient_x_input
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor, ModelConfig
-from toy_batch import make_bags, make_extractor, make_vectors
-
-SIZES = [1, 4, 1, 7, 2]
-over_variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 
 
-def make_case(name_or_config: ModelConfig, ties: bool = True) -> tuple[Extractor, Tensor, BagIndex]:
-    """Return a model and sentence vectors, two of which are equal so that they tie in every dimension."""
-    vector_ND = make_vectors(sum(SIZES), WIDTH, seed=3)
-    if ties:
-        vector_ND[2] = vector_ND[1]
-    return make_extractor(name_or_config, seed=2), vector_ND.requires_grad_(), make_bags(SIZES)
+def make_case(config: ModelConfig, ties: bool = True) -> Case:
+    extractor, vector_ND, bags = cases.make_case(config, ties=ties)
+    return extractor, vector_ND.requires_grad_(), bags
 
 
 def by_autograd(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
@@ -62,19 +55,10 @@ def test_its_own_gradient_equals_differentiating_twice(config: ModelConfig) -> N
     assert sum(bool(g.any()) for g in closed) >= 4
 
 
-@pytest.mark.parametrize("gap", [20.0, 120.0])
+@over_gaps
 @over_variants
 def test_wide_gaps_between_scores_stay_finite_and_right_in_float32(config: ModelConfig, gap: float) -> None:
-    extractor, vector_ND, bags = make_case(config, ties=False)
-    if hasattr(extractor.aggregator, "query_RD"):
-        # Scale the queries until the widest gap within a bag is `gap`.
-        score_NR = extractor.aggregator.attend(vector_ND).detach()
-        widest = max(float((part.amax(0) - part.amin(0)).max()) for part in score_NR.split(SIZES))
-        with torch.no_grad():
-            extractor.aggregator.query_RD.mul_(gap / widest)
-    else:
-        with torch.no_grad():
-            extractor.aggregator.classifier.output.weight.mul_(gap)
+    extractor, vector_ND, bags = widen_gaps(make_case(config, ties=False), gap)
     exact = by_autograd(extractor, vector_ND, bags).detach()
     single = vector_ND.detach().float().requires_grad_()
     score_NR = gradient_x_input(extractor.float(), single, bags)

@@ -6,6 +6,7 @@ from torch import Tensor
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.direct import Direct
+from sayso.model.aggregators.noisy_or import NoisyOr
 from sayso.model.extractor import Extractor
 
 
@@ -24,7 +25,14 @@ def plain_bag_logits(extractor: Extractor, vector_nD: Tensor, bags: BagIndex, ba
         pair_V = torch.cat([head_V - tail_V, head_V * tail_V]).expand(len(mean_RD), -1)
         whole = torch.cat([entity.text_DD, entity.pair_DV], 1)
         mean_RD = (torch.cat([mean_RD, pair_V], 1) @ whole.T + entity.bias_D).relu()
-    return (mean_RD * scorer.relation_RD).sum(1) + scorer.bias_R
+    logit_R = (mean_RD * scorer.relation_RD).sum(1) + scorer.bias_R
+    if not isinstance(extractor.aggregator, NoisyOr):
+        return logit_R
+    # The logit so far is that of the pair alone.
+    text_nD = vector_nD if entity is None else vector_nD @ entity.text_DD.T
+    own_nR = text_nD @ scorer.relation_RD.T + extractor.aggregator.bias_R
+    log_none_R = torch.nn.functional.logsigmoid(-torch.cat([own_nR, logit_R[None]])).sum(0)
+    return torch.log(torch.expm1(-log_none_R))
 
 
 def plain_representation(extractor: Extractor, vector_nD: Tensor) -> Tensor:
@@ -33,6 +41,8 @@ def plain_representation(extractor: Extractor, vector_nD: Tensor) -> Tensor:
     if isinstance(aggregator, Attention):
         score_nR = vector_nD @ torch.diag(aggregator.diagonal_D) @ aggregator.query_RD.T
         return score_nR.softmax(0).T @ vector_nD
+    if isinstance(aggregator, NoisyOr):
+        return torch.zeros_like(vector_nD[:1])
     assert isinstance(aggregator, Direct)
     logit_n1 = aggregator.classifier.output(aggregator.classifier.hidden(vector_nD).relu())
     if aggregator.second_map is not None:

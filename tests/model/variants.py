@@ -3,6 +3,7 @@
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.base import AggregatorConfig
 from sayso.model.aggregators.direct import DirectConfig
+from sayso.model.aggregators.noisy_or import NoisyOrConfig
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.extractor import ModelConfig
 
@@ -10,6 +11,7 @@ WIDTH = 8
 AGGREGATORS: dict[str, AggregatorConfig] = {
     "attention": AttentionConfig(),
     "direct": DirectConfig(hidden_width=6),
+    "noisy_or": NoisyOrConfig(),
     "direct-second-map": DirectConfig(weight="second_map", hidden_width=6),
 }
 VARIANTS = {

@@ -12,7 +12,7 @@ from sayso.model.extractor import Extractor
 
 def attention(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = α_nk; the same for all relations if the aggregator's weights are (DirectSup)."""
-    weight_NR = extractor.aggregator.weigh(vector_ND, bags)
+    weight_NR = extractor.aggregator.weigh(vector_ND, bags, extractor.scorer)
     return weight_NR.expand(-1, extractor.scorer.bias_R.shape[0]).contiguous()
 
 

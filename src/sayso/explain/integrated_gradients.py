@@ -1,7 +1,7 @@
 """Integrated gradients: gradient times input, averaged over the path from zero vectors to the actual ones.
 
 Sundararajan, Taly, Yan 2017. The baseline is zero for all sentences of the bag, so a bag's scores sum to
-o_k − o_k(empty bag), up to the error of the integral. Shapes: B bags, N sentences of all bags together, D width of a
+o_k − o_k(zero vectors), up to the error of the integral. Shapes: B bags, N sentences of all bags together, D width of a
 sentence vector, R relations.
 """
 
@@ -12,7 +12,6 @@ from torch import Tensor
 
 from sayso.explain.base import Explainer
 from sayso.explain.gradient_x_input import gradient_x_input
-from sayso.explain.sub_bag import empty_bag_logits
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import Extractor
 from sayso.model.ragged import bag_sum
@@ -43,7 +42,7 @@ def integrated_gradients_with_error(
         part = (step + 0.5) / num_steps
         # x · ∂o/∂x at the point t x is gradient times input there, divided by t.
         score_NR += gradient_x_input(extractor, part * vector_ND, bags) / (part * num_steps)
-    gain_BR = extractor.classify(vector_ND, bags) - empty_bag_logits(extractor, bags)
+    gain_BR = extractor.classify(vector_ND, bags) - extractor.classify(torch.zeros_like(vector_ND), bags)
     return IntegratedGradients(score_NR, bag_sum(score_NR, bags.bag_N, bags.num_bags) - gain_BR)
 
 

@@ -11,14 +11,23 @@ sentences of all sub-bags together.
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sayso.explain.base import Explain, Explainer
-from sayso.explain.sub_bag import SENTENCES_AT_A_TIME, SubBags, bag_sizes, slices, slices_by_cost, sub_bag_logits
+from sayso.explain.sub_bag import (
+    SENTENCES_AT_A_TIME,
+    SubBags,
+    bag_sizes,
+    empty_bag_logits,
+    slices,
+    slices_by_cost,
+    sub_bag_logits,
+)
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
+from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible, is_compiled
 from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_others, mean_of_others
@@ -59,7 +68,7 @@ def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagInde
         return _without_one_projected(entity, extractor.scorer.relation_RD, score_NR, vector_ND, bags)
     match_NR = vector_ND @ extractor.scorer.relation_RD.T
     others_NR = mean_of_others(score_NR, match_NR, bags.bag_N, bags.num_bags)
-    return aggregator.weigh(vector_ND, bags) * (match_NR - others_NR)
+    return aggregator.weigh(vector_ND, bags, extractor.scorer) * (match_NR - others_NR)
 
 
 def _without_one_projected(
@@ -123,7 +132,7 @@ def _relu_change(value: Tensor, step: Tensor) -> Tensor:
 def _without_one_pooled(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return the score from the drop of the maximum of α_n x_n in each dimension without n."""
     scorer, bag_N, num_bags = extractor.scorer, bags.bag_N, bags.num_bags
-    weighted_ND = extractor.aggregator.weigh(vector_ND, bags) * vector_ND
+    weighted_ND = extractor.aggregator.weigh(vector_ND, bags, scorer) * vector_ND
     pooled_BD = bag_max(weighted_ND, bag_N, num_bags)
     others_ND = max_of_others(weighted_ND, bag_N, num_bags)
     drop_ND = pooled_BD[bag_N] - others_ND.masked_fill(others_ND == -torch.inf, 0.0)
@@ -133,7 +142,23 @@ def _without_one_pooled(extractor: Extractor, vector_ND: Tensor, bags: BagIndex)
     return drop_ND @ scorer.relation_RD.T
 
 
-CLOSED_FORMS: dict[type[Aggregator], Explain] = {Attention: _without_one_attended, Direct: _without_one_pooled}
+def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    """Return the score from the sentence's own term of −log(1 − p)."""
+    aggregator = extractor.aggregator
+    assert isinstance(aggregator, NoisyOr)
+    # In float64: one sentence may have almost all of the sum.
+    added_NR = nn.functional.softplus(aggregator.evidence(vector_ND, extractor.scorer)).double()
+    alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
+    total_NR = (alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags))[bags.bag_N]
+    others_NR = torch.maximum(total_NR - added_NR, alone_BR[bags.bag_N])
+    return (logit_of_surprise(total_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)
+
+
+CLOSED_FORMS: dict[type[Aggregator], Explain] = {
+    Attention: _without_one_attended,
+    Direct: _without_one_pooled,
+    NoisyOr: _without_one_stating,
+}
 
 EXPLAINER = Explainer(
     leave_one_out, is_signed=True, needs_gradient=False, about="how much the logit loses without the sentence"

@@ -14,7 +14,7 @@ from math import comb
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sayso.explain.base import Explainer
 from sayso.explain.sub_bag import (
@@ -30,6 +30,7 @@ from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
+from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
 from sayso.model.extractor import Extractor
 from sayso.seeding import sub_seed
 
@@ -178,7 +179,7 @@ def _attended(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL:
 
 def _pooled(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
     """Return the logits from the running maximum."""
-    weighted_LD = extractor.aggregator.weigh(vector_LD, bags) * vector_LD
+    weighted_LD = extractor.aggregator.weigh(vector_LD, bags, extractor.scorer) * vector_LD
     pooled_CD = weighted_LD[order_PL].cummax(1).values.flatten(0, 1)
     repeated = BagIndex(
         bag_N=bags.bag_N, head_B=bags.head_B.expand(len(pooled_CD)), tail_B=bags.tail_B.expand(len(pooled_CD))
@@ -202,4 +203,13 @@ def _of_order(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_L: 
     return torch.cat(logits)
 
 
-SCANS: dict[type[Aggregator], PrefixLogits] = {Attention: _attended, Direct: _pooled}
+def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
+    """Return the logits from running sums of −log(1 − p)."""
+    aggregator = extractor.aggregator
+    assert isinstance(aggregator, NoisyOr)
+    added_LR = nn.functional.softplus(aggregator.evidence(vector_LD, extractor.scorer)).double()
+    alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
+    return logit_of_surprise(added_LR[order_PL].cumsum(1) + alone_BR)
+
+
+SCANS: dict[type[Aggregator], PrefixLogits] = {Attention: _attended, Direct: _pooled, NoisyOr: _stated}

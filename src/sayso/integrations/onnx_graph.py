@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from sayso.errors import UserError
 from sayso.features.batch import BagIndex, SentenceBatch
 from sayso.model.aggregators.attention import Attention
+from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
+from sayso.model.aggregators.noisy_or import NoisyOr
 from sayso.model.encoders.cnn import CnnEncoder
 from sayso.model.encoders.pcnn import NUM_PIECES, PcnnEncoder
 from sayso.model.extractor import Extractor
@@ -124,12 +126,12 @@ def _attend(aggregator: Attention, vector_SD: Tensor, bags: BagIndex, scorer: Re
     return (state_BRD * scorer.relation_RD).sum(2) + scorer.bias_R
 
 
-def _pool(aggregator: Direct, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+def _run(aggregator: Aggregator, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
     return aggregator(vector_SD, bags, scorer)  # type: ignore[no-any-return]
 
 
 _ENCODERS: Forms = {CnnEncoder: _encode_cnn, PcnnEncoder: _encode_pcnn}
-_AGGREGATORS: Forms = {Attention: _attend, Direct: _pool}
+_AGGREGATORS: Forms = {Attention: _attend, Direct: _run, NoisyOr: _run}
 
 
 def _form_of(forms: Forms, module: nn.Module) -> Callable[..., Tensor]:

@@ -163,7 +163,7 @@ def weights_by_source(extractor: Extractor, corpus: Part, direct: Part) -> dict[
 def _weigh(extractor: Extractor, part: Part) -> tuple[np.ndarray, float]:
     weights, silent = [], []
     for batch, vector_ND, _ in slices_of_logits(extractor, part):
-        weights.append(extractor.aggregator.weigh(vector_ND, batch.bags).mean(1).cpu().numpy())
+        weights.append(extractor.aggregator.weigh(vector_ND, batch.bags, extractor.scorer).mean(1).cpu().numpy())
         peak_BD = bag_max(vector_ND, batch.bags.bag_N, batch.bags.num_bags)
         silent.append((peak_BD == 0).float().mean(1).cpu().numpy())
     return np.concatenate(weights), float(np.concatenate(silent).mean())

@@ -10,6 +10,7 @@ from sayso.configs import find_config
 from sayso.errors import BadConfigError, option
 from sayso.features.mentions import Appearance
 from sayso.model.aggregators.direct import DirectConfig
+from sayso.model.aggregators.noisy_or import NoisyOrConfig
 from sayso.model.encoders import ENCODERS
 from sayso.model.extractor import KINDS, ModelConfig
 
@@ -93,7 +94,8 @@ class RunConfig:
         """
         is_direct = isinstance(self.model.aggregator, DirectConfig)
         encoder = {config: name for name, (config, _) in ENCODERS.items()}[type(self.model.encoder)]
-        name = "DirectSup" if is_direct else f"{encoder.upper()}s+ATT"
+        is_noisy_or = isinstance(self.model.aggregator, NoisyOrConfig)
+        name = "DirectSup" if is_direct else f"{encoder.upper()}s+{'OR' if is_noisy_or else 'ATT'}"
         if is_direct and encoder != "cnn":
             name += f"({encoder.upper()})"
         name += {"words": "", "type": "+F", "type_and_words": "+FE"}[self.data.mentions]

@@ -10,8 +10,8 @@ def test_the_diagonal_begins_as_ones() -> None:
 
 
 def test_a_sentence_alone_has_weight_one_for_every_relation() -> None:
-    aggregator = make_extractor(VARIANTS["attention"]).aggregator
-    weight_NR = aggregator.weigh(make_vectors(3, WIDTH), make_bags([1, 1, 1]))
+    extractor = make_extractor(VARIANTS["attention"])
+    weight_NR = extractor.aggregator.weigh(make_vectors(3, WIDTH), make_bags([1, 1, 1]), extractor.scorer)
     assert weight_NR.equal(torch.ones_like(weight_NR))
 
 

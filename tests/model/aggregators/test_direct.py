@@ -8,18 +8,22 @@ from toy_batch import make_bags, make_extractor, make_vectors
 
 
 def test_the_weight_is_the_classifiers_probability() -> None:
-    aggregator, vector_ND = make_extractor(VARIANTS["direct"]).aggregator, make_vectors(4, WIDTH)
+    extractor, vector_ND = make_extractor(VARIANTS["direct"]), make_vectors(4, WIDTH)
+    aggregator = extractor.aggregator
     logit_N = aggregator.sentence_logit(vector_ND)
     assert logit_N is not None
-    torch.testing.assert_close(aggregator.weigh(vector_ND, make_bags([4])), logit_N.sigmoid()[:, None])
+    torch.testing.assert_close(
+        aggregator.weigh(vector_ND, make_bags([4]), extractor.scorer), logit_N.sigmoid()[:, None]
+    )
 
 
 def test_the_published_second_map_changes_the_weight_but_not_the_sentence_logit() -> None:
-    aggregator, vector_ND = make_extractor(VARIANTS["direct-second-map"]).aggregator, make_vectors(4, WIDTH)
+    extractor, vector_ND = make_extractor(VARIANTS["direct-second-map"]), make_vectors(4, WIDTH)
+    aggregator = extractor.aggregator
     logit_N = aggregator.sentence_logit(vector_ND)
     assert logit_N is not None
     torch.testing.assert_close(logit_N, aggregator.classifier(vector_ND))
-    assert not torch.allclose(aggregator.weigh(vector_ND, make_bags([4])), logit_N.sigmoid()[:, None])
+    assert not torch.allclose(aggregator.weigh(vector_ND, make_bags([4]), extractor.scorer), logit_N.sigmoid()[:, None])
 
 
 def test_sentences_that_tie_share_the_gradient_also_where_all_are_zero() -> None:

@@ -7,8 +7,10 @@ in the docs.
 from sayso.model.aggregators.attention import Attention, AttentionConfig
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig
 from sayso.model.aggregators.direct import Direct, DirectConfig
+from sayso.model.aggregators.noisy_or import NoisyOr, NoisyOrConfig
 
 AGGREGATORS: dict[str, tuple[type[AggregatorConfig], type[Aggregator]]] = {
     "attention": (AttentionConfig, Attention),
     "direct": (DirectConfig, Direct),
+    "noisy_or": (NoisyOrConfig, NoisyOr),
 }

@@ -30,10 +30,11 @@ class Attention(Aggregator):
 
     def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return logit_BR."""
-        return scorer.score_mixed(vector_ND, self.weigh(vector_ND, bags), bags)
+        return scorer.score_mixed(vector_ND, self.weigh(vector_ND, bags, scorer), bags)
 
-    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return weight_NR; every bag's weights for a relation sum to one."""
+        del scorer
         return bag_softmax(self.attend(vector_ND), bags.bag_N, bags.num_bags)
 
     def attend(self, vector_ND: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ class Aggregator(nn.Module, ABC):
         """Return logit_BR."""
 
     @abstractmethod
-    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return weight_NR, each sentence's weight for each relation; [N, 1] where all relations share it."""
 
     @abstractmethod

@@ -69,12 +69,12 @@ class Direct(Aggregator):
 
     def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return logit_BR."""
-        weighted_ND = self.weigh(vector_ND, bags) * vector_ND
+        weighted_ND = self.weigh(vector_ND, bags, scorer) * vector_ND
         return scorer.score_pooled(bag_max(weighted_ND, bags.bag_N, bags.num_bags), bags)
 
-    def weigh(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return weight_N1, which is the same for all relations and does not depend on the bag."""
-        del bags
+        del bags, scorer
         logit_N = self.sentence_logit(vector_ND)
         if self.second_map is not None:
             logit_N = self.second_map(logit_N[:, None])
@@ -87,7 +87,7 @@ class Direct(Aggregator):
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         """Return ∂o_k/∂x_n = α_n (m_n ∘ g_k) + (Σ_d m_nd g_kd x_nd) ∇α_n, in parts."""
-        weight_N1 = self.weigh(vector_ND, bags)
+        weight_N1 = self.weigh(vector_ND, bags, scorer)
         weighted_ND = weight_N1 * vector_ND
         share_ND = max_share(weighted_ND, bags.bag_N, bags.num_bags)
         slope = scorer.slope_pooled(bag_max(weighted_ND, bags.bag_N, bags.num_bags), bags)

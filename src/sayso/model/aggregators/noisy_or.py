@@ -1,0 +1,86 @@
+"""Noisy-or: every sentence states the relation with a probability of its own, and one that does is enough.
+
+Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from sayso.config import Range, check_ranges
+from sayso.features.batch import BagIndex
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
+from sayso.model.ragged import bag_sum
+from sayso.model.relation import RelationScorer, Slope
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyOrConfig(AggregatorConfig):
+    """`initial_probability` is the probability that a fresh model gives every sentence for every relation."""
+
+    initial_probability: Annotated[float, Range(0, 1, above=True, below=True)] = 0.01
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+class NoisyOr(Aggregator):
+    """p_k = 1 − (1 − λ_k) Π_n (1 − σ(z_nk)) with z_nk = x_n · u_k + c_k.
+
+    u_k is the relation's vector r_k, with +E W_xᵀ r_k. λ_k is the probability of the pair without sentences: the
+    relation's bias, and with +E what the entities add.
+    """
+
+    def __init__(self, config: NoisyOrConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
+        super().__init__(config, num_relations, width, generator)
+        logit = math.log(config.initial_probability / (1.0 - config.initial_probability))
+        self.bias_R = nn.Parameter(torch.full((num_relations,), logit))
+
+    def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return logit_BR."""
+        return logit_of_surprise(self._surprise(vector_ND, bags, scorer))
+
+    def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return weight_NR, each sentence's own probability, which does not depend on the bag."""
+        del bags
+        return self.evidence(vector_ND, scorer).sigmoid()
+
+    def evidence(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+        """Return z_NR, the logit of each sentence's own probability."""
+        return nn.functional.linear(vector_ND, _direction(scorer), self.bias_R)
+
+    def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
+        """Return ∂o_k/∂x_n = σ(z_nk) / p_k · u_k, in parts."""
+        probability_BR = -torch.expm1(-self._surprise(vector_ND, bags, scorer))
+        weight_NR, direction_RD = self.weigh(vector_ND, bags, scorer), _direction(scorer)
+        return Influence(
+            weight_NR=weight_NR / probability_BR[bags.bag_N],
+            share_ND=vector_ND.new_ones(1, 1),
+            slope=Slope(direction_RD, None),
+            match_NR=vector_ND @ direction_RD.T,
+            pull_NR=torch.zeros_like(weight_NR),
+            direction_NRD=torch.zeros_like(direction_RD)[None],
+            lean_NR=torch.zeros_like(weight_NR),
+        )
+
+    def _surprise(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return −log(1 − p_k), to which every sentence adds softplus(z_nk)."""
+        alone_BR = scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
+        added_NR = nn.functional.softplus(self.evidence(vector_ND, scorer))
+        return nn.functional.softplus(alone_BR) + bag_sum(added_NR, bags.bag_N, bags.num_bags)
+
+
+def _direction(scorer: RelationScorer) -> Tensor:
+    """Return u_RD, along which a sentence vector is evidence."""
+    if scorer.entity is None:
+        return scorer.relation_RD
+    return scorer.relation_RD @ scorer.entity.text_DD
+
+
+def logit_of_surprise(surprise: Tensor) -> Tensor:
+    """Return log(p / (1 − p)) from −log(1 − p)."""
+    # log(eˢ − 1) = s + log(1 − e⁻ˢ), which overflows nowhere.
+    return surprise + torch.log(-torch.expm1(-surprise))
