@@ -18,7 +18,7 @@ from rows import row_of, write_rows
 from sayso.reproduce.folder import ReproductionFolder
 from sayso.reproduce.paper import variant_config, variants_named
 from sayso.reproduce.plan import PlannedRun
-from sayso.reproduce.pool import make_runs
+from sayso.reproduce.run import make_runs
 from sayso.reproduce.worker import Event, Task
 from sayso.store.store import Store
 

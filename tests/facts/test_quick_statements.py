@@ -34,5 +34,5 @@ def test_the_table_is_checked(tmp_path: Path) -> None:
     path.write_text("capital\tP36\n\nm.05bcl\thttp://www.wikidata.org/entity/Q1030\n")
     assert read_ids(path) == {"capital": "P36", "m.05bcl": "http://www.wikidata.org/entity/Q1030"}
     path.write_text("capital\tP36\ncapital\n")
-    with pytest.raises(BadInputError, match=r"ids\.tsv:2: an id and Wikidata's"):
+    with pytest.raises(BadInputError, match=r"ids\.tsv:2: expected an id and a Wikidata id"):
         read_ids(path)

@@ -1,4 +1,4 @@
-"""One run on one part, evaluated: its logits, its facts explained, what people marked; figures are made from these.
+"""One run evaluated on one part: its logits, explained facts and marks, and these as columns of the predictions.
 
 Shapes: B bags, R relations, F facts, E sentences of all facts, fact after fact.
 """
@@ -29,10 +29,14 @@ from sayso.store.predictions import PredictionColumns
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """`threshold` is the probability from which a fact counts as predicted; `methods` the mechanisms, empty for all;
-    `num_top` the first sentences of a mechanism that are kept, or removed, to see what they are worth.
+    """How to evaluate.
 
-    With `temperature`, one is fitted on the validation part, for the reliability figures alone.
+    Attributes:
+        threshold: The probability from which a fact counts as predicted.
+        methods: The mechanisms, empty for all.
+        num_top: How many of a mechanism's first sentences to keep, or remove, to measure faithfulness.
+        num_resamples: Resamples of the bags for intervals.
+        temperature: Whether to fit a temperature on validation, for the reliability figures only.
     """
 
     threshold: Annotated[float, SHARE] = 0.5
@@ -47,7 +51,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What figures, the predictions' files and the page are made from."""
+    """What the figures, the files of predictions and the page are made from."""
 
     subject: TrainedRun
     settings: EvaluationSettings
@@ -64,22 +68,22 @@ class Evaluation:
 
     @property
     def ranked_by(self) -> str:
-        """The mechanism that puts the sentences in order."""
+        """The mechanism that ranks the sentences."""
         return ranked_by(self.mechanisms)
 
     @cached_property
     def mark_E(self) -> np.ndarray:
-        """What people say of each sentence of each fact."""
+        """The mark on each sentence of each fact."""
         return self.marks.look_up(self.explained.sentences.value, self.explained.relation_E)
 
     @cached_property
     def is_label_F(self) -> np.ndarray:
-        """Whether the knowledge base holds the fact."""
+        """Whether the knowledge base has each fact."""
         found: np.ndarray = self.subject.label_BR[self.explained.bag_F, self.explained.relation_F]
         return found
 
     def marked_facts(self, mechanism: str) -> MarkedFacts:
-        """Return the labels with marked sentences and a mechanism's scores: expl-eval, the same facts for all runs."""
+        """Return the labelled facts with marks, scored by a mechanism: expl-eval, the same facts for all runs."""
         sentences = self.explained.sentences
         fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
         is_marked_F = np.bincount(fact_E, self.mark_E != NEITHER, minlength=len(sentences)) > 0
@@ -97,7 +101,7 @@ class Evaluation:
 def evaluate_run(
     subject: TrainedRun, marks: SentenceMarks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
 ) -> Evaluation:
-    """Return the run's predictions on the part, explained."""
+    """Return the run's predictions on its part, explained."""
     mechanisms = mechanisms_named(settings.methods)
     on_progress(f"{subject.name}: predicting", 0, 0)
     logit_BR = predict_logits(subject.model.extractor, subject.part)
@@ -121,7 +125,7 @@ def _temperature(subject: TrainedRun) -> float:
 
 
 def prediction_columns(run: Evaluation) -> PredictionColumns:
-    """Return the columns; docs/predictions-store.md says what each holds."""
+    """Return the columns of the predictions' files, as docs/predictions-store.md describes them."""
     subject = run.subject
     return PredictionColumns(
         facts=_facts(run),

@@ -61,7 +61,7 @@ def run_figures(run: Evaluation) -> dict[str, Any]:
 
 
 def sorted_scores(run: Evaluation) -> SortedScores:
-    """Return all (bag, relation) scores, sorted once."""
+    """Return all (bag, relation) scores, sorted."""
     return sort_scores(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread)
 
 
@@ -141,7 +141,7 @@ def _ranks(part: Part, rng: np.random.Generator) -> np.ndarray:
 
 
 def per_relation(run: Evaluation) -> list[dict[str, Any]]:
-    """Return each relation's number of facts, average precision and best F1; None where it has no fact."""
+    """Return each relation's number of facts, average precision and best F1, None without facts."""
     rows = []
     for number, relation in enumerate(run.subject.model.relations):
         curve = precision_recall_curve(run.logit_BR[:, number], run.subject.label_BR[:, number])
@@ -151,7 +151,7 @@ def per_relation(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def calibration_figures(run: Evaluation) -> dict[str, Any]:
-    """Return the reliability curve and the expected calibration error, and with a temperature those after it."""
+    """Return the reliability curve and the expected calibration error, also after the temperature if there is one."""
     found = {"as_predicted": _reliability(run, 1.0)}
     if run.temperature is not None:
         found["with_temperature"] = {"temperature": run.temperature, **_reliability(run, run.temperature)}
@@ -164,30 +164,30 @@ def _reliability(run: Evaluation, temperature: float) -> dict[str, Any]:
 
 
 def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
-    """Return how well one mechanism's scores agree with people and with the model."""
+    """Return how well one mechanism's scores agree with the marks and with the model."""
     explained, num = run.explained, run.settings.num_resamples
     marked = run.marked_facts(mechanism)
-    # What is not predicted rests on nothing.
-    said = explained.probability_F >= run.settings.threshold
+    # Faithfulness is about predicted facts only.
+    is_predicted = explained.probability_F >= run.settings.threshold
     faithful = faithfulness_figures(
-        explained.probability_F[said],
-        explained.without_top[mechanism][said],
-        explained.only_top[mechanism][said],
-        explained.bag_F[said],
+        explained.probability_F[is_predicted],
+        explained.without_top[mechanism][is_predicted],
+        explained.only_top[mechanism][is_predicted],
+        explained.bag_F[is_predicted],
         num,
     )
     return {
         "tau": {name: plain(tau_figures(marked, band, num)) for name, band in BANDS.items()},
         "rationales": plain(rationale_figures(marked, num)),
         "faithfulness": plain(faithful),
-        "planted_distractor": _planted(run, mechanism, said),
+        "planted_distractor": _planted(run, mechanism, is_predicted),
     }
 
 
-def _planted(run: Evaluation, mechanism: str, said_F: np.ndarray) -> dict[str, Any]:
-    """Return where planted distractors end up in predicted facts, and how often first."""
+def _planted(run: Evaluation, mechanism: str, is_predicted_F: np.ndarray) -> dict[str, Any]:
+    """Return how deep planted distractors rank in predicted facts, and how often first."""
     rank_F = run.explained.planted_rank[mechanism]
-    chosen = said_F & ~np.isnan(rank_F)
+    chosen = is_predicted_F & ~np.isnan(rank_F)
     bag_F, size_F = run.explained.bag_F[chosen], run.explained.sentences.length[chosen]
     # 0: above every sentence of the bag; 1: below all of them.
     depth_F = (rank_F[chosen] - 1) / size_F
@@ -199,7 +199,7 @@ def _planted(run: Evaluation, mechanism: str, said_F: np.ndarray) -> dict[str, A
 
 
 def agreement_figures(run: Evaluation) -> list[dict[str, Any]]:
-    """Return how alike every two mechanisms order the sentences."""
+    """Return the rank correlation of every two mechanisms."""
     scores, start_F1 = run.explained.scores, run.explained.sentences.start
     return [
         {"first": one, "second": other, **plain(rank_agreement(scores[one], scores[other], start_F1))}
@@ -208,7 +208,7 @@ def agreement_figures(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def comparison(first: Evaluation, second: Evaluation) -> dict[str, Any]:
-    """Return by how much the first run's figures exceed the second's, by a paired bootstrap over bags."""
+    """Return the first run's figures minus the second's, by a paired bootstrap over bags."""
     num = first.settings.num_resamples
     scores = sorted_scores(first), sorted_scores(second)
     shared = [name for name in first.mechanisms if name in second.mechanisms]
@@ -223,7 +223,7 @@ def comparison(first: Evaluation, second: Evaluation) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a figure as JSON has it: no NaN, intervals as `low` and `high`, arrays as lists.
+    """Return a figure as JSON values: None for NaN, intervals as `low` and `high`, arrays as lists.
 
     >>> plain(Estimate(0.5, Interval(0.25, 0.75)))
     {'value': 0.5, 'low': 0.25, 'high': 0.75}

@@ -12,7 +12,7 @@ from sayso.facts.export import triple_line
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import FACTS_FILE
 from sayso.facts.quick_statements import quick_statements
-from sayso.facts.web_annotation import found_annotations
+from sayso.facts.web_annotation import extracted_annotations
 from sayso.io.atomic import atomic_file
 
 _ROWS_AT_A_TIME = 10_000
@@ -52,7 +52,7 @@ def _write_tsv(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> 
 
 def _write_jsonld(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
     with atomic_file(path) as file:
-        file.writelines(found_annotations(facts, context.total, context.identity))
+        file.writelines(extracted_annotations(facts, context.total, context.identity))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Facts that a model finds in a corpus, kept as numbers: 28 bytes each, whatever the number of pairs.
+"""Facts predicted from a corpus, kept as numbers: 28 bytes per fact, whatever the number of pairs.
 
 Shapes: B bags, R relations, F facts.
 """
@@ -35,8 +35,8 @@ class CorpusFact(Fact):
         return {**super().to_dict(), "num_sentences": self.num_sentences}
 
 
-class JudgedBags(NamedTuple):
-    """B bags with what a model says about them; `line_B` is where in the corpus their pairs first appear."""
+class PredictedBags(NamedTuple):
+    """B bags with their probabilities; `line_B` is the line of the corpus where each pair first appears."""
 
     probability_BR: np.ndarray
     head_B: np.ndarray
@@ -47,10 +47,10 @@ class JudgedBags(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusFacts:
-    """The facts of a corpus, most probable first, those of one probability in the order of the corpus.
+    """The facts of a corpus, most probable first, ties in the order of the corpus.
 
-    `num_repeated` sentences of a pair were there twice, `num_too_far_apart` had their mentions too far apart; both
-    were left out. `highest` is the highest probability of all, found or not; not a number without pairs.
+    `num_repeated` sentences were repeated within their pair, and in `num_too_far_apart` the mentions are too far apart;
+    both are left out. `highest` is the highest probability of all, NaN without pairs.
     """
 
     found_F: np.ndarray
@@ -80,12 +80,12 @@ class CorpusFacts:
             )
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each fact."""
+        """Return a pandas DataFrame with a row per fact."""
         return frame_of(fact.to_dict() for fact in self)
 
 
-class FactFinder:
-    """Takes judged bags portion by portion and keeps what is at least as probable as `threshold`."""
+class FactCollector:
+    """Collects the facts of at least `threshold` from bags, batch by batch."""
 
     def __init__(self, threshold: float, top: int | None) -> None:
         self.threshold, self.top = threshold, top
@@ -93,8 +93,8 @@ class FactFinder:
         self.highest = float("nan")
         self._pieces = [np.zeros(0, _COLUMNS)]
 
-    def add(self, bags: JudgedBags) -> None:
-        """Take the bags of one portion of the corpus."""
+    def add(self, bags: PredictedBags) -> None:
+        """Add the bags of one part of the corpus."""
         probability_BR = bags.probability_BR
         self.num_pairs += len(probability_BR)
         if probability_BR.size:

@@ -1,4 +1,4 @@
-"""One fact explained, as people see it: on a terminal, in a notebook, on a page, as JSON."""
+"""One fact explained: as text, as JSON, as a page, and what its prediction rests on in words."""
 
 import json
 import sys
@@ -9,8 +9,16 @@ from typing import Any, NamedTuple, TextIO
 
 from sayso.facts.fact import Fact
 from sayso.facts.html import explanation_page
-from sayso.facts.support import support_sentence
-from sayso.records import Sentence, Support, as_written
+from sayso.records import (
+    NOT_PREDICTED,
+    NOT_SENTENCES,
+    SENTENCES_TOGETHER,
+    SEVERAL_SENTENCES,
+    SUPPORT_LABELS,
+    Sentence,
+    Support,
+    as_written,
+)
 
 _NUM_WORDS_SHOWN = 5
 
@@ -141,14 +149,13 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
     if each.seen != each.sentence.tokens:
         yield f"   the model saw: {' '.join(each.seen)}"
     if each.word_scores:
-        order = sorted(range(len(each.seen)), key=lambda place: -each.word_scores[place])[:_NUM_WORDS_SHOWN]
-        top = [(each.seen[place], each.word_scores[place]) for place in order if each.word_scores[place] > 0]
-        counted = [f"{word} {score:+.2f}" for word, score in top]
+        top = sorted(zip(each.seen, each.word_scores, strict=True), key=lambda scored: -scored[1])[:_NUM_WORDS_SHOWN]
+        counted = [f"{word} {score:+.2f}" for word, score in top if score > 0]
         yield f"   words that counted most: {', '.join(counted) or 'none'}"
 
 
 def marked_text(sentence: Sentence) -> str:
-    """Return the sentence as it is written, with the head in square and the tail in curly brackets."""
+    """Return the sentence as its document writes it, with the head in square and the tail in curly brackets."""
     gaps, tokens = map(list, zip(*as_written(sentence.tokens, sentence.source), strict=True))
     for mention, (left, right) in ((sentence.head, "[]"), (sentence.tail, "{}")):
         for start, stop in mention.spans:
@@ -172,3 +179,65 @@ def _evidence_dict(each: Evidence) -> dict[str, Any]:
         "seen": list(each.seen),
         "word_scores": list(each.word_scores),
     }
+
+
+def support_sentence(support: Support, probability: float, threshold: float | None, num_sentences: int) -> str:
+    """Return what a prediction rests on, in words; the threshold is None if it is unknown.
+
+    >>> support_sentence(Support("not_predicted", 0, 0.1, 0.1, 0.05), 0.04, 0.5, 3)
+    'Not predicted (0.04 is below the threshold 0.5).'
+    """
+    # Files of 0.1 do not say how many sentences are each enough.
+    is_counted = support.kind != SEVERAL_SENTENCES or support.num_enough is not None
+    kind = support.kind if is_counted else SENTENCES_TOGETHER
+    label = SUPPORT_LABELS.get(kind, kind).capitalize()
+    if support.kind == NOT_PREDICTED:
+        return f"{label} ({_below(probability, threshold)})."
+    if threshold is not None:
+        label += f" at the threshold {threshold:g}"
+    if support.kind == NOT_SENTENCES:
+        return (
+            f"{label}: without any sentence the model still gives {support.probability_of_none:.2f}"
+            f" (with all {num_sentences:,}: {probability:.2f})."
+        )
+    if num_sentences == 1:
+        return f"{label}: without it the probability falls from {probability:.2f} to {support.probability_without:.2f}."
+    if kind == SEVERAL_SENTENCES:
+        return f"{label}: {_enough(support, num_sentences)}"
+    return f"{label}: {_kept(support, num_sentences)}{_removed(support, num_sentences)}"
+
+
+def _below(probability: float, threshold: float | None) -> str:
+    """Return the comparison with enough digits to show that it is true."""
+    if threshold is None:
+        return f"{probability:.2f} is below the threshold"
+    texts = (f"{probability:.{digits}f}" for digits in range(2, 17))
+    shown = next((text for text in texts if float(text) < threshold), repr(probability))
+    return f"{shown} is below the threshold {threshold:g}"
+
+
+def _enough(support: Support, num_sentences: int) -> str:
+    left = num_sentences - support.num_smallest
+    best = "one" if support.num_smallest == 1 else f"{support.num_smallest:,}"
+    others = "the other still gives" if left == 1 else "the others still give"
+    return (
+        f"{support.num_enough:,} of {num_sentences:,} sentences are each enough;"
+        f" without the best {best} {others} {support.probability_without:.2f}."
+    )
+
+
+def _kept(support: Support, num_sentences: int) -> str:
+    num, alone = support.num_smallest, support.probability_with
+    if num == num_sentences:
+        return f"only all {num:,} keep the prediction ({alone:.2f})"
+    keep = "keeps" if num == 1 else "together keep"
+    return f"{num:,} of {num_sentences:,} {keep} the prediction ({alone:.2f} without the others)"
+
+
+def _removed(support: Support, num_sentences: int) -> str:
+    left, without = num_sentences - support.num_smallest, support.probability_without
+    if support.kind == SEVERAL_SENTENCES or support.num_enough is not None:
+        others = "the other does too" if left == 1 else f"the {left:,} others together do too"
+        return f", and {others} ({without:.2f})."
+    them = "it" if support.num_smallest == 1 else "them"
+    return f"; without {them} the probability falls to {without:.2f}."

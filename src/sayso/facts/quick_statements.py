@@ -1,8 +1,8 @@
-"""Facts as QuickStatements, the lines by which statements go into Wikidata or another Wikibase.
+"""Facts as QuickStatements, the lines that add statements to Wikidata or another Wikibase.
 
-Item, property, item, with tabs, and a reference: the words of a quote, and its document where that has an address. A
-second line of the same fact gives the statement a second reference. Only facts whose ids are Wikidata's can be written;
-a table of one's own ids to Wikidata's helps.
+A line has item, property and item, with tabs, and a reference: the text of a quote, and the URL of its document if it
+has one. A second line of the same fact adds a second reference. Only facts with Wikidata ids can be written; a table
+can map other ids to them.
 """
 
 import re
@@ -20,15 +20,15 @@ from sayso.tokens import control_character
 MAX_REFERENCES = 3
 REFERENCE_URL, QUOTATION = "S854", "S1683"
 _MAX_QUOTATION = 400
-"""Characters; Wikidata takes no longer ones of this kind."""
+"""Characters; Wikidata allows no longer ones in this property."""
 _BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\|(?=\|)")
 _ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9][0-9]*)")
 
 
 def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> list[str]:
-    """Return the fact's lines, one for each of its first quotes; none where an id is not one of Wikidata's.
+    """Return the fact's lines, one for each of its first quotes; no lines if an id is not a Wikidata id.
 
-    `ids` gives Wikidata's ids for one's own.
+    `ids` maps other ids to Wikidata ids.
 
     >>> wikidata_id("http://www.wikidata.org/entity/Q3935", {}), wikidata_id("capital", {"capital": "P36"})
     ('Q3935', 'P36')
@@ -37,26 +37,26 @@ def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> 
     head, relation, tail = (wikidata_id(name, known) for name in (fact.head_id, fact.relation, fact.tail_id))
     if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
         return []
-    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # nothing that ends the remark
-    remark = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
+    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # nothing that ends the comment
+    comment = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
     references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
-    return ["\t".join((head, relation, tail, *reference, remark)) for reference in references]
+    return ["\t".join((head, relation, tail, *reference, comment)) for reference in references]
 
 
 def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
-    """Return Wikidata's id for a name: its own, the table's, or the end of an address; empty where there is none."""
+    """Return the Wikidata id of a name: the name itself, its entry in the table, or the end of a URL; else empty."""
     found = _ID.fullmatch(ids.get(name, name))
     return found[1] if found else ""
 
 
 def in_wikidata(fact: DecidedFact, ids: Mapping[str, str]) -> DecidedFact:
-    """Return the fact with Wikidata's ids in place of one's own, as far as the table has them."""
+    """Return the fact with its ids replaced by Wikidata ids, as far as the table has them."""
     head_id, relation, tail_id = (ids.get(name, name) for name in (fact.head_id, fact.relation, fact.tail_id))
     return replace(fact, head_id=head_id, relation=relation, tail_id=tail_id)
 
 
 def read_ids(path: Path) -> dict[str, str]:
-    """Return a table from one's own ids to Wikidata's: two columns with a tab between."""
+    """Return a table from other ids to Wikidata ids: two columns with a tab between."""
     ids = {}
     for number, text in read_lines(path):
         if isinstance(text, BadLine):
@@ -65,7 +65,7 @@ def read_ids(path: Path) -> dict[str, str]:
         if columns == [""]:
             continue
         if len(columns) != 2 or not _ID.fullmatch(columns[1]):
-            raise BadInputError(f"{path}:{number}: an id and Wikidata's (Q… or P…) are expected, with a tab between")
+            raise BadInputError(f"{path}:{number}: expected an id and a Wikidata id (Q… or P…), with a tab between")
         ids[columns[0]] = columns[1]
     if not ids:
         raise holds_no(path, "ids")
@@ -73,10 +73,10 @@ def read_ids(path: Path) -> dict[str, str]:
 
 
 def _reference(each: Quote) -> Iterator[str]:
-    address = each.source.document_id if each.source else ""
-    if re.fullmatch(r"https?://[^\s\"|]+", address) and not control_character(address):
-        yield from (REFERENCE_URL, f'"{address}"')
-    # The form has no way to write a quotation mark, a tab or a line end inside a text; `||` may stand for a line end.
+    url = each.source.document_id if each.source else ""
+    if re.fullmatch(r"https?://[^\s\"|]+", url) and not control_character(url):
+        yield from (REFERENCE_URL, f'"{url}"')
+    # The format cannot escape a quotation mark, a tab or a line end; `||` is a line end for some tools.
     words = " ".join(_BREAKING.sub(" ", each.sentence.replace('"', "'")).split())
     shown = words if len(words) <= _MAX_QUOTATION else f"{words[: _MAX_QUOTATION - 1]}…"
     yield from (QUOTATION, f'und:"{shown}"')

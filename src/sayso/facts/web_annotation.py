@@ -1,8 +1,8 @@
 """Facts as JSON-LD in the W3C Web Annotation model: a statement about the sentences that are its evidence.
 
-Each fact is an annotation: the body is the statement (subject, predicate, object), the targets are its quotes. Where
-the corpus has documents a target selects the sentence by its place in the document and, within it, the stretch that
-names both entities; else the stretch alone, by its text and what stands around it.
+Each fact is an annotation: the body is the statement (subject, predicate, object), the targets are its quotes. If the
+corpus has documents, a target selects the sentence by its position in the document and, within it, the span that names
+both entities; otherwise the span only, by its text and what surrounds it.
 """
 
 import json
@@ -17,7 +17,7 @@ from sayso import __version__
 from sayso.facts.fact import DecidedFact, ExtractedFact, Quote, QuotedFact
 
 _TERMS = "urn:x-sayso:"
-"""Names of ours, for what the Web Annotation vocabulary has no word for."""
+"""Our own terms, where the Web Annotation vocabulary has none."""
 _IRI = re.compile(r"(?:https?://|urn:|doi:)[^\s<>\"{}|\\^`\x00-\x1f\x7f-\x9f]+", re.IGNORECASE)
 
 
@@ -30,14 +30,14 @@ def web_annotations(facts: Sequence[DecidedFact]) -> str:
     )
 
 
-def found_annotations(facts: Iterable[ExtractedFact], total: int, identity: str) -> Iterator[str]:
-    """Yield the text of one annotation collection of `total` facts that a model found, piece by piece.
+def extracted_annotations(facts: Iterable[ExtractedFact], total: int, identity: str) -> Iterator[str]:
+    """Yield the text of one annotation collection of `total` extracted facts, piece by piece.
 
-    `identity` names what they were found in and by what; the same one gives the collection the same name.
+    `identity` names corpus and model; the same identity gives the collection the same name.
     """
     name = uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)
     return _collection(
-        map(_found, facts),
+        map(_extracted, facts),
         total,
         name,
         "Facts that a model predicts from text, with the sentences that rank first as their evidence",
@@ -72,7 +72,7 @@ def _decided(fact: DecidedFact) -> dict[str, Any]:
         "id": _annotation_id(_identity(fact, fact.annotator, fact.decided_at)),
         "type": "Annotation",
         "motivation": "describing",
-        "created": fact.decided_at.replace("+00:00", "Z"),  # the form of UTC that the model asks for
+        "created": fact.decided_at.replace("+00:00", "Z"),  # UTC as the Web Annotation model writes it
         "creator": {"type": "Person", "name": fact.annotator},
         **_common(fact),
         "body": [_statement(fact), *([reason] if fact.reason else [])],
@@ -81,7 +81,7 @@ def _decided(fact: DecidedFact) -> dict[str, Any]:
     }
 
 
-def _found(fact: ExtractedFact) -> dict[str, Any]:
+def _extracted(fact: ExtractedFact) -> dict[str, Any]:
     return {
         "id": _annotation_id(_identity(fact)),
         "type": "Annotation",
@@ -108,8 +108,8 @@ def _common(fact: QuotedFact) -> dict[str, Any]:
     }
 
 
-def _identity(fact: QuotedFact, *further: str) -> str:
-    return json.dumps([fact.head_id, fact.relation, fact.tail_id, fact.model_fingerprint, *further])
+def _identity(fact: QuotedFact, *more: str) -> str:
+    return json.dumps([fact.head_id, fact.relation, fact.tail_id, fact.model_fingerprint, *more])
 
 
 def _annotation_id(identity: str) -> str:
@@ -142,7 +142,7 @@ def _target(fact: QuotedFact, each: Quote) -> dict[str, Any]:
 
 
 def _iri(kind: str, name: str) -> str:
-    """Return the name as an IRI; one that is an IRI already stays as it is.
+    """Return the name as an IRI, unchanged if it is one.
 
     >>> _iri("entity", "m.05 bcl"), _iri("entity", "http://www.wikidata.org/entity/Q3935")
     ('urn:x-sayso:entity:m.05%20bcl', 'http://www.wikidata.org/entity/Q3935')

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from sayso.facts.explanation import support_sentence
 from sayso.facts.fact import ExtractedFact, Quote
-from sayso.facts.support import support_sentence
 from sayso.records import Source, as_written
 
 NUM_SHADES = 5
