@@ -34,26 +34,29 @@ def test_what_is_there_is_said(tmp_path: Path, is_finished: bool, state: str) ->
 
 
 def test_a_folder_is_free_again_where_its_input_was_refused_or_nothing_was_done(tmp_path: Path) -> None:
-    place = OutputFolder(path=tmp_path, made_by="sayso x", resume_option="--resume", done="done/*")
-    cleared: list[Path] = []
+    place = OutputFolder(
+        path=tmp_path, made_by="sayso x", resume_option="--resume", done="done/*", contents=("done", "x")
+    )
     place.write({"is_finished": False})
     place.refuse_occupied()
     (tmp_path / "done").mkdir()
     (tmp_path / "done" / "1").touch()
     with pytest.raises(UserError, match="was interrupted"):
         place.refuse_occupied()
-    with pytest.raises(UserError, match="bad line"), place.refusable(cleared.append, kept="done/*"):
+    with pytest.raises(UserError, match="bad line"), place.refusable(kept="done/*"):
         raise UserError("bad line")
     with pytest.raises(UserError, match="was interrupted"):
         place.refuse_occupied()
-    with pytest.raises(UserError, match="bad line"), place.refusable(cleared.append):
+    with pytest.raises(UserError, match="bad line"), place.refusable():
         raise UserError("bad line")
     place.refuse_occupied()
-    assert cleared == []
+    assert (tmp_path / "done" / "1").exists()
     (tmp_path / "done" / "1").unlink()
-    with pytest.raises(UserError, match="bad line"), place.refusable(cleared.append):
+    (tmp_path / "x").touch()
+    (tmp_path / "mine").touch()
+    with pytest.raises(UserError, match="bad line"), place.refusable():
         raise UserError("bad line")
-    assert cleared == [tmp_path], "nothing was done, so nothing is left"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"], "no step was done, so nothing of ours is left"
 
 
 def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> None:

@@ -1,17 +1,16 @@
 """The folder of a built corpus: create, append to or replace it, and read its manifest."""
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sayso.documents.shard import CONTEXTS, RECORDS, REST, TRAIN
-from sayso.errors import BadInputError, UserError, option
-from sayso.io.folder import MANIFEST, OVERWRITE, REFUSED, OutputFolder
-from sayso.io.json_file import JsonError, record_of
+from sayso.errors import UserError, option
+from sayso.io.folder import OVERWRITE, REFUSED, OutputFolder
 
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
+_FOLDERS = (TRAIN, REST, CONTEXTS, RECORDS)
 
 BuildMode = Literal["new", "append", "overwrite"]
 
@@ -26,7 +25,7 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
     """
     folder = _output_folder(path)
     if mode == "append":
-        _refuse_other(path, folder.read(), identity)
+        _refuse_other(folder, identity)
     elif mode == "overwrite":
         folder.refuse_foreign()
     else:
@@ -35,11 +34,11 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
         if mode == "new":
             folder.refuse_occupied()  # another process may have finished meanwhile
         if mode != "append":
-            _clear(path)
-        for name in (TRAIN, REST, CONTEXTS, RECORDS):
+            folder.clear()
+        for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
         write_manifest(path, {**folder.read(), **identity, "is_finished": False, REFUSED: False})
-        with folder.refusable(_clear) if mode != "append" else contextlib.nullcontext():
+        with folder.refusable() if mode != "append" else contextlib.nullcontext():
             yield
 
 
@@ -61,7 +60,9 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def _output_folder(path: Path) -> OutputFolder:
-    return OutputFolder(path=path, made_by="sayso build", resume_option=_APPEND, done=f"{RECORDS}/*.json")
+    contents = (*_FOLDERS, RELATIONS, FACTS, TYPES, GUESSED)
+    done = f"{RECORDS}/*.json"
+    return OutputFolder(path=path, made_by="sayso build", resume_option=_APPEND, done=done, contents=contents)
 
 
 class _Manifest(NamedTuple):
@@ -72,31 +73,18 @@ class _Manifest(NamedTuple):
     is_finished: bool
 
 
-def _refuse_other(path: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> None:
+def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
     """Raise `UserError` if the corpus was built from other tables or with other settings."""
+    path, manifest = folder.path, folder.read_checked(_Manifest, "a corpus")
     if not manifest:
         raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
-    try:
-        record_of(_Manifest, manifest, is_open=True)
-    except JsonError as error:
-        raise BadInputError(
-            f"{path / MANIFEST}: not the manifest of a corpus, or damaged ({error}): start over with {OVERWRITE}"
-        ) from None
     for name, digest in identity["inputs"].items():
-        if manifest["inputs"].get(name) != digest:
+        if manifest.inputs.get(name) != digest:
             raise UserError(
                 f"{path}: {option(name, f'--{name}')} has changed since this corpus was built;"
                 f" start over with {OVERWRITE}"
             )
     for name, value in identity["settings"].items():
-        before = manifest["settings"].get(name)
+        before = manifest.settings.get(name)
         if before != value:
             raise UserError(f"{path}: built with {name} {before}, not {value}; use the same, or start over")
-
-
-def _clear(path: Path) -> None:
-    # The manifest goes last: it shows that the folder is ours.
-    for name in (TRAIN, REST, CONTEXTS, RECORDS):
-        shutil.rmtree(path / name, ignore_errors=True)
-    for name in (RELATIONS, FACTS, TYPES, GUESSED, MANIFEST):
-        (path / name).unlink(missing_ok=True)

@@ -3,13 +3,14 @@
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from sayso.errors import BadInputError, UserError, option
+from sayso.config import Range
+from sayso.errors import UserError, option
 from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
 from sayso.io.atomic import atomic_file
-from sayso.io.folder import MANIFEST, OVERWRITE, OutputFolder
+from sayso.io.folder import OVERWRITE, OutputFolder
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, read_object, record_of, to_json
 from sayso.readers.entity_type import TypesById, read_entity_types
@@ -27,7 +28,7 @@ _FOLDERS = (TYPES, GATHERED, SHARDS)
 class _Manifest(NamedTuple):
     """What a manifest must say for the extraction to resume."""
 
-    num_shards: int
+    num_shards: Annotated[int, Range(1, 10**6)]
     model: str
     is_finished: bool
 
@@ -39,7 +40,11 @@ class _KeptTypes(NamedTuple):
 def extraction_folder(path: Path) -> OutputFolder:
     """Return the output folder of an extraction."""
     return OutputFolder(
-        path=path, made_by="sayso extract", resume_option=option('mode="resume"', "--resume"), done=f"{GATHERED}/*.json"
+        path=path,
+        made_by="sayso extract",
+        resume_option=option('mode="resume"', "--resume"),
+        done=f"{GATHERED}/*.json",
+        contents=(*_FOLDERS, *(form.file_name for form in FORMS.values())),
     )
 
 
@@ -53,7 +58,7 @@ def prepare_folder(
     if mode == "new":
         folder.refuse_occupied()
     if mode != "resume":
-        clear(folder.path)
+        folder.clear()
     before = _read_manifest(folder)
     if before:
         _refuse_other(folder.path, before, identity, f"use the same, or start over with {OVERWRITE}")
@@ -126,30 +131,14 @@ def remove_results(folder: Path) -> list[str]:
     return there
 
 
-def clear(path: Path) -> None:
-    """Remove everything that an extraction wrote into its folder."""
-    for name in _FOLDERS:
-        shutil.rmtree(path / name, ignore_errors=True)
-    remove_results(path)
-    (path / MANIFEST).unlink(missing_ok=True)  # last: until then the folder is known to be ours
-
-
 def _types_file(folder: Path, version: int) -> Path:
     return folder / TYPES / f"{version:03d}.json"
 
 
 def _read_manifest(folder: OutputFolder) -> dict[str, Any]:
     """Return the manifest, empty if there is none."""
-    manifest = folder.read()
-    try:
-        if manifest and not 1 <= record_of(_Manifest, manifest, is_open=True).num_shards <= 10**6:
-            raise JsonError(f"num_shards is {manifest['num_shards']}")
-    except JsonError as error:
-        raise BadInputError(
-            f"{folder.path / MANIFEST}: not the manifest of an extraction, or damaged ({error}):"
-            f" start over with {OVERWRITE}"
-        ) from None
-    return manifest
+    folder.read_checked(_Manifest, "an extraction")
+    return folder.read()
 
 
 def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any], advice: str) -> None:

@@ -16,7 +16,6 @@ from sayso.extract.extraction import Extraction, known_facts
 from sayso.extract.folder import (
     SHARDS,
     FolderMode,
-    clear,
     copy_extraction,
     extraction_folder,
     keep_types,
@@ -94,14 +93,14 @@ def extract(
     folder.refuse_foreign()
     with folder.locked():
         if earlier:
-            clear(folder.path)
+            folder.clear()
             copy_extraction(earlier, folder)
         num_bytes = sum(file.stat().st_size for file in files)
         manifest = prepare_folder(folder, "resume" if since else mode, identity, settings.num_shards, num_bytes)
         manifest |= {"threshold_chosen": settings.chosen.to_dict()} if settings.chosen else {}
         stages = _Stages(inputs, settings, folder.path.resolve(), manifest["num_shards"], engine, on_progress)
         is_new = mode != "resume" and not since
-        with folder.refusable(clear, f"{SHARDS}/*.jsonl") if is_new else nullcontext():
+        with folder.refusable(f"{SHARDS}/*.jsonl") if is_new else nullcontext():
             records = stages.gather(files)
             # Not earlier: gathering refuses a changed corpus, and then the old results are still worth having.
             removed = [name for name in remove_results(folder.path) if name not in output.forms]

@@ -7,19 +7,21 @@ with, so that work is resumed only where it fits what is there.
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sayso.errors import BadInputError, UserError, option
 from sayso.io.atomic import atomic_file
-from sayso.io.json_file import JsonError, from_json, has_checksum, to_json
+from sayso.io.json_file import JsonError, from_json, has_checksum, record_of, to_json
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
 REFUSED = "is_refused"
+_Record = TypeVar("_Record")
 OVERWRITE = option('mode="overwrite"', "--overwrite")
 
 
@@ -28,13 +30,14 @@ class OutputFolder:
     """The output folder of a command.
 
     `resume_option` is the option that resumes. `done` is the pattern of the files that record finished steps; as long
-    as there are none, nothing would be lost.
+    as there are none, nothing would be lost. `contents` are the files and folders that the command writes.
     """
 
     path: Path
     made_by: str
     resume_option: str
     done: str = "*"
+    contents: tuple[str, ...] = ()
 
     def read(self) -> dict[str, Any]:
         """Return the manifest, empty if the command has made none; raise `BadInputError` on a damaged one."""
@@ -61,6 +64,24 @@ class OutputFolder:
         with atomic_file(self.path / MANIFEST) as file:
             file.write(to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
 
+    def read_checked(self, kind: type[_Record], what: str) -> _Record | None:
+        """Return the entries of `kind` in the manifest, None if there is none; `what` made it is for the error."""
+        manifest = self.read()
+        try:
+            return record_of(kind, manifest, is_open=True) if manifest else None
+        except JsonError as error:
+            raise BadInputError(
+                f"{self.path / MANIFEST}: not the manifest of {what}, or damaged ({error}): start over with {OVERWRITE}"
+            ) from None
+
+    def clear(self) -> None:
+        """Remove what the command wrote; the manifest last, because it shows that the folder is ours."""
+        for path in (self.path / name for name in (*self.contents, MANIFEST)):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
     def refuse_occupied(self) -> None:
         """Raise `UserError` if the folder holds results, as a new one must not.
 
@@ -86,7 +107,7 @@ class OutputFolder:
             raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
 
     @contextlib.contextmanager
-    def refusable(self, clear: Callable[[Path], None], kept: str | None = None) -> Iterator[None]:
+    def refusable(self, kept: str | None = None) -> Iterator[None]:
         """Let a new call start over after a block that refuses its input, unless files of the pattern `kept` exist.
 
         If no step is done the folder is cleared; otherwise the manifest notes the refusal, and resuming is possible.
@@ -95,7 +116,7 @@ class OutputFolder:
             yield
         except UserError:
             if not any(self.path.glob(self.done)):
-                clear(self.path)
+                self.clear()
             elif (manifest := self.read()) and not (kept and any(self.path.glob(kept))):
                 self.write(manifest | {REFUSED: True})
             raise
