@@ -60,7 +60,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
         (GOOD.encode() + GOOD.encode()[:30] + b"\xff\n", "x.txt:2: byte 31 of the line is not UTF-8"),
         (GOOD.encode() + GOOD.replace("lived in", "in " * 100_000).encode(), "x.txt:2: the sentence has 100,00"),
         (gzip.compress(GOOD.encode() * 100, mtime=0)[:-30], "the gzip file is cut short or damaged"),
-        (b"1;2;3\n", "x.txt:1: of no form that is known"),
+        (b"1;2;3\n", "x.txt:1: unknown format"),
     ],
 )
 def test_bad_input_is_one_clear_line_with_file_and_line_and_exit_2(

@@ -51,7 +51,7 @@ def test_a_last_line_without_end_must_not_grow(tmp_path: Path) -> None:
     path.write_text("one\ntwo")
     records = [done(piece) for piece in new_pieces([path], [], "nre", 100)]
     path.write_text("one\ntwo more\n")
-    with pytest.raises(UserError, match=r"c\.txt: this file's last line was not ended when it grew"):
+    with pytest.raises(UserError, match=r"c\.txt: this file grew after a last line without a line end"):
         list(new_pieces([path], records, "nre", 100))
 
 
@@ -63,7 +63,7 @@ def test_another_corpus_than_before_is_told_from_a_file_that_is_gone(tmp_path: P
     with pytest.raises(UserError, match=r"before\.txt: .* not in the corpus given now: give the same corpus"):
         list(new_pieces([other], records, "nre", 100))
     before.unlink()
-    with pytest.raises(UserError, match=r"before\.txt: this file was extracted from and is gone"):
+    with pytest.raises(UserError, match=r"before\.txt: this file was extracted from and is missing now"):
         list(new_pieces([other], records, "nre", 100))
 
 

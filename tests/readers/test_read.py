@@ -25,7 +25,7 @@ def test_the_form_is_told_by_the_first_lines_even_if_one_is_bad(tmp_path: Path) 
 def test_a_file_of_no_known_form_is_refused_with_the_list_of_forms(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("a,b,c\n" * 20)
-    with pytest.raises(BadInputError, match=r"x\.txt:1: of no form that is known \(nre: .*crowdtruth: "):
+    with pytest.raises(BadInputError, match=r"x\.txt:1: unknown format \(nre: .*crowdtruth: "):
         read(path)
 
 

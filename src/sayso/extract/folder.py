@@ -13,7 +13,7 @@ from sayso.io.atomic import atomic_file
 from sayso.io.folder import OVERWRITE, OutputFolder
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, read_object, record_of, to_json
-from sayso.readers.entity_type import TypesById, read_entity_types
+from sayso.readers.entity_type import TypeTable, read_entity_types
 
 FolderMode = Literal["new", "resume", "overwrite"]
 SHARDS, TYPES = "shards", "types"
@@ -98,7 +98,7 @@ def copy_extraction(earlier: OutputFolder, folder: OutputFolder) -> None:
                 _link(file, folder.path / name / file.name)
 
 
-def keep_types(folder: Path, types: TypesById | None) -> int:
+def keep_types(folder: Path, types: TypeTable | None) -> int:
     """Write the types if they differ from the last version, and return the version that has them."""
     if types is None:
         return 0
@@ -110,7 +110,7 @@ def keep_types(folder: Path, types: TypesById | None) -> int:
     return last + 1
 
 
-def read_types(folder: Path, version: int) -> TypesById:
+def read_types(folder: Path, version: int) -> TypeTable:
     """Return the types of a version; version 0 has none."""
     if not version:
         return {}

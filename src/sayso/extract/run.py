@@ -31,7 +31,7 @@ from sayso.extract.shard import ShardPredictor, read_shard_record, shard_file
 from sayso.facts.fact import Status
 from sayso.io.checksum import FILES, sums_of
 from sayso.model.checkpoint import load_model
-from sayso.readers.entity_type import TypesById, read_entity_types
+from sayso.readers.entity_type import TypeTable, read_entity_types
 from sayso.readers.fact import read_triples
 from sayso.readers.file_piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
@@ -157,7 +157,7 @@ class _Stages:
         _refuse_too_many_bad(self.inputs.corpus, records, self.settings.max_bad_share)
         return records
 
-    def predict(self, records: Sequence[PieceRecord], origin: Origin, types: TypesById | None) -> dict[str, Any]:
+    def predict(self, records: Sequence[PieceRecord], origin: Origin, types: TypeTable | None) -> dict[str, Any]:
         """Predict what is new in all shards, and return the counts of all."""
         predictor = ShardPredictor(
             folder=self.folder,

@@ -1,4 +1,4 @@
-"""Sentences that a crowd has read: which share of the workers saw any relation, and which the distant one."""
+"""Sentences labelled by a crowd: the share of workers who saw any relation, and the distant one."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +16,7 @@ def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
 
 
 def recognises(first_line: str) -> bool:
-    """Say whether the line is an object with the crowd's answers."""
+    """Return whether the line is an object with crowd answers."""
     return has_keys(first_line, "text", "head", "tail", "distant_relation", "any_relation")
 
 
@@ -33,7 +33,7 @@ def parse(text: str) -> Sentence:
 
 
 def _without_csv_quotes(text: str) -> str:
-    """Return the text as it was before a CSV writer put it in quotes and doubled those inside; a few are left so."""
+    """Undo the quotes of a CSV writer, which a few texts still have."""
     inner = text[1:-1]
     is_quoted = len(text) > 2 and text[0] == text[-1] == '"' and '""' in inner
     if is_quoted and '"' not in inner.replace('""', ""):

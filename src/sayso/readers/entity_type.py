@@ -1,4 +1,4 @@
-"""Fine-grained types of entities: a JSON object from id to a list of types, or lines of id and types with tabs."""
+"""Types of entities: a JSON object from id to a list of types, or lines of id and types with tabs."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -8,19 +8,19 @@ from sayso.input_file import holds_no
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.files import lines_with_text, read_json, read_text
 
-TypesById = dict[str, tuple[str, ...]]
+TypeTable = dict[str, tuple[str, ...]]
 
 _EXPECTED = 'a table of types is {"id": ["/type", …], …}, or lines of an id and its types with tabs between'
 
 _MAX_ENTITY_SHARE = 0.1
-"""Types that are entities of the same table, as a share of the entities: in a knowledge base every other tail is."""
+"""Share of types that are also entities above which the file is a knowledge base."""
 
 
-def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypesById:
-    """Return each entity's types in the order given; an entity listed without types has none, but is there.
+def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypeTable:
+    """Return each entity's types in the given order; an entity listed without types is kept.
 
-    In the form with tabs an entity may have several lines; its types are those of all of them. A knowledge base has
-    the same form: it is told, and refused, by the names of the relations, where they are known, and by its entities.
+    With tabs, the types on several lines of one entity are joined. A knowledge base looks the same; it is recognised by
+    the names of its `relations`, or by tails that are entities, and refused.
     """
     text = read_text(path, "types")
     is_json = text.lstrip().startswith("{")
@@ -33,8 +33,8 @@ def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypesById:
     return types
 
 
-def refuse_no_type(path: Path, types: TypesById, entities: Collection[str]) -> None:
-    """Raise `BadInputError` where the table has no type for any entity of a corpus: it is not its table."""
+def refuse_no_type(path: Path, types: TypeTable, entities: Collection[str]) -> None:
+    """Raise `BadInputError` if the table has a type for none of the entities of a corpus."""
     if entities and not any(types.get(entity_id) for entity_id in entities):
         raise BadInputError(
             f"{path}: none of the {len(entities):,} entities of the corpus ({min(entities)!r} is one) has a type in"
@@ -42,8 +42,8 @@ def refuse_no_type(path: Path, types: TypesById, entities: Collection[str]) -> N
         )
 
 
-def _refuse_facts(path: Path, types: TypesById, relations: Collection[str]) -> None:
-    """Refuse a table whose types are relations, or entities in great number (a class may well be an entity too)."""
+def _refuse_facts(path: Path, types: TypeTable, relations: Collection[str]) -> None:
+    """Raise `BadInputError` if types are relations, or too many are entities (a class may be an entity too)."""
     names = {name for kinds in types.values() for name in kinds}
     relation = next((name for name in relations if name in names), "")
     if relation or len(names & types.keys()) > _MAX_ENTITY_SHARE * len(types):
@@ -51,8 +51,8 @@ def _refuse_facts(path: Path, types: TypesById, relations: Collection[str]) -> N
         raise BadInputError(f"{path}: a file of facts, not of types: {why}; {_EXPECTED}")
 
 
-def _from_json(path: Path, text: str) -> TypesById:
-    types: TypesById = {}
+def _from_json(path: Path, text: str) -> TypeTable:
+    types: TypeTable = {}
     for entity_id, names in read_json(path, text).items():
         if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
             raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of names")
@@ -61,12 +61,12 @@ def _from_json(path: Path, text: str) -> TypesById:
     return types
 
 
-def _from_columns(path: Path, text: str) -> TypesById:
+def _from_columns(path: Path, text: str) -> TypeTable:
     types: dict[str, dict[str, None]] = {}
     for number, line in lines_with_text(text):
         entity_id, *names = (column.strip() for column in line.split("\t"))
         if not entity_id:
-            raise BadInputError(f"{path}:{number}: the entity id is empty; expected are id and types with tabs between")
+            raise BadInputError(f"{path}:{number}: the entity id is empty; id and types with tabs between are expected")
         _refuse_control(f"{path}:{number}", entity_id, *names)
         types.setdefault(entity_id, {}).update(dict.fromkeys(name for name in names if name))
     return {entity_id: tuple(names) for entity_id, names in types.items()}

@@ -1,4 +1,4 @@
-"""Stretches of corpus files that are read at one go: what is done stays done, and files may grow at their end."""
+"""Corpus files in pieces of lines that are processed one at a time; finished pieces are kept when files grow."""
 
 import hashlib
 import os
@@ -14,11 +14,11 @@ from sayso.readers.read import Tally, read_sentences
 
 _GZIP = b"\x1f\x8b"
 _BY_BLOCKS = frozenset({"tagged"})
-"""Forms in which a sentence takes several lines, so that files are not cut."""
+"""Forms with several lines per sentence, whose files are not divided."""
 
 
 class FilePiece(NamedTuple):
-    """The lines of a file that begin from byte `start` up to `stop`; a file that cannot be cut is one piece."""
+    """The lines of a file that begin in the bytes from `start` up to `stop`; an indivisible file is one piece."""
 
     number: int
     file: str
@@ -39,7 +39,7 @@ class FilePiece(NamedTuple):
 
 
 class PieceRecord(NamedTuple):
-    """A piece that is done: what it held, and how to tell that the file still holds the same."""
+    """A finished piece: its counts, and the hash that tells whether the file still has the same bytes."""
 
     piece: FilePiece
     sha256: str
@@ -50,15 +50,15 @@ class PieceRecord(NamedTuple):
 
 
 def corpus_files(corpus: Path) -> list[Path]:
-    """Return the files of a corpus: one file, a folder's, or the sentences that `sayso build` made, all of them."""
+    """Return the files of a corpus: one file, a folder of files, or all sentences of a built corpus."""
     if str(corpus) != "-" and not corpus.exists():
         raise BadInputError(f"{corpus}: no such file or directory")
     refuse_pipe(corpus, "a corpus to extract from is")
-    return filled(corpus, [file for part in parts_of(corpus) for file in files_of(part)])
+    return files_with_text(corpus, [file for part in parts_of(corpus) for file in files_of(part)])
 
 
-def filled(corpus: Path, files: Iterable[Path]) -> list[Path]:
-    """Return the corpus's files that hold something; not one of them is a `BadInputError`."""
+def files_with_text(corpus: Path, files: Iterable[Path]) -> list[Path]:
+    """Return the files that are not blank; raise `BadInputError` if there is none."""
     found = [file.resolve() for file in files if any(map(holds_something, read_lines(file)))]
     if not found:
         raise holds_no(corpus, "sentences")
@@ -66,20 +66,23 @@ def filled(corpus: Path, files: Iterable[Path]) -> list[Path]:
 
 
 def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, size: int) -> Iterator[FilePiece]:
-    """Yield what is not done yet: files that are new, and what was added to the others, in pieces of about this size.
+    """Yield the unfinished pieces of about `size` bytes: of new files, and of what was added to the others.
 
-    A file that has changed in any other way, or is gone, is a `UserError`, and so is another corpus than before.
+    Raises:
+        UserError: a file has changed in another way or is missing, or the corpus is another one.
     """
-    behind = _stops(done, files)
+    stops = _stops(done, files)
     number = len(done)
     for path in files:
-        start, length = behind.get(str(path), 0), path.stat().st_size
+        start, length = stops.get(str(path), 0), path.stat().st_size
         if start >= length:
             continue
         form_here = _form_of(path, form)
         is_whole = form_here in _BY_BLOCKS or _starts_with(path, _GZIP)
         if is_whole and start:
-            raise UserError(f"{path}: this file has grown, but its form cannot be read on: put new sentences elsewhere")
+            raise UserError(
+                f"{path}: this file has grown, but cannot be read from there: put new sentences into another file"
+            )
         for stop in [length] if is_whole else _cuts(path, start, length, size):
             yield FilePiece(number, str(path), form_here, start, stop, is_whole)
             number, start = number + 1, stop
@@ -98,7 +101,7 @@ def piece_digest(piece: FilePiece) -> str:
 
 
 def first_bad_lines(records: Iterable[PieceRecord]) -> Iterator[str]:
-    """Yield the bad lines that pieces remember, with the number of the line in its file."""
+    """Yield the recorded bad lines, with their line numbers in the file."""
     before: dict[str, int] = {}
     for record in records:
         file = record.piece.file
@@ -108,17 +111,17 @@ def first_bad_lines(records: Iterable[PieceRecord]) -> Iterator[str]:
 
 
 def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]:
-    """Return how many bytes of each file are done, once it is sure that they are still the same."""
+    """Return the number of finished bytes of each file, after checking that they are unchanged."""
     there = {str(path) for path in files}
     stops: dict[str, int] = {}
     for record in done:
         piece = record.piece
         if piece.file not in there:
-            # Where the file still exists, it is the corpus that is another.
+            # If the file still exists, it is another corpus.
             reason = (
                 "extracted from before, but not in the corpus given now: give the same corpus (files may be added)"
                 if Path(piece.file).exists()
-                else "this file was extracted from and is gone: put it back"
+                else "this file was extracted from and is missing now: put it back"
             )
             raise UserError(f"{piece.file}: {reason}, or start over")
         if piece_digest(piece) != record.sha256:
@@ -129,16 +132,16 @@ def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]
 
 
 def _refuse_half_lines(stops: Mapping[str, int]) -> None:
-    """Refuse a file that grew where its last line had no end: that line is another one now."""
+    """Raise `UserError` for a file that grew after an unfinished last line, which is another line now."""
     for name, stop in stops.items():
         with Path(name).open("rb") as file:
             file.seek(stop - 1)
             if file.read(1) != b"\n" and file.seek(0, os.SEEK_END) > stop:
-                raise UserError(f"{name}: this file's last line was not ended when it grew: start over")
+                raise UserError(f"{name}: this file grew after a last line without a line end: start over")
 
 
 def _cuts(path: Path, start: int, length: int, size: int) -> Iterator[int]:
-    """Yield where pieces end: after the first line end behind every `size` bytes."""
+    """Yield the ends of pieces: after the first line end beyond every `size` bytes."""
     with path.open("rb") as file:
         while length - start > size:
             file.seek(start + size - 1)

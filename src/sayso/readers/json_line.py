@@ -1,7 +1,4 @@
-"""Values out of JSON that other people wrote: each comes back as the type that was asked for, or is a bad line.
-
-The readers of JSON forms share these, so that no text, however odd its types, can raise anything but `BadLineError`.
-"""
+"""Typed values from users' JSON lines: every function returns the type it names or raises `BadLineError`."""
 
 import json
 import sys
@@ -15,7 +12,7 @@ _LARGEST = sys.float_info.max
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Return the JSON object that the line is."""
+    """Return the line as a JSON object."""
     try:
         value = _decoded(text)
     except json.JSONDecodeError as error:
@@ -32,7 +29,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _decoded(text: str) -> Any:
-    """Return what `json.loads` returns, without its search for space around, which nearly no line has."""
+    """Like `json.loads`, but faster for a line without white space around the object."""
     if text.startswith("{"):
         value, end = _DECODER.raw_decode(text)
         if end == len(text):
@@ -41,7 +38,7 @@ def _decoded(text: str) -> Any:
 
 
 def has_keys(text: str, *keys: str) -> bool:
-    """Say whether the line is a JSON object with all these keys."""
+    """Return whether the line is a JSON object with all these keys."""
     if not text.lstrip().startswith("{"):
         return False
     try:
@@ -52,10 +49,10 @@ def has_keys(text: str, *keys: str) -> bool:
 
 
 def string(record: dict[str, Any], key: str, default: str | None = None) -> str:
-    """Return the string under the key, which must hold something unless there is a default."""
+    """Return the string under the key; without a default it must not be empty."""
     value = record.get(key, default)
     if not isinstance(value, str):
-        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not a string")
+        raise _wrong(record, key, f"is {_kind(value)}, not a string")
     if default is None and not value.strip():
         raise BadLineError(f"{key!r} is empty")
     return value
@@ -64,38 +61,32 @@ def string(record: dict[str, Any], key: str, default: str | None = None) -> str:
 def strings(record: dict[str, Any], key: str) -> list[str]:
     """Return the list of strings under the key."""
     value = record.get(key)
-    if value is None:
-        raise BadLineError(_absent(record, key))
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise BadLineError(f"{key!r} is not a list of strings")
+        raise _wrong(record, key, "is not a list of strings")
     return value
 
 
 def share(record: dict[str, Any], key: str) -> float:
     """Return the number from 0 to 1 under the key."""
-    value = record.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not a number")
+    value = _number(record, key)
     if not 0 <= value <= 1:
         raise BadLineError(f"{key!r} is {str(value)[:20]}, not a number from 0 to 1")
     return float(value)
 
 
 def finite(record: dict[str, Any], key: str) -> float:
-    """Return the number under the key, which must not be NaN or infinite."""
-    value = record.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not a number")
+    """Return the finite number under the key."""
+    value = _number(record, key)
     if not -_LARGEST <= value <= _LARGEST:
         raise BadLineError(f"{key!r} is {str(value)[:20]}, not a finite number")
     return float(value)
 
 
 def whole(record: dict[str, Any], key: str, least: int = 0) -> int:
-    """Return the whole number under the key, at least this much."""
+    """Return the whole number under the key, at least `least`."""
     value = record.get(key)
     if type(value) is not int or not least <= value < 2**53:
-        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is not a whole number from {least} on")
+        raise _wrong(record, key, f"is not a whole number from {least} on")
     return value
 
 
@@ -103,7 +94,7 @@ def objects(record: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the list of objects under the key."""
     value = record.get(key)
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is not a list of objects {{…}}")
+        raise _wrong(record, key, "is not a list of objects {…}")
     return value
 
 
@@ -111,12 +102,31 @@ def nested(record: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the object under the key."""
     value = record.get(key)
     if not isinstance(value, dict):
-        raise BadLineError(_absent(record, key) if value is None else f"{key!r} is {_kind(value)}, not an object {{…}}")
+        raise _wrong(record, key, f"is {_kind(value)}, not an object {{…}}")
     return value
 
 
+def _number(record: dict[str, Any], key: str) -> int | float:
+    value = record.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(record, key, f"is {_kind(value)}, not a number")
+    return value
+
+
+def _wrong(record: dict[str, Any], key: str, what: str) -> BadLineError:
+    """Return the error for a value that is missing, null or of the wrong type."""
+    if record.get(key) is None:
+        what = "is null" if key in record else "is missing"
+    return BadLineError(f"{key!r} {what}")
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false"}
+    return names.get(type(value), "a number")
+
+
 def integer_pair(value: object, what: str) -> tuple[int, int]:
-    """Return the two integers of a list of two; `what` names it in the reason."""
+    """Return a list of two integers as a tuple; `what` names it in the error."""
     if isinstance(value, list) and len(value) == 2:
         first, second = value
         if type(first) is int and type(second) is int:
@@ -125,16 +135,16 @@ def integer_pair(value: object, what: str) -> tuple[int, int]:
 
 
 def without_na(relations: list[str]) -> tuple[str, ...]:
-    """Return the relations; NA in any of its spellings is no relation."""
+    """Return the relations without NA in any of its spellings."""
     if not all(relations):
         raise BadLineError("a relation's name is empty")
     return tuple(relation for relation in relations if relation not in NA_NAMES)
 
 
 def check_tokens(tokens: object) -> list[str]:
-    """Return the tokens of a list that are all words: strings, not empty, without white space inside."""
+    """Return the tokens; raise `BadLineError` if one is not a string, is empty or contains white space."""
     if not isinstance(tokens, list) or not tokens:
-        raise BadLineError("the tokens are not a list of strings with something in it")
+        raise BadLineError("the tokens are not a list of strings, or an empty one")
     if len(tokens) > MAX_TOKENS:
         raise BadLineError(f"the sentence has {len(tokens):,} tokens, more than {MAX_TOKENS:,}")
     try:
@@ -142,33 +152,24 @@ def check_tokens(tokens: object) -> list[str]:
     except TypeError as error:
         raise BadLineError("a token is not a string") from error
     if not _are_words(text, tokens):
-        raise BadLineError("a token is empty or has white space in it")
+        raise BadLineError("a token is empty or contains white space")
     return tokens
 
 
 def _are_words(text: str, tokens: list[str]) -> bool:
-    """Say whether the text, the tokens with spaces between them, falls apart into the same tokens."""
-    # Searches in C over the whole sentence: of all white space only the space is printable. A loop over the tokens,
-    # or splitting them again, would take as long as reading the JSON.
+    """Return whether the text, which is the tokens joined by spaces, splits into the same tokens."""
+    # Searches in C over the whole sentence, since only the space is printable white space. A loop over the tokens
+    # would take as long as reading the JSON.
     if text.isprintable() and text.count(" ") == len(tokens) - 1 and "  " not in f" {text} ":
         return True
     return text.split() == tokens
 
 
 def _refuse_half_characters(value: dict[str, Any]) -> None:
-    r"""Refuse `\ud800` and the like, which JSON can spell but no file can hold."""
+    r"""Raise `BadLineError` for a lone surrogate (`\ud800`), which JSON can spell but UTF-8 cannot encode."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise BadLineError("half of a character (a lone surrogate) is spelled out in it") from error
+        raise BadLineError("it contains half of a character (a lone surrogate)") from error
     except RecursionError as error:
         raise BadLineError("not usable JSON: nested too deep") from error
-
-
-def _absent(record: dict[str, Any], key: str) -> str:
-    return f"{key!r} is {'null' if key in record else 'missing'}"
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")

@@ -42,9 +42,17 @@ def recognises(first_line: str) -> bool:
 
 def write(sentence: Sentence) -> str:
     """Return the sentence's corpus line; `parse` reads it back unchanged."""
-    tokens, head, tail, relations, source, expresses = sentence
-    line = _line(_json(tokens), _entity(head), _entity(tail), relations, _document(source) if source else "")
-    return line if expresses is None else f'{line[:-1]}, "expresses": {_json(expresses)}}}'
+    record: dict[str, object] = {
+        "tokens": sentence.tokens,
+        "head": _entity(sentence.head),
+        "tail": _entity(sentence.tail),
+        "relations": sentence.relations,
+    }
+    if sentence.source is not None:
+        record["document"] = _document(sentence.source)
+    if sentence.expresses is not None:
+        record["expresses"] = sentence.expresses
+    return _json(record)
 
 
 def write_pairs(
@@ -55,28 +63,26 @@ def write_pairs(
 ) -> list[str]:
     """Return a corpus line for each pair (head id, tail id, relations) of one sentence.
 
-    Mentions come with their character spans in the document, written as `places`. Tokens, mentions and source are
-    encoded only once.
+    Mentions come with their character spans in the document, written as `places`. Tokens, mentions and source, which
+    the lines share, are encoded only once.
     """
-    written, document = _json(tokens), _document(source)
-    encoded = {entity_id: _entity(*entity) for entity_id, entity in entities.items()}
-    return [_line(written, encoded[head_id], encoded[tail_id], names, document) for head_id, tail_id, names in pairs]
+    written, document = _json(tokens), _json(_document(source))
+    encoded = {key: _json(_entity(mention) | {"places": places}) for key, (mention, places) in entities.items()}
+    return [
+        f'{{"tokens": {written}, "head": {encoded[head_id]}, "tail": {encoded[tail_id]},'
+        f' "relations": {_json(relations)}, "document": {document}}}'
+        for head_id, tail_id, relations in pairs
+    ]
 
 
-def _line(tokens: str, head: str, tail: str, relations: tuple[str, ...], document: str) -> str:
-    line = f'{{"tokens": {tokens}, "head": {head}, "tail": {tail}, "relations": {_json(relations)}'
-    return f'{line}, "document": {document}}}' if document else f"{line}}}"
+def _entity(mention: Mention) -> dict[str, object]:
+    return {"id": mention.entity_id, "name": mention.name, "spans": mention.spans}
 
 
-def _entity(mention: Mention, places: Iterable[CharSpan] | None = None) -> str:
-    record: dict[str, object] = {"id": mention.entity_id, "name": mention.name, "spans": mention.spans}
-    return _json(record if places is None else {**record, "places": places})
-
-
-def _document(source: Source) -> str:
+def _document(source: Source) -> dict[str, object]:
     document_id, start, stop, glued, curly = source
     spelling = {name: numbers for name, numbers in (("glued", glued), ("curly", curly)) if numbers}
-    return _json({"id": document_id, "start": start, "stop": stop, **spelling})
+    return {"id": document_id, "start": start, "stop": stop, **spelling}
 
 
 def parse(text: str) -> Sentence:

@@ -1,4 +1,4 @@
-"""The tab-separated lines of thunlp/NRE, the form in which FB-NYT is usually had.
+"""The tab-separated lines of thunlp/NRE, the usual format of FB-NYT.
 
 head id, tail id, head name, tail name, relation, sentence, `###END###`; names in the sentence are joined by `_`.
 """
@@ -18,7 +18,7 @@ def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
 
 
 def recognises(first_line: str) -> bool:
-    """Say whether the line has the columns of the form."""
+    """Return whether the line has the columns of this format."""
     return first_line.count("\t") >= 5 and not first_line.startswith("{")
 
 

@@ -1,4 +1,4 @@
-"""A file of sentences in any known form, with its bad lines counted."""
+"""Read the sentences of a file in any known format, counting bad lines."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -16,14 +16,14 @@ from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
 MARKS = "marks"
-"""The form of a tally that counts people's marks, not sentences."""
+"""Form of a tally that counts marks instead of sentences."""
 _NUM_SHOWN = 20
 _NUM_LINES_LOOKED_AT = 10
 
 
 @dataclass
 class Tally:
-    """How many sentences of a file could be read, and what was wrong with the others."""
+    """Counts of the sentences and bad lines of a file, with the reasons."""
 
     path: Path
     form: str = "auto"
@@ -33,18 +33,18 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def count_bad(self, file: Path, number: int, reason: str) -> None:
-        """Count a bad line of one of the corpus's files; the first few are kept for showing."""
+        """Count a bad line; the first few are kept to be shown."""
         self.num_bad += 1
         self.reasons[kind_of_fault(reason)] += 1
         if len(self.shown) < _NUM_SHOWN:
             self.shown.append(f"{file}:{number}: {reason}")
 
     def num_bad_with(self, words: str) -> int:
-        """Return how many bad lines have these words in their reason."""
+        """Return the number of bad lines with these words in their reason."""
         return sum(count for reason, count in self.reasons.items() if words in reason)
 
     def has_too_many_bad(self, max_share: float) -> bool:
-        """Say whether more than this share of the lines is bad."""
+        """Return whether more than this share of the lines is bad."""
         return self.num_bad > max_share * (self.num_good + self.num_bad)
 
     def refuse_too_many_bad(self, max_share: float) -> None:
@@ -64,9 +64,10 @@ def read_sentences(
     relations: Collection[str] | None = None,
     on_bytes: OnBytes | None = None,
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a file, or of a folder of shards, in the tally's form (`auto`: what its first lines show).
+    """Yield the sentences of a file or of a folder of shards, counting them in the tally.
 
-    A sentence with a relation outside `relations` is a bad line, where an inventory is given.
+    The tally's form `auto` is replaced by the one that the first lines show. With `relations`, a sentence with another
+    relation is a bad line.
     """
     num_before = 0
     for file in files_of(path):
@@ -85,7 +86,7 @@ def read_sentences(
 
 
 def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
-    """Return what is wrong with a sentence that has a relation outside the inventory; nothing where all is well."""
+    """Return the fault of a sentence with a relation outside the inventory; an empty string for any other."""
     if relations is None or all(relation in relations for relation in sentence.relations):
         return ""
     unknown = next(relation for relation in sentence.relations if relation not in relations)
@@ -107,16 +108,16 @@ def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Sentence
 
 
 def _detect(lines: Sequence[Line], path: Path) -> str:
-    """Return the form that a first line shows; a bad first line is no reason to give the file up."""
+    """Return the form that one of the first lines shows; the very first may be bad."""
     for _, text in lines:
         for form, reader in READERS.items():
             if isinstance(text, str) and reader.recognises(text):
                 return form
     forms = "; ".join(f"{form}: {reader.about}" for form, reader in READERS.items())
-    raise BadInputError(f"{path}:{lines[0][0]}: of no form that is known ({forms})")
+    raise BadInputError(f"{path}:{lines[0][0]}: unknown format ({forms})")
 
 
 def refuse_unknown_form(form: str) -> None:
-    """Raise `BadInputError` for a form that no reader has."""
+    """Raise `BadInputError` for an unknown form."""
     if form != "auto" and form not in READERS:
         raise BadInputError(f"{option('form')} {form}: no such form; known are auto, {', '.join(READERS)}")

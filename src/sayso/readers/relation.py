@@ -1,11 +1,11 @@
-"""Relation inventories: which relations there are, in which order, and what they mean.
+"""Relation inventories: the relations, their order and their meaning.
 
-Four forms: NRE's `relation2id.txt`, OpenNRE's `rel2id.json`, a table with tabs and a header, JSON lines.
+Four formats: NRE's `relation2id.txt`, OpenNRE's `rel2id.json`, a table with tabs and a header, JSON lines.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no
@@ -17,37 +17,22 @@ from sayso.records import NA_NAMES, Relation
 _COLUMNS = ("name", "definition", "example", "functional")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 
-
-class Entry(NamedTuple):
-    """A relation with the line it stands on, and the id that the form gives it, if the form gives ids."""
-
-    number: int
-    relation: Relation
-    relation_id: int | None = None
+_Entry = tuple[int, Relation, int | None]
+"""A relation with its line, and its id in formats with ids."""
 
 
 def read_inventory(path: Path) -> list[Relation]:
-    """Return the relations in the order of the file, NA left out."""
+    """Return the relations in the order of the file, without NA."""
     text = read_text(path, "relations")
-    try:
-        entries = list(_form_of(text)(path, text))
-    except _BadEntryError as error:
-        raise BadInputError(f"{path}:{error.number}: {error}") from error
+    entries = list(_format_of(text)(path, text))
     _refuse_repeats(path, entries)
-    _refuse_gaps(path, entries)
-    relations = [entry.relation for entry in entries if entry.relation.name not in NA_NAMES]
+    relations = [relation for _, relation, _ in entries if relation.name not in NA_NAMES]
     if not relations:
         raise holds_no(path, "relations")
     return relations
 
 
-class _BadEntryError(Exception):
-    def __init__(self, number: int, reason: str) -> None:
-        super().__init__(reason)
-        self.number = number
-
-
-def _form_of(text: str) -> Callable[[Path, str], Iterator[Entry]]:
+def _format_of(text: str) -> Callable[[Path, str], Iterator[_Entry]]:
     first = text.lstrip().split("\n", 1)[0]
     if first.strip().isdecimal():
         return _numbered
@@ -56,47 +41,41 @@ def _form_of(text: str) -> Callable[[Path, str], Iterator[Entry]]:
     return _json_ids if first.startswith("{") else _table
 
 
-def _numbered(_: Path, text: str) -> Iterator[Entry]:
-    """Yield NRE's `name id` lines, whose number stands on the first line."""
-    (first, promised), *lines = lines_with_text(text)
+def _numbered(path: Path, text: str) -> Iterator[_Entry]:
+    """Yield NRE's `name id` lines; the first line is their number."""
+    (first, announced), *lines = lines_with_text(text)
     for number, line in lines:
         columns = line.split()
-        if len(columns) != 2 or not columns[1].isdecimal():
-            raise _BadEntryError(number, "a relation's name and its id are expected, with a space between")
-        yield Entry(number, Relation(_name(number, columns[0])), _small(number, columns[1]))
-    if _small(first, promised.strip()) != len(lines):
-        raise _BadEntryError(first, f"{promised.strip()} relations are promised, {len(lines)} are there")
+        if len(columns) != 2 or not columns[1].isdecimal() or len(columns[1]) > 9:
+            raise _bad(path, number, "a relation's name and its id are expected, with a space between")
+        yield number, _relation(path, number, {"name": columns[0]}), int(columns[1])
+    if announced.strip() != str(len(lines)):
+        raise _bad(path, first, f"{announced.strip()[:20]} relations are announced, the file has {len(lines)}")
 
 
-def _small(number: int, digits: str) -> int:
-    if len(digits) > 9:
-        raise _BadEntryError(number, f"{digits[:9]}… is no id of a relation")
-    return int(digits)
-
-
-def _json_ids(path: Path, text: str) -> Iterator[Entry]:
-    """Yield what OpenNRE's object from name to id holds."""
+def _json_ids(path: Path, text: str) -> Iterator[_Entry]:
+    """Yield the entries of OpenNRE's object from name to id."""
     for name, relation_id in read_json(path, text).items():
         number = text.count("\n", 0, max(text.find(f'"{name}"'), 0)) + 1
         if type(relation_id) is not int:
-            raise _BadEntryError(number, f"the id of {name!r} is not a whole number")
-        yield Entry(number, Relation(_name(number, name)), relation_id)
+            raise _bad(path, number, f"the id of {name!r} is not a whole number")
+        yield number, _relation(path, number, {"name": name}), relation_id
 
 
-def _table(_: Path, text: str) -> Iterator[Entry]:
-    """Yield the rows of a table with tabs; the header says which columns there are."""
+def _table(path: Path, text: str) -> Iterator[_Entry]:
+    """Yield the rows of a table with tabs; the header names its columns."""
     (first, header), *rows = lines_with_text(text)
     columns = [column.strip().lower() for column in header.split("\t")]
     if columns[0] != "name" or not set(columns) <= set(_COLUMNS) or len(set(columns)) < len(columns):
-        raise _BadEntryError(first, f"the header is not of the columns {', '.join(_COLUMNS)} with tabs between")
+        raise _bad(path, first, f"the header is not of the columns {', '.join(_COLUMNS)} with tabs between")
     for number, row in rows:
         values = [value.strip() for value in row.split("\t")]
         if len(values) > len(columns):
-            raise _BadEntryError(number, f"{len(values)} columns where the header has {len(columns)}")
-        yield Entry(number, _relation(number, dict(zip(columns, values, strict=False))))
+            raise _bad(path, number, f"{len(values)} columns where the header has {len(columns)}")
+        yield number, _relation(path, number, dict(zip(columns, values, strict=False))), None
 
 
-def _json_lines(_: Path, text: str) -> Iterator[Entry]:
+def _json_lines(path: Path, text: str) -> Iterator[_Entry]:
     """Yield the relation of each line."""
     for number, line in lines_with_text(text):
         try:
@@ -106,39 +85,35 @@ def _json_lines(_: Path, text: str) -> Iterator[Entry]:
                 raise BadLineError("'functional' is not true or false")
             values = {key: string(record, key, "") for key in _COLUMNS[:3]}
         except BadLineError as error:
-            raise _BadEntryError(number, str(error)) from error
-        yield Entry(number, _relation(number, {**values, "functional": str(functional)}))
+            raise _bad(path, number, str(error)) from error
+        yield number, _relation(path, number, {**values, "functional": str(functional)}), None
 
 
-def _relation(number: int, values: dict[str, str]) -> Relation:
-    functional = values.get("functional", "").lower()
+def _relation(path: Path, number: int, values: dict[str, str]) -> Relation:
+    functional, name = values.get("functional", "").lower(), values["name"]
     if functional not in _TRUTH:
-        raise _BadEntryError(number, f"'functional' is {functional[:20]!r}; write true or false")
-    name = _name(number, values["name"])
-    return Relation(name, values.get("definition", ""), values.get("example", ""), _TRUTH[functional])
-
-
-def _name(number: int, name: str) -> str:
+        raise _bad(path, number, f"'functional' is {functional[:20]!r}; write true or false")
     if not name.strip():
-        raise _BadEntryError(number, "the relation's name is empty")
+        raise _bad(path, number, "the relation's name is empty")
     try:
         refuse_control(name)
     except BadLineError as error:
-        raise _BadEntryError(number, str(error)) from None
-    return name
+        raise _bad(path, number, str(error)) from None
+    return Relation(name, values.get("definition", ""), values.get("example", ""), _TRUTH[functional])
 
 
-def _refuse_repeats(path: Path, entries: list[Entry]) -> None:
+def _refuse_repeats(path: Path, entries: list[_Entry]) -> None:
+    """Raise `BadInputError` for a repeated name or id, and for ids that are not 0 to n - 1."""
     seen: dict[Any, int] = {}
     for number, relation, relation_id in entries:
         for key, what in ((relation.name, "relation"), (relation_id, "id")):
             if key is not None and key in seen:
-                raise BadInputError(f"{path}:{number}: {what} {key!r} stands on line {seen[key]} already")
+                raise _bad(path, number, f"{what} {key!r} is already on line {seen[key]}")
             seen[key] = number
-
-
-def _refuse_gaps(path: Path, entries: list[Entry]) -> None:
     for number, _, relation_id in entries:
         if relation_id is not None and not 0 <= relation_id < len(entries):
-            last = len(entries) - 1
-            raise BadInputError(f"{path}:{number}: id {relation_id} leaves a gap; the ids must be 0 to {last}")
+            raise _bad(path, number, f"id {relation_id} leaves a gap; the ids must be 0 to {len(entries) - 1}")
+
+
+def _bad(path: Path, number: int, reason: str) -> BadInputError:
+    return BadInputError(f"{path}:{number}: {reason}")

@@ -22,8 +22,7 @@ class HashedRows:
 
     def __init__(self, width: int, most_held: int = 50_000) -> None:
         self.width, self.most_held = width, most_held
-        self._in_memory = array("q")
-        self._on_disk: DiskShuffle | None = None
+        self._in_memory, self._on_disk = array("q"), DiskShuffle(_NUM_PARTITIONS)
 
     def add(self, row: tuple[int, ...]) -> None:
         """Add a row."""
@@ -33,24 +32,14 @@ class HashedRows:
 
     def spill(self) -> DiskShuffle:
         """Move all rows to disk and return where they are."""
-        if self._in_memory or not self._on_disk:
-            self._on_disk = self._on_disk or DiskShuffle(_NUM_PARTITIONS)
-            row_N = np.frombuffer(self._in_memory, np.int64).reshape(-1, self.width)
-            self._on_disk.put("row", row_N[:, 0] & (_NUM_PARTITIONS - 1), row_N)
-            self._in_memory = array("q")
+        row_N = np.array(self._in_memory, np.int64).reshape(-1, self.width)
+        self._on_disk.put("row", row_N[:, 0] & (_NUM_PARTITIONS - 1), row_N)
+        self._in_memory = array("q")
         return self._on_disk
-
-    def in_memory(self) -> np.ndarray | None:
-        """Return the rows if all of them are in memory, else None."""
-        return None if self._on_disk else np.array(self._in_memory, np.int64).reshape(-1, self.width)
 
 
 def grouped(streams: Sequence[HashedRows]) -> Iterator[np.ndarray]:
     """Yield batches of the rows of all streams; rows with the same first hash are in one batch."""
-    held = [rows for stream in streams if (rows := stream.in_memory()) is not None]
-    if len(held) == len(streams):
-        yield np.concatenate(held)
-        return
     spilled = [stream.spill() for stream in streams]
     size_K = np.sum([shuffle.size_K("row") for shuffle in spilled], axis=0)
     for first, stop in partition_ranges(size_K, streams[0].most_held):

@@ -1,7 +1,7 @@
-"""Tagged sentences in blocks, as KBP37 and SemEval-2010 task 8 have them.
+"""Tagged sentences in blocks, the format of KBP37 and SemEval-2010 task 8.
 
-A numbered sentence in quotes with `<e1>` and `<e2>`, a line with the relation and its direction, an optional comment,
-blank lines. The direction `(e2,e1)` makes e2 the head, so that a relation's name has no direction in it.
+A block is a numbered sentence in quotes with `<e1>` and `<e2>`, a line with the relation and its direction, an optional
+comment, and blank lines. The direction `(e2,e1)` makes e2 the head, so relation names carry no direction.
 """
 
 import re
@@ -17,13 +17,13 @@ _DIRECTIONS = {"e1,e2)": ("e1", "e2"), "e2,e1)": ("e2", "e1")}
 _COMMENT = "comment:"
 
 LOST_NAME = "_"
-"""The token put between tags that hold no word: some of KBP37's names were lost, their places and labels were not."""
+"""Token for tags without a word between them: KBP37 has lost some names, but not their places and labels."""
 
 
 def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
     """Yield the sentence of each block, under the number of the block's first line."""
     waiting: tuple[int, str] | None = None
-    is_broken = False  # a label right after a line that could not be read belongs to it
+    is_broken = False  # the label after an unreadable line belongs to it
     for number, text in lines:
         if isinstance(text, BadLine):
             yield number, text
@@ -41,7 +41,7 @@ def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
 
 
 def recognises(first_line: str) -> bool:
-    """Say whether the line is a numbered sentence with tags."""
+    """Return whether the line is a numbered sentence with tags."""
     return bool(_NUMBERED.match(first_line)) and "<e1>" in first_line and "<e2>" in first_line
 
 
@@ -63,20 +63,20 @@ def parse(text: str, label: str) -> Sentence:
 
 
 def _untagged(text: str) -> tuple[list[str], dict[str, Span]]:
-    """Return the tokens and the span of e1 and e2; tags may stand alone or stick to words."""
+    """Return the tokens and the spans of e1 and e2; tags may be separate tokens or attached to words."""
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]
     tokens: list[str] = []
     edges: dict[str, int] = {}
-    for piece in _TAG.split(text):
-        if not _TAG.fullmatch(piece):
-            tokens += piece.split()
-        elif piece in edges:
-            raise BadLineError(f"{piece} stands twice in the sentence")
+    for part in _TAG.split(text):
+        if not _TAG.fullmatch(part):
+            tokens += part.split()
+        elif part in edges:
+            raise BadLineError(f"{part} is in the sentence twice")
         else:
-            if edges.get(piece.replace("/", "")) == len(tokens):
+            if edges.get(part.replace("/", "")) == len(tokens):
                 tokens.append(LOST_NAME)
-            edges[piece] = len(tokens)
+            edges[part] = len(tokens)
     check_length(tokens)
     for tag in ("<e1>", "</e1>", "<e2>", "</e2>"):
         if tag not in edges:
@@ -85,7 +85,7 @@ def _untagged(text: str) -> tuple[list[str], dict[str, Span]]:
 
 
 def _label(text: str) -> tuple[str, str, str]:
-    """Return the relation, empty for none, and which tags are head and tail."""
+    """Return the relation (empty for NA) and the tags of head and tail."""
     name, _, direction = text.rpartition("(")
     if text in NA_NAMES or name in NA_NAMES:
         return "", "e1", "e2"

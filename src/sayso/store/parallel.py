@@ -16,7 +16,7 @@ from sayso.errors import UserError, option
 from sayso.input_file import is_pipe
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Line
-from sayso.readers.file_piece import FilePiece, filled, new_pieces
+from sayso.readers.file_piece import FilePiece, files_with_text, new_pieces
 from sayso.readers.files import files_of
 from sayso.readers.read import Tally, outside
 from sayso.records import OnProgress, Sentence
@@ -49,7 +49,7 @@ class ParallelReader:
         named = [(name, path) for name, path in self.files.inputs.files() if name.split()[0] in roles]
         if any(is_pipe(path) for _, path in named):
             raise UserError(f"a pipe can be read by this process alone: leave {option('engine')} out, or name a file")
-        name_of = {str(file): name for name, path in named for file in filled(path, files_of(path))}
+        name_of = {str(file): name for name, path in named for file in files_with_text(path, files_of(path))}
         rest = frozenset(file for file, name in name_of.items() if name == "rest")
         reader = _PieceReader(max_tokens=self.max_tokens, relations=relations, decisions=decisions, rest=rest)
         pieces = list(new_pieces([Path(file) for file in name_of], [], "auto", PIECE_BYTES))
