@@ -78,7 +78,7 @@ def test_losses_by_removal_equal_those_of_torch_where_one_sentence_dominates(dty
 
 @pytest.mark.parametrize("name", ["saliency", "leave_one_out"])
 @over_variants
-def test_what_is_not_a_number_is_not_hidden(name: str, config: ModelConfig) -> None:
+def test_nan_is_kept(name: str, config: ModelConfig) -> None:
     from sayso.explain import EXPLAINERS
 
     extractor, vector_ND, bags = make_case(config, [2, 3], ties=False)

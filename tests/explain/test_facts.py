@@ -44,7 +44,7 @@ def test_scores_are_those_of_the_mechanism_on_the_bag_alone(run: Evaluation) -> 
             np.testing.assert_allclose(score_E[first:stop], score_N.detach().numpy(), atol=1e-4)
 
 
-def test_ranks_follow_the_scores_of_the_mechanism_that_orders(run: Evaluation) -> None:
+def test_ranks_follow_the_scores_of_the_mechanism_that_ranks(run: Evaluation) -> None:
     explained = run.explained
     score_E = explained.scores[run.ranked_by]
     for first, stop in zip(explained.sentences.start, explained.sentences.start[1:], strict=False):
@@ -53,7 +53,7 @@ def test_ranks_follow_the_scores_of_the_mechanism_that_orders(run: Evaluation) -
         assert sorted(explained.rank_E[first:stop].tolist()) == list(range(1, stop - first + 1))
 
 
-def test_faithfulness_is_what_the_model_says_with_sentences_really_taken_away(run: Evaluation) -> None:
+def test_faithfulness_is_what_the_model_predicts_with_sentences_removed(run: Evaluation) -> None:
     explained = run.explained
     several = np.flatnonzero(explained.sentences.length > 1)
     assert len(several)

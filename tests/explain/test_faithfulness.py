@@ -77,7 +77,7 @@ def test_what_is_predicted_without_any_sentence_does_not_rest_on_them() -> None:
     assert (found.size_F.tolist(), found.kinds) == ([0], ["not_sentences"])
 
 
-def test_a_fact_below_the_threshold_has_nothing_to_keep() -> None:
+def test_a_fact_below_the_threshold_has_an_empty_set() -> None:
     found = support([[0.5], [0.0]], bias=-3.0)
     assert (found.size_F.tolist(), found.kinds) == ([0], ["not_predicted"])
 

@@ -6,7 +6,7 @@ from sayso.model.extractor import ModelConfig
 
 
 @over_variants
-def test_the_error_is_what_the_sum_over_each_bag_misses(config: ModelConfig) -> None:
+def test_the_error_is_that_of_the_sum_over_each_bag(config: ModelConfig) -> None:
     extractor, vector_ND, bags = make_case(config)
     score_NR, error_BR = integrated_gradients_with_error(extractor, vector_ND, bags)
     gain_BR = (extractor.classify(vector_ND, bags) - extractor.classify(torch.zeros_like(vector_ND), bags)).detach()

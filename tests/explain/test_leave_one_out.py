@@ -12,33 +12,33 @@ from sayso.model.extractor import ModelConfig
 
 
 @over_variants
-def test_it_equals_real_removal(config: ModelConfig) -> None:
+def test_it_equals_removal(config: ModelConfig) -> None:
     case = make_case(config)
     torch.testing.assert_close(leave_one_out(*case), losses_by_removal(*case), atol=1e-9, rtol=1e-9)
 
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.integers(0, 1000), st.sampled_from([*VARIANTS]))
-def test_it_equals_real_removal_for_any_bags(sizes: list[int], seed: int, name: str) -> None:
+def test_it_equals_removal_for_any_bags(sizes: list[int], seed: int, name: str) -> None:
     case = make_case(VARIANTS[name], sizes, seed)
     torch.testing.assert_close(leave_one_out(*case), losses_by_removal(*case), atol=1e-9, rtol=1e-9)
 
 
 @over_variants
-def test_the_only_sentence_of_a_bag_takes_all_but_the_entities_with_it(config: ModelConfig) -> None:
+def test_without_its_only_sentence_a_bag_keeps_the_entity_terms(config: ModelConfig) -> None:
     extractor, vector_ND, bags = make_case(config, [1, 1])
     gain_BR = extractor.classify(vector_ND, bags) - empty_bag_logits(extractor, bags)
     torch.testing.assert_close(leave_one_out(extractor, vector_ND, bags), gain_BR.detach(), atol=1e-12, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["direct", "direct+E", "attention", "attention+E"])
-def test_one_of_two_equal_sentences_can_go(name: str) -> None:
+def test_one_of_two_equal_sentences_can_be_removed(name: str) -> None:
     extractor, vector_ND, bags = make_case(VARIANTS[name], [2])
     score_NR = leave_one_out(extractor, vector_ND, bags)
     torch.testing.assert_close(score_NR, torch.zeros_like(score_NR), atol=1e-12, rtol=0)
 
 
-def test_operations_of_torch_one_sentence_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_torch_one_sentence_at_a_time_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     extractor, vector_ND, bags = make_case(VARIANTS["attention+E"])
     monkeypatch.setattr(module, "VALUES_AT_A_TIME", 1)
     with torch.no_grad():

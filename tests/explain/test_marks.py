@@ -39,7 +39,7 @@ def test_unknown_pairs_relations_and_sentences_are_counted_and_listed(store: Sto
         assert wanted in listed
 
 
-def test_a_table_in_place_of_marks_is_refused_with_the_form_that_is_wanted(store: Store, tmp_path: Path) -> None:
+def test_a_csv_file_instead_of_marks_is_refused_with_the_expected_format(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     path.write_text("head,relation,tail,sentence,label,annotator\na,r,b,a and b,rationale,kim\n")
     with pytest.raises(BadInputError, match=r"marks\.csv:1: .*annotations export` writes with --form jsonl or eraser"):

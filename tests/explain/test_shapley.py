@@ -56,7 +56,7 @@ def test_a_bags_scores_sum_to_what_its_sentences_add_to_the_empty_bag(sizes: lis
 
 
 @pytest.mark.parametrize("name", ["attention", "direct+E"])
-def test_drawn_orders_come_near_the_exact_scores_as_their_error_says(
+def test_random_orders_are_as_close_to_the_exact_scores_as_their_error_says(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = make_case(VARIANTS[name], [8])

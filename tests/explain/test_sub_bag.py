@@ -17,7 +17,7 @@ def test_slices_cover_everything_in_order(num: int, at_a_time: int) -> None:
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 12))
-def test_slices_by_cost_keep_the_limit_unless_one_alone_passes_it(cost: list[int], limit: int) -> None:
+def test_slices_by_cost_keep_the_limit_unless_one_item_exceeds_it(cost: list[int], limit: int) -> None:
     parts = [cost[part] for part in slices_by_cost(cost, limit)]
     assert list(chain(*parts)) == cost
     assert all(part and (len(part) == 1 or sum(part) <= limit) for part in parts)

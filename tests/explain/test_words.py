@@ -73,7 +73,7 @@ def test_one_sentence_at_a_time_gives_the_same(config: ModelConfig, monkeypatch:
     torch.testing.assert_close(word_scores(extractor, batch.sentences, batch.bags, RELATION_B), at_once)
 
 
-def test_the_model_stays_as_it_was_and_dropout_plays_no_part() -> None:
+def test_the_model_is_unchanged_and_dropout_is_off() -> None:
     extractor, batch = make_case(ModelConfig())
     at_rest = word_scores(extractor, batch.sentences, batch.bags, RELATION_B)
     extractor.train()

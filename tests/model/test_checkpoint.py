@@ -100,7 +100,7 @@ def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, WORDS, ENTITIES])
-def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
+def test_a_truncated_file_is_named(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
     found = r"[\d,]+ bytes, but \d[\d,]* were written" if name != CONFIG else "not the settings of a model, or damaged"
@@ -109,7 +109,7 @@ def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, WORDS, ENTITIES])
-def test_a_file_cut_short_is_named_where_there_are_no_checksums(folder: Path, name: str) -> None:
+def test_a_truncated_file_is_named_also_without_checksums(folder: Path, name: str) -> None:
     changed(folder, files=None)
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
@@ -203,7 +203,7 @@ def test_a_missing_tensor_is_refused(folder: Path) -> None:
         load_model(changed(folder))
 
 
-def test_a_finished_run_holds_its_model_with_where_it_comes_from(tmp_path: Path) -> None:
+def test_a_finished_run_has_its_model_and_how_it_was_trained(tmp_path: Path) -> None:
     assert IN_RUN == MODEL
     store, config = make_store(tmp_path), toy_config()
     loaded = load_model(make_run(config, store, tmp_path / "run"))

@@ -68,7 +68,7 @@ def test_a_changed_parameter_recomputes_them() -> None:
 
 
 @torch.no_grad()
-def test_memory_is_bounded_and_what_does_not_fit_is_computed_all_the_same() -> None:
+def test_memory_is_bounded_and_what_does_not_fit_is_still_computed() -> None:
     extractor, plain = make_extractor(CONFIG), make_extractor(CONFIG)
     for num_rows in (40, 12, 3):
         extractor.limit_products(num_rows * ROW_BYTES)
@@ -91,7 +91,7 @@ def test_training_frees_the_memory() -> None:
     assert kept(extractor)._state is None
 
 
-def test_several_threads_find_the_same() -> None:
+def test_several_threads_get_the_same() -> None:
     extractor = make_extractor(CONFIG)
     extractor.limit_products(20 * ROW_BYTES)
     batches = [make_sentences([9, 3, 5], seed) for seed in range(40)]

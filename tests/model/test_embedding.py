@@ -42,7 +42,7 @@ FOUR = replace(
 )
 
 
-def test_unsigned_positions_begin_as_the_capped_distance_for_both_mentions() -> None:
+def test_unsigned_positions_start_as_the_capped_distance_for_both_mentions() -> None:
     position_TP = PositionEmbedding("shared_unsigned", 1, 30, torch.Generator())(FOUR)
     assert position_TP.tolist() == [[30, 2], [1, 0], [0, 2], [30, 3]]
 

@@ -8,7 +8,7 @@ def make_projection() -> EntityProjection:
     return EntityProjection(torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0]]), 4, torch.Generator().manual_seed(0))
 
 
-def test_a_pair_is_seen_by_its_difference_and_its_product() -> None:
+def test_a_pair_enters_as_its_difference_and_its_product() -> None:
     projection, bags = make_projection(), make_bags([1])
     bags.head_B[:], bags.tail_B[:] = 1, 2
     expected = projection.pair_DV @ torch.tensor([-2.0, 3.0, 3.0, -2.0]) + projection.bias_D

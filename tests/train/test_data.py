@@ -67,7 +67,7 @@ def test_random_vectors_that_do_not_fit_into_memory_are_refused(bare: Path, monk
         _ = run_data(bare, toy_config()).word_VW
 
 
-def test_direct_sentences_of_which_nobody_has_spoken_are_left_aside(store: Path) -> None:
+def test_direct_sentences_without_a_label_are_left_out(store: Path) -> None:
     data = run_data(store, toy_config("direct"))
     table = data.direct.table
     expresses_N = table.expresses_N.copy()
@@ -94,7 +94,7 @@ def test_entities_without_a_vector_are_counted_where_vectors_are_used(store: Pat
     assert "training entities have no graph vector: zeros are used" in said
 
 
-def test_types_that_most_entities_lack_are_said_where_they_are_used(tmp_path: Path) -> None:
+def test_types_that_most_entities_lack_are_a_warning_if_they_are_used(tmp_path: Path) -> None:
     sentences = [make_sentence(f"h{i} t{i}", f"h{i}", f"t{i}", ("r",)) for i in range(20)]
     store = store_of(tmp_path, sentences, types={"h1": ["/person"], "t1": ["/place"]})
     said = "38 of 40 training entities have no type: they count as /other"
@@ -102,6 +102,6 @@ def test_types_that_most_entities_lack_are_said_where_they_are_used(tmp_path: Pa
     assert said.removeprefix("38 of 40") not in warnings(store, mentions="words", distractor=0.0)
 
 
-def test_a_precision_for_gpus_is_remarked_on_a_cpu(store: Path) -> None:
+def test_a_precision_for_gpus_is_a_warning_on_a_cpu(store: Path) -> None:
     assert "train.precision=tf32 is for GPUs: this run computes in float32" in warnings(store, precision="tf32")
     assert "precision" not in "\n".join(warnings_about(run_data(store, toy_config(precision="tf32")), "cuda"))

@@ -54,7 +54,7 @@ def distractors(data: RunData, epoch: int) -> set[tuple[int, ...]]:
     return found
 
 
-def test_every_bag_comes_once_in_an_order_of_the_epochs_own(store: Path) -> None:
+def test_every_bag_comes_once_in_the_epochs_own_order(store: Path) -> None:
     data = run_data(store, toy_config())
     orders = [np.concatenate([s.batch.bags.head_B.numpy() - 1 for s in steps_of_epoch(data, e)]) for e in (1, 2)]
     expected = sorted(data.train.table.head_B.tolist())
@@ -62,7 +62,7 @@ def test_every_bag_comes_once_in_an_order_of_the_epochs_own(store: Path) -> None
     assert not np.array_equal(orders[0], orders[1])
 
 
-def test_a_large_bag_is_capped_and_its_sentences_are_drawn_anew_each_epoch(large_bags: Path) -> None:
+def test_a_large_bag_is_capped_and_its_sentences_are_drawn_again_each_epoch(large_bags: Path) -> None:
     data = capped(large_bags)
     size_B = data.train.table.size_B
     assert size_B.max() > CAP
@@ -84,12 +84,12 @@ def test_the_same_epoch_is_the_same_again(store: Path) -> None:
         assert torch.equal(a.batch.label_BR, b.batch.label_BR)
 
 
-def test_distractors_are_drawn_anew_each_epoch(store: Path) -> None:
+def test_distractors_are_drawn_again_each_epoch(store: Path) -> None:
     data = run_data(store, toy_config())
     assert distractors(data, 1) != distractors(data, 2)
 
 
-def test_distractors_have_a_random_stream_of_their_own(store: Path, large_bags: Path) -> None:
+def test_distractors_have_their_own_random_stream(store: Path, large_bags: Path) -> None:
     plain = run_data(store, toy_config("direct"))
     config = plain.config
     assert distractors(plain, 1) == distractors(

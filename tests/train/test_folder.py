@@ -18,7 +18,7 @@ def begun(path: Path, epoch: int = 0) -> RunFolder:
     return folder
 
 
-def test_the_resolved_settings_and_the_description_stand_there_before_the_first_batch(tmp_path: Path) -> None:
+def test_the_resolved_settings_and_the_description_are_written_before_the_first_batch(tmp_path: Path) -> None:
     begun(tmp_path / "a" / "run").end()
     assert load_config(tmp_path / "a" / "run" / "config.toml") == toy_config()
     assert json.loads((tmp_path / "a" / "run" / "run.json").read_text()) == DESCRIPTION
@@ -31,7 +31,7 @@ def test_a_process_that_is_not_the_first_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_an_epoch_that_is_done_again_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
+def test_an_epoch_that_is_repeated_replaces_the_earlier_one(tmp_path: Path) -> None:
     folder = begun(tmp_path)
     for epoch, loss in ((1, 5.0), (2, 4.0), (3, 3.0), (2, 4.5)):
         folder.note({"epoch": epoch, "loss": loss})
@@ -89,13 +89,13 @@ def test_the_description_names_what_a_result_must_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["train.jsonl", "model"])
-def test_a_run_never_begins_among_other_peoples_files_or_over_a_model(tmp_path: Path, name: str) -> None:
+def test_a_run_never_starts_in_a_folder_with_other_files_or_a_model(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     for resume in (False, True):
         with pytest.raises(UserError, match=rf"the folder holds {name}, which is not part of an unfinished run"):
             RunFolder(tmp_path, is_writer=True).refuse_other_run(resume)
 
 
-def test_what_a_run_leaves_that_was_killed_in_its_first_epoch_is_started_again(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_in_its_first_epoch_starts_again(tmp_path: Path) -> None:
     begun(tmp_path).end()
     RunFolder(tmp_path, is_writer=True).refuse_other_run(resume=False)

@@ -18,7 +18,7 @@ def test_a_batch_counts_by_its_bags() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 49, 50, 51, 120])
-def test_the_first_batch_that_is_not_a_number_is_named(number: int) -> None:
+def test_the_first_batch_with_nan_is_named(number: int) -> None:
     rows = [(1.0, 1.0, 1.0, 1)] * (number - 1) + [(1.0, float("nan"), 1.0, 1)] * 3
     with pytest.raises(TrainingError) as error:
         tally_of(*rows).means()
@@ -38,5 +38,5 @@ def test_a_loss_a_thousand_times_the_first_has_diverged() -> None:
         refuse_growth(3, 1e16, at_first=3.0)
 
 
-def test_the_first_loss_is_that_of_the_first_batch_all_terms_together() -> None:
+def test_the_first_loss_is_the_sum_of_the_first_batchs_terms() -> None:
     assert tally_of((1.0, 2.0, 9.0, 30), (5.0, 6.0, 9.0, 10)).first == 3.0

@@ -56,7 +56,7 @@ def same_tensors(first: Path, second: Path) -> bool:
 
 
 @over_variants
-def test_a_run_that_was_broken_off_and_resumed_ends_bit_for_bit_the_same(
+def test_a_run_that_was_interrupted_and_resumed_ends_bit_for_bit_the_same(
     store: Path, tmp_path: Path, config: RunConfig
 ) -> None:
     config = with_dropout(config)
@@ -110,7 +110,7 @@ def test_a_run_that_has_ended_is_not_trained_again(store: Path, tmp_path: Path) 
     assert train(toy_config(), store, tmp_path, "cpu", resume=True, callbacks=stop_after(0)) == first
 
 
-def test_resuming_where_nothing_was_kept_begins_anew(store: Path, tmp_path: Path) -> None:
+def test_resuming_without_a_state_starts_from_scratch(store: Path, tmp_path: Path) -> None:
     assert train(toy_config(), store, tmp_path, "cpu", resume=True).epoch == 2
 
 

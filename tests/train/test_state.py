@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.safetensors"
 
 
-def test_steps_after_loading_are_those_that_would_have_come(path: Path) -> None:
+def test_steps_after_loading_equal_those_without_a_break(path: Path) -> None:
     straight, straight_optimizer = trained(3)
     take_steps(straight, straight_optimizer, 4)
     model, optimizer = trained(0)
@@ -54,7 +54,7 @@ def test_the_status_can_be_read_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.99])
-def test_a_state_cut_short_is_refused(path: Path, share: float) -> None:
+def test_a_truncated_state_is_refused(path: Path, share: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     for read in (lambda: load_state(path, *trained(0), IDENTITY), lambda: read_status(path, IDENTITY)):

@@ -4,7 +4,7 @@ from model.variants import VARIANTS, WIDTH
 from toy_batch import make_bags, make_extractor, make_vectors
 
 
-def test_the_diagonal_begins_as_ones() -> None:
+def test_the_diagonal_starts_as_ones() -> None:
     aggregator = make_extractor(VARIANTS["attention"]).aggregator
     assert aggregator.diagonal_D.equal(torch.ones(WIDTH, dtype=torch.float64))
 
@@ -15,5 +15,5 @@ def test_a_sentence_alone_has_weight_one_for_every_relation() -> None:
     assert weight_NR.equal(torch.ones_like(weight_NR))
 
 
-def test_sentences_are_not_judged_apart_from_their_bag() -> None:
+def test_attention_classifies_no_sentences() -> None:
     assert make_extractor(VARIANTS["attention"]).aggregator.sentence_logit(make_vectors(2, WIDTH)) is None

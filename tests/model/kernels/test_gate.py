@@ -44,6 +44,6 @@ def test_a_bag_without_sentences_has_its_pair_alone() -> None:
     assert mixed_score(weight_NR, text_ND, pair_BD, relation_RD, bags).tolist() == [[2.0], [1.0]]
 
 
-def test_what_is_not_a_number_is_not_hidden() -> None:
+def test_nan_is_kept() -> None:
     nan = torch.tensor([[torch.nan]])
     assert mixed_score(torch.ones(1, 1), nan, torch.zeros(1, 1), torch.ones(1, 1), make_bags([1])).isnan().all()

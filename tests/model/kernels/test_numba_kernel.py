@@ -13,12 +13,12 @@ def ask_for_all(table_YA: np.ndarray, num: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("num", [0, 1, 17, 100_000])
-def test_what_is_asked_for_is_left_as_it_is_even_beyond_the_table(dtype: str, num: int) -> None:
+def test_prefetching_changes_nothing_even_beyond_the_table(dtype: str, num: int) -> None:
     table_YA = np.arange(60, dtype=dtype).reshape(3, 20)
     ask_for_all(table_YA, num)
     np.testing.assert_array_equal(table_YA, np.arange(60, dtype=dtype).reshape(3, 20))
 
 
-def test_the_compiled_program_really_asks_for_memory() -> None:
+def test_the_compiled_code_has_the_prefetch_instruction() -> None:
     ask_for_all(np.zeros((1, 20), np.float32), 20)
     assert all("prefetch" in program for program in ask_for_all.inspect_llvm().values())

@@ -27,7 +27,7 @@ def test_shares_cover_everything_once() -> None:
     assert shares(0) == []
 
 
-def test_torch_works_alone_while_compiled_functions_have_the_threads() -> None:
+def test_torch_has_one_thread_while_compiled_functions_have_the_others() -> None:
     with compiled_only():
         assert torch.get_num_threads() == 1
         assert len(shares(9)) == 3
@@ -37,7 +37,7 @@ def test_torch_works_alone_while_compiled_functions_have_the_threads() -> None:
     assert torch.get_num_threads() == 3
 
 
-def test_several_threads_leave_torch_as_it_was() -> None:
+def test_overlapping_blocks_restore_torchs_threads() -> None:
     everybody_is_in = Barrier(4)
 
     def enter() -> int:
@@ -50,14 +50,14 @@ def test_several_threads_leave_torch_as_it_was() -> None:
     assert torch.get_num_threads() == 3
 
 
-def test_compiled_functions_are_used_on_cpu_without_gradients_alone() -> None:
+def test_compiled_functions_are_used_on_cpu_without_gradients_only() -> None:
     with torch.no_grad():
         assert is_compiled(torch.device("cpu"))
         assert not is_compiled(torch.device("cuda"))
     assert not is_compiled(torch.device("cpu"))
 
 
-def test_every_bag_has_its_turn_once() -> None:
+def test_every_bag_is_visited_once() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     turns_B, size_B = torch.zeros(3, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)

@@ -44,7 +44,7 @@ def test_loss_and_gradients_are_those_of_plain_torch_in_float64(sizes: list[int]
 
 
 @needs_gpu
-def test_bags_without_weight_count_nowhere_even_if_empty() -> None:
+def test_bags_without_weight_have_no_effect_even_if_empty() -> None:
     vector_ND = torch.randn(30, WIDTH, device=DEVICE).requires_grad_()
     parameters = [torch.randn(*shape, device=DEVICE) for shape in ((WIDTH,), *[(NUM_RELATIONS, WIDTH)] * 2)]
     bias_R = torch.randn(NUM_RELATIONS, device=DEVICE)

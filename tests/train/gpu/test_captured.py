@@ -131,7 +131,7 @@ def test_divergence_names_the_batch(store) -> None:
 
 
 @needs_gpu
-def test_half_precision_stays_near(store) -> None:
+def test_half_precision_stays_close(store) -> None:
     config = toy_config()
     half = replace(config, train=replace(config.train, precision="bf16"))
     expected, found = Trainee(store, config).train(True, 2), Trainee(store, half).train(True, 2)

@@ -30,7 +30,7 @@ def test_a_distance_has_the_same_row_as_when_it_is_looked_up(form: str) -> None:
     assert torch.equal(distance_rows(position, sentences.tail_distance_T) + offset, rows.tail_T.int())
 
 
-def test_filters_that_lie_one_after_the_other_are_not_copied() -> None:
+def test_contiguous_filters_are_not_copied() -> None:
     memory = torch.arange(60.0)
     weights = [memory[:24].view(2, 3, 4), memory[24:].view(3, 3, 4)]
     joined = _below_each_other(weights)

@@ -47,7 +47,7 @@ def test_the_empty_sentence_has_no_tokens() -> None:
     assert TokenSpace.of([inputs([3])], CPU).take(torch.tensor([EMPTY, EMPTY])).columns[0].numel() == 0
 
 
-def test_those_who_read_the_same_sentences_share_them() -> None:
+def test_runs_that_read_the_same_sentences_share_them() -> None:
     one, other = inputs([2, 2]), inputs([2, 2])
     held = shared_space([one], CPU)
     assert shared_space([one], CPU) is held
