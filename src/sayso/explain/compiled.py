@@ -13,7 +13,8 @@ from sayso.explain.leave_one_out import Removal
 from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
-from sayso.model.kernels.gate import Array, add_mixture, compiled
+from sayso.model.kernels.base import Array
+from sayso.model.kernels.gate import add_mixture, compiled
 from sayso.model.kernels.threads import compiled_only, over_bags
 
 VALUES_AT_A_TIME = 2**18

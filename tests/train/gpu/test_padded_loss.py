@@ -11,7 +11,7 @@ from sayso.train.config import RunConfig, config_of
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, steps_of_epoch
 from sayso.train.gpu.captured import pack
-from sayso.train.gpu.dropped_rows import Draws
+from sayso.train.gpu.encoder_kernels import Draws
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
 from sayso.train.gpu.padded_loss import PaddedLoss, _below_each_other, distance_rows
 from sayso.train.gpu.tokens import TokenSpace

@@ -1,7 +1,7 @@
 """Kernels for the convolution's sums and maxima, by name; which one computes depends on the hardware alone.
 
 The other modules serve them on CPUs: work split among threads (`threads`), sequences of distances (`sequence`), +E's
-ReLU (`gate`); and on GPUs: `compiler`, `triton_gradient`.
+ReLU (`gate`); and on GPUs: `compiler`.
 """
 
 from collections.abc import Callable

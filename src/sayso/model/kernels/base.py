@@ -19,8 +19,12 @@ A kernel is a module with three functions:
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numpy as np
 from torch import Tensor
+
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

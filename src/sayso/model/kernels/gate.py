@@ -13,9 +13,8 @@ from numba import njit
 from torch import Tensor
 
 from sayso.features.batch import BagIndex
+from sayso.model.kernels.base import Array
 from sayso.model.kernels.threads import over_bags
-
-Array = np.ndarray[Any, Any]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

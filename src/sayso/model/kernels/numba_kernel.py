@@ -19,11 +19,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
-from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
+from sayso.model.kernels.base import Array, Codes, Gradients, ProductTables, TokenRows, Windows
 from sayso.model.kernels.sequence import distinct_sequences
 from sayso.model.kernels.threads import in_threads, shares
-
-Array = np.ndarray[Any, Any]
 
 _LINE = 64
 """Bytes that a processor fetches at once."""

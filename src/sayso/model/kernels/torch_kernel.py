@@ -1,4 +1,4 @@
-"""The kernel in plain torch: for any hardware, for exports, and what the other kernels are compared with.
+"""The kernel in plain torch: for any hardware, for exports, and the reference for the other kernels.
 
 Shapes as in `base`, and N windows of one width.
 """
@@ -22,7 +22,7 @@ def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
 
 
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
-    """Return the gradients by way of those of whole tables."""
+    """Return the gradients, computed from those of whole tables."""
     place = _Place(codes, windows)
     num_filters, num_columns = windows.num_filters, windows.first_columns[-1]
     num_rows = (rows.row_YW.shape[0], rows.num_distances, rows.num_distances)
@@ -43,7 +43,7 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
 
 
 def gradients_of_tables(gradient: ProductTables, rows: TokenRows) -> Gradients:
-    """Return what follows from the gradient of the tables."""
+    """Return the gradients that follow from those of the tables."""
     return Gradients(
         weight_AW=gradient.word_YA.T @ rows.row_YW,
         learned_UA=gradient.word_YA[rows.row_YW.shape[0] - rows.num_learned :],
@@ -53,7 +53,7 @@ def gradients_of_tables(gradient: ProductTables, rows: TokenRows) -> Gradients:
 
 
 class _Place:
-    """Where tokens and windows stand."""
+    """The positions of tokens and windows."""
 
     def __init__(self, codes: Codes, windows: Windows) -> None:
         self.before, self.num_tokens = windows.before, codes.word_T.shape[0]
@@ -88,7 +88,7 @@ def _peaks_of_width(
 
 
 def _groups(codes: Codes, windows: Windows, place: _Place, width: int) -> tuple[Tensor, Tensor, int]:
-    """Return the group of the window that belongs to each token, whether there is one, and the number of groups."""
+    """Return the group of each token's window, whether it has one, and the number of groups."""
     num_groups = windows.num_pieces * place.length_S.shape[0]
     if windows.num_pieces > 1:
         group_T = windows.num_pieces * place.sentence_T + codes.piece_T
@@ -105,7 +105,7 @@ def _highest(value_TF: Tensor, group_T: Tensor, is_window_T: Tensor, num_groups:
     lowest_GF = value_TF.new_full((num_groups, value_TF.shape[1]), -torch.inf)
     peak_GF = lowest_GF.scatter_reduce(0, index_TF, value_TF, reduce="amax")
     num_tokens = value_TF.shape[0]
-    # Counted from the end, so that the first one is the highest; 0 is left where there is none.
+    # Counted down, so that the first one has the highest count; 0 if there is none.
     countdown_T = torch.arange(num_tokens, 0, -1, dtype=torch.int64, device=value_TF.device)
     is_peak_TF = (value_TF == peak_GF[group_T]) & is_window_T[:, None]
     left_GF = torch.zeros_like(peak_GF, dtype=torch.int64)

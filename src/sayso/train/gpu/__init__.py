@@ -1,1 +1,1 @@
-"""Training steps that a GPU takes by itself: captured once, replayed for every batch; `captured` is the way in."""
+"""Captured training steps on a GPU: recorded once, replayed for every batch. `captured` is the entry point."""

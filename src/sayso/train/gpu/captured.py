@@ -25,7 +25,7 @@ from sayso.model.kernels.base import Codes
 from sayso.seeding import sub_seed
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, ProcessShard
-from sayso.train.gpu.dropped_rows import Draws
+from sayso.train.gpu.encoder_kernels import Draws
 from sayso.train.gpu.flat_adam import FlatAdam
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
 from sayso.train.gpu.padded_loss import PaddedLoss, distance_rows, peak_encoder

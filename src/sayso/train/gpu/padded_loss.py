@@ -29,8 +29,7 @@ from sayso.model.kernels import kernel_for
 from sayso.model.kernels.base import Codes, ProductTables, TokenRows, Windows
 from sayso.train.config import LossConfig
 from sayso.train.gpu.attention_loss import LabelledBags, attention_loss, fits_attention_loss
-from sayso.train.gpu.dropped_rows import Draws, dropped_rows, keep_factors
-from sayso.train.gpu.encoder_kernels import distance_gradients, projected
+from sayso.train.gpu.encoder_kernels import Draws, distance_gradients, dropped_rows, keep_factors, projected
 from sayso.train.objective import augmented_scores, distractor_term
 
 _ALIGNED = 8
