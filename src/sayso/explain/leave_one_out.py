@@ -161,7 +161,7 @@ CLOSED_FORMS: dict[type[Aggregator], Explain] = {
 }
 
 EXPLAINER = Explainer(
-    leave_one_out, is_signed=True, needs_gradient=False, about="how much the logit loses without the sentence"
+    leave_one_out, is_signed=True, needs_gradient=False, about="the drop of the logit without the sentence"
 )
 
 

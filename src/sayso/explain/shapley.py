@@ -108,7 +108,7 @@ def _subset_weights(is_member_QL: Tensor) -> Tensor:
 
 
 EXPLAINER = Explainer(
-    shapley, is_signed=True, needs_gradient=False, about="what the sentence adds, averaged over all orders"
+    shapley, is_signed=True, needs_gradient=False, about="what the sentence adds to the logit, averaged over all orders"
 )
 
 
