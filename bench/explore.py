@@ -61,8 +61,8 @@ def main() -> None:
         client = Client(ServeSettings(data=store.folder, database=folder / "marks.db", runs=(run,)))
         bench = client.application.state.workbench
         first = 1000 * seconds_of(lambda: client.get("/predictions/run"))
-        index = bench.explored["run"].index
-        fact = bench.explored["run"].fact(index.num_facts // 2)
+        index = bench.predictions["run"].index
+        fact = bench.predictions["run"].fact(index.num_facts // 2)
         one_fact = f"/predictions/run/fact?bag={fact['bag']}&relation={fact['relation']}"
         note = f"{index.num_facts:,} facts of {NUM_BAGS:,} bags, {PAGE_SIZE} on a page"
         figures = [amount("facts page, the very first time", [first], "ms", at_most(FIRST_MS), note)]

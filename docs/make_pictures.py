@@ -96,7 +96,7 @@ def take_facts(page: Page) -> None:
     take(page, "workbench-fact", 1040)
 
 
-def take_found(page: Page) -> None:
+def take_review(page: Page) -> None:
     """Take the table of extracted facts."""
     page.goto("/review?status=new")
     take(page, "workbench-review", 620)
@@ -132,7 +132,7 @@ def main(demo: Path) -> None:
             page.wait_for_url("**/annotate**")
             take_annotating(page)
             take_facts(page)
-            take_found(page)
+            take_review(page)
         take_files(browser.new_page(), demo, Path(name))
         browser.close()
 

@@ -26,15 +26,15 @@ def client(settings: ServeSettings) -> Client:
     return Client(settings)
 
 
-def explored(client: Client) -> RunPredictions:
-    run: RunPredictions = client.application.state.workbench.explored["one"]
+def run_one(client: Client) -> RunPredictions:
+    run: RunPredictions = client.application.state.workbench.predictions["one"]
     return run
 
 
 def decide(client: Client, decision: str, q: str = "land18", **more: str) -> str:
     """Decide on the capital of a land, and return the page that comes back."""
-    (row,) = explored(client).index.rows(
-        explored(client).index.find_all(PredictionQuery(q=q, relation="capital", label="yes"))
+    (row,) = run_one(client).index.rows(
+        run_one(client).index.find_all(PredictionQuery(q=q, relation="capital", label="yes"))
     )
     answer = client.post("/decisions/decide", data={**FACT, "bag": str(row.bag), "decision": decision, **more})
     assert answer.status_code == 200
@@ -97,7 +97,7 @@ def test_accepted_facts_go_out_with_quotes_and_rejected_ones_as_decisions(client
 
 
 def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: Client) -> None:
-    run = explored(client)
+    run = run_one(client)
     row = int(run.index.find_all(PredictionQuery(q="land18", relation="capital", label="yes"))[0])
     step = {"bag": run.fact(row)["bag"], "relation": "capital", "key": "a-key-of-mine"}
     marks = [{"sentence": place, "label": "unsure"} for place in range(run.fact(row)["num_sentences"])]
@@ -113,7 +113,7 @@ def test_the_quotes_are_those_that_carry_the_fact_or_that_people_marked(client: 
 
 
 def test_the_interface_decides_and_undoes(client: Client) -> None:
-    bag = explored(client).fact(0)["bag"]
+    bag = run_one(client).fact(0)["bag"]
     step = {**FACT, "bag": bag, "decision": "accepted", "key": "a-key-of-mine"}
     for _ in range(2):
         assert client.post("/api/decisions", json=step).status_code == 200
@@ -125,7 +125,7 @@ def test_the_interface_decides_and_undoes(client: Client) -> None:
 
 
 def test_nobody_decides_without_a_name_or_from_elsewhere(client: Client) -> None:
-    bag = str(explored(client).fact(0)["bag"])
+    bag = str(run_one(client).fact(0)["bag"])
     forged = client.post(
         "/decisions/decide", data={**FACT, "bag": bag, "decision": "accepted"}, headers={"X-Form-Token": "x"}
     )
@@ -145,6 +145,6 @@ def test_what_cannot_be_decided_is_refused(client: Client) -> None:
         {"bag": str(10**20)},
         {"reason": "x" * 3_000},
     ):
-        values = {**FACT, "bag": str(explored(client).fact(0)["bag"]), "decision": "accepted", **changes}
+        values = {**FACT, "bag": str(run_one(client).fact(0)["bag"]), "decision": "accepted", **changes}
         assert client.post("/decisions/decide", data=values).status_code in (404, 422), changes
     assert client.get("/api/decisions").json() == []

@@ -149,19 +149,19 @@ ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
 MAX_LENGTH = 20_000
 
 DEFAULT_GUIDELINE = """\
-Read the relation and its definition first, then each sentence by itself.
+Read the relation and its definition first, then each sentence on its own.
 
-Rationale: a reader who knows nothing but this sentence would believe the fact. The sentence states it, or states \
-something from which it follows without further knowledge.
+Rationale: a reader who knows only this sentence would believe the fact. The sentence states it, or states something \
+from which it follows without further knowledge.
 
-Irrelevant: the sentence names both, but does not say that they stand in this relation, even if you know that they do.
+Irrelevant: the sentence names both entities, but does not say that they have this relation, even if you know \
+that they do.
 
-Unsure: you have read it twice and cannot tell. Such a sentence counts on neither side.
+Unsure: you have read the sentence twice and cannot tell. Unsure sentences are not counted.
 
 Do not look anything up, and do not let one sentence of the bag help you with another.
 
-If the sentences show that the fact itself is wrong, say so with "the bag's label is wrong" and mark the sentences as \
-they stand."""
+If the sentences show that the fact itself is wrong, tick "This fact is wrong" and mark the sentences as they are."""
 
 
 def read_guideline(connection: Connection) -> str:

@@ -10,16 +10,8 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.people import (
-    Annotator,
-    annotator_named,
-    close_session,
-    has_other_sessions,
-    link_annotator,
-    open_session,
-    server_secret,
-    session_annotator,
-)
+from sayso.annotate import people
+from sayso.annotate.people import Annotator
 from sayso.annotate.store import Database
 from sayso.serve.errors import RequestError
 from sayso.serve.settings import ServeSettings
@@ -35,8 +27,8 @@ class Access:
         self._database = database
         self._settings = settings
         with database.writing() as connection:
-            self._secret = server_secret(connection)
-            self._leads = {annotator_named(connection, name) for name in settings.leads}
+            self._secret = people.server_secret(connection)
+            self._leads = {people.annotator_named(connection, name) for name in settings.leads}
 
     @property
     def cookie(self) -> str:
@@ -48,7 +40,7 @@ class Access:
         if not hasattr(request.state, "annotator"):
             secret = request.cookies.get(self.cookie, "")
             with self._database.reading() as connection:
-                request.state.annotator = session_annotator(connection, secret) if secret else None
+                request.state.annotator = people.session_annotator(connection, secret) if secret else None
         found: Annotator | None = request.state.annotator
         return found
 
@@ -57,7 +49,7 @@ class Access:
         if self._leads or not self._settings.is_local:
             return annotator in self._leads
         with self._database.reading() as connection:
-            return not has_other_sessions(connection, annotator)
+            return not people.has_other_sessions(connection, annotator)
 
     def form_token(self, request: HTTPConnection) -> str:
         """Return the token that the browser's forms must carry; it depends on the cookie and the server secret."""
@@ -72,8 +64,8 @@ class Access:
     def sign_in(self, request: HTTPConnection, annotator: Annotator, to: str) -> Response:
         """Start a session, ending the browser's previous one, and redirect to a page."""
         with self._database.writing() as connection:
-            close_session(connection, request.cookies.get(self.cookie, ""))
-            secret = open_session(connection, annotator)
+            people.close_session(connection, request.cookies.get(self.cookie, ""))
+            secret = people.open_session(connection, annotator)
         answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
         self.set_cookie(answer, secret)
         return answer
@@ -82,7 +74,7 @@ class Access:
         """End the session and redirect to a page."""
         secret = request.cookies.get(self.cookie, "")
         with self._database.writing() as connection:
-            close_session(connection, secret)
+            people.close_session(connection, secret)
         answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
         answer.delete_cookie(self.cookie)
         return answer
@@ -90,7 +82,7 @@ class Access:
     def link_annotator(self, token: str) -> Annotator | None:
         """Return whose link this is."""
         with self._database.reading() as connection:
-            return link_annotator(connection, token)
+            return people.link_annotator(connection, token)
 
     def meet(self, request: HTTPConnection) -> tuple[str, str]:
         """Return the browser's cookie, or a new one without a session, and the token of its sign-in form."""

@@ -11,16 +11,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from sayso.annotate.agreement import (
-    AgreementReport,
-    Disagreement,
-    closed_facts,
-    disagreements,
-    report,
-    settle,
-    submitted_marks,
-    undo_settling,
-)
+from sayso.annotate import agreement as stored
 from sayso.annotate.forms import FORMS
 from sayso.annotate.marks import comment_lines, each_mark, fact_comments, settled_marks
 from sayso.annotate.queue import read_settings
@@ -39,7 +30,7 @@ class DisputedFact(FactName):
 
     head_name: str
     tail_name: str
-    sentences: list[Disagreement]
+    sentences: list[stored.Disagreement]
 
 
 class Settling(FactRequest):
@@ -50,17 +41,17 @@ class Settling(FactRequest):
 
 
 @api.get("")
-def get_agreement(bench: Bench) -> AgreementReport:
+def get_agreement(bench: Bench) -> stored.AgreementReport:
     """Return everyone's agreement on submitted facts."""
     with bench.database.reading() as connection:
-        return report(submitted_marks(connection))
+        return stored.report(stored.submitted_marks(connection))
 
 
 @api.get("/disagreements")
 def get_disagreements(bench: Bench, _: Who) -> list[DisputedFact]:
     """Return the disputed facts."""
     with bench.database.reading() as connection:
-        found = disagreements(connection, read_settings(connection).annotators_per_fact)
+        found = stored.disagreements(connection, read_settings(connection).annotators_per_fact)
     shown = ((bag_fact_of(bench, fact), sentences) for fact, sentences in found.items())
     return [
         DisputedFact(
@@ -81,10 +72,10 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
     shown = find_bag_fact(bench, given.bag, given.relation)
     text = shown.text(given.sentence)
     with bench.database.writing() as connection:
-        disputed = disagreements(connection, read_settings(connection).annotators_per_fact).get(shown.fact, [])
+        disputed = stored.disagreements(connection, read_settings(connection).annotators_per_fact).get(shown.fact, [])
         if text not in {each.sentence for each in disputed}:
-            raise RequestError(HTTPStatus.CONFLICT, "This sentence has no disagreement to settle.")
-        settle(connection, who, shown.fact, text, given.label, given.key)
+            raise RequestError(HTTPStatus.CONFLICT, "This sentence has no disagreement to stored.settle.")
+        stored.settle(connection, who, shown.fact, text, given.label, given.key)
 
 
 @api.post("/undo")
@@ -92,7 +83,7 @@ def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
     """Undo the last sentence that you settled, on one fact or on any; return its fact."""
     asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
-        fact = undo_settling(connection, who, given.key, bench.has_fact, asked)
+        fact = stored.undo_settling(connection, who, given.key, bench.has_fact, asked)
     shown = bag_fact_of(bench, fact) if fact else None
     return NextFact(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)
 
@@ -114,7 +105,7 @@ def export(
     chosen = FORMS[form]
     with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
         target = Path(folder) / f"annotations{chosen.suffix}"
-        closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
+        closed = frozenset(stored.closed_facts(connection, read_settings(connection).annotators_per_fact))
         chosen.write(target, (each_mark if each else settled_marks)(connection, closed))
         content = _zipped(target) if chosen.is_folder else target.read_bytes()
     name = "annotations.zip" if chosen.is_folder else target.name
@@ -126,9 +117,9 @@ def export(
 def get_comments(bench: Bench, _: Who) -> Response:
     """Return comments on closed facts, and reports that they are wrong, as JSON lines."""
     with bench.database.reading() as connection:
-        closed = frozenset(closed_facts(connection, read_settings(connection).annotators_per_fact))
+        closed = frozenset(stored.closed_facts(connection, read_settings(connection).annotators_per_fact))
         content = "".join(comment_lines(fact_comments(connection, closed)))
-    headers = {"Content-Disposition": 'attachment; filename="fact_comments.jsonl"'}
+    headers = {"Content-Disposition": 'attachment; filename="comments.jsonl"'}
     return Response(content, media_type="application/x-ndjson", headers=headers)
 
 
@@ -148,9 +139,9 @@ def home(render: Render, bench: Bench, _: Who) -> Response:
     """Show agreement figures and disputed facts."""
     with bench.database.reading() as connection:
         settings = read_settings(connection)
-        figures = report(submitted_marks(connection))
-        found = disagreements(connection, settings.annotators_per_fact)
-        said = fact_comments(connection, frozenset(closed_facts(connection, settings.annotators_per_fact)))
+        figures = stored.report(stored.submitted_marks(connection))
+        found = stored.disagreements(connection, settings.annotators_per_fact)
+        said = fact_comments(connection, frozenset(stored.closed_facts(connection, settings.annotators_per_fact)))
     disputed = [
         {"shown": shown, "num": len(each), "num_settled": sum(bool(one.settled) for one in each)}
         for fact, each in found.items()
@@ -168,13 +159,13 @@ def home(render: Render, bench: Bench, _: Who) -> Response:
 
 @pages.get("/agreement/fact")
 def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
-    """Show the sentences of one fact that people have marked differently, to settle them."""
+    """Show the sentences of one fact that people have marked differently, to stored.settle them."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
-        found = disagreements(connection, read_settings(connection).annotators_per_fact)
+        found = stored.disagreements(connection, read_settings(connection).annotators_per_fact)
         said = fact_comments(connection, {shown.fact})
     if shown.fact not in found:
-        raise not_found("This fact has no disagreement to settle.")
+        raise not_found("This fact has no disagreement to stored.settle.")
     places = {text: place for place, text in enumerate(shown.texts)}
     sentences = [
         {"place": places[each.sentence], "disagreement": each, "styled": styled(sentence)}

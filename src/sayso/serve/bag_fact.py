@@ -95,7 +95,7 @@ class RunScores:
 def run_scores(bench: Workbench, shown: BagFact) -> list[RunScores]:
     """Return the scores of every run that has the fact."""
     found = []
-    for run in bench.explored.values():
+    for run in bench.predictions.values():
         row = run.index.find(shown.number, shown.relation.name)
         if row is None:
             continue

@@ -177,16 +177,16 @@ def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
     """Return the page of a fact in its run, in another run or in an extraction; empty if none has it."""
     bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
     if bag is not None:
-        for name in sorted(bench.explored, key=lambda name: name != run):
-            if bench.explored[name].index.find(bag, fact.relation) is not None:
+        for name in sorted(bench.predictions, key=lambda name: name != run):
+            if bench.predictions[name].index.find(bag, fact.relation) is not None:
                 return prediction_url(name, bag, fact.relation)
-    return next(filter(None, (review_link(bench, fact, name) for name in bench.found)), "")
+    return next(filter(None, (review_link(bench, fact, name) for name in bench.extractions)), "")
 
 
 def review_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
     """Return the page of a fact in an extraction; empty if that does not have the fact or cannot be read."""
     try:
-        is_there = facts in bench.found and bench.found[facts].index.decided.find(fact) is not None
+        is_there = facts in bench.extractions and bench.extractions[facts].index.decided.find(fact) is not None
     except BadInputError:
         return ""
     return review_url(facts, fact, within) if is_there else ""

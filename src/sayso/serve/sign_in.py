@@ -25,7 +25,7 @@ def first_page(bench: Bench, _: Who) -> Response:
 
 def _first_page(bench: Workbench) -> str:
     """Return the start page: review if only an extraction is open, annotation otherwise."""
-    return "/review" if bench.found and not bench.runs else "/annotate"
+    return "/review" if bench.extractions and not bench.runs else "/annotate"
 
 
 @router.get("/sign-in")

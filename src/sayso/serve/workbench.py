@@ -33,7 +33,7 @@ class Workbench:
         self.settings = settings = replace(settings, part=settings.part or _default_part(self.store))
         self.table: BagTable = self.store.part(settings.part)
         self.runs = self._open_runs()
-        self.found = _open_found(settings.facts)
+        self.extractions = _open_extractions(settings.facts)
         self.database = Database(settings.database)
         # Consecutive requests, also by different people, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
@@ -66,7 +66,7 @@ class Workbench:
 
     def queue(self, settings: QueueSettings) -> list[Triple]:
         """Return the facts to annotate, in order."""
-        first = next(iter(self.explored.values()), None)
+        first = next(iter(self.predictions.values()), None)
         return self._queue(settings, first.predictions if first else None)
 
     def _find_candidates(self, predictions: Predictions | None) -> Candidates:
@@ -88,9 +88,9 @@ class Workbench:
         return self.store.bag(self.table, number)
 
     @property
-    def explored(self) -> dict[str, RunPredictions]:
+    def predictions(self) -> dict[str, RunPredictions]:
         """The runs whose predictions can be shown, by name."""
-        return {run.name: run.explored for run in self.runs if run.problem is None}
+        return {run.name: run.current for run in self.runs if run.problem is None}
 
     @cached_property
     def workers(self) -> dict[str, Worker]:
@@ -119,7 +119,7 @@ def _default_part(store: Store) -> str:
     return next((part for part in _DEFAULT_PARTS if part in store.parts), _DEFAULT_PARTS[0])
 
 
-def _open_found(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:
+def _open_extractions(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:
     """Open extractions, named after their folder or, for a file with its own name, after the file."""
     files = [facts_file(path).resolve() for path in paths]
     names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)

@@ -15,7 +15,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
 
 
 @pytest.fixture(scope="session")
-def explored(settings: ServeSettings) -> list[RunPredictions]:
+def runs(settings: ServeSettings) -> list[RunPredictions]:
     store = Store(settings.data)
     table = store.part("test")
 
@@ -26,8 +26,8 @@ def explored(settings: ServeSettings) -> list[RunPredictions]:
 
 
 @pytest.fixture(scope="session")
-def run(explored: list[RunPredictions]) -> RunPredictions:
-    return explored[0]
+def run(runs: list[RunPredictions]) -> RunPredictions:
+    return runs[0]
 
 
 @pytest.fixture(scope="session")

@@ -132,8 +132,8 @@ def test_an_odd_query_is_refused_and_not_a_fault(client: Client) -> None:
     assert client.get("/predictions/one?sort=colour").status_code == 422
 
 
-def test_each_sentence_has_both_sides(explored: list[RunPredictions]) -> None:
-    one, two = explored
+def test_each_sentence_has_both_sides(runs: list[RunPredictions]) -> None:
+    one, two = runs
     bag, relation = one.fact(0)["bag"], "capital"
     found = compare((one, two), bag, relation)
     assert found
@@ -146,15 +146,15 @@ def test_each_sentence_has_both_sides(explored: list[RunPredictions]) -> None:
     assert [each.sides[0].place for each in found.sentences if each.sides[0]] == [1, 2, 3]
 
 
-def test_sentences_are_ordered_by_the_mechanism_asked_for(explored: list[RunPredictions]) -> None:
-    found = compare((explored[0], explored[1]), explored[0].fact(0)["bag"], "capital", "attention")
+def test_sentences_are_ordered_by_the_mechanism_asked_for(runs: list[RunPredictions]) -> None:
+    found = compare((runs[0], runs[1]), runs[0].fact(0)["bag"], "capital", "attention")
     assert found
     scores = [each.sides[0].bar("attention").score for each in found.sentences if each.sides[0]]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_run_without_the_fact_is_an_empty_side(explored: list[RunPredictions]) -> None:
-    one, two = explored
+def test_a_run_without_the_fact_is_an_empty_side(runs: list[RunPredictions]) -> None:
+    one, two = runs
     only_one = next(row for row in range(one.index.num_facts) if two.index.find(*_key(one, row)) is None)
     found = compare((two, one), *_key(one, only_one))
     assert found
@@ -163,8 +163,8 @@ def test_a_run_without_the_fact_is_an_empty_side(explored: list[RunPredictions])
     assert all(each.sides[0] is None and each.sides[1] for each in found.sentences)
 
 
-def test_a_fact_that_no_run_has_is_none(explored: list[RunPredictions]) -> None:
-    assert compare((explored[0], explored[1]), 10**6, "capital") is None
+def test_a_fact_that_no_run_has_is_none(runs: list[RunPredictions]) -> None:
+    assert compare((runs[0], runs[1]), 10**6, "capital") is None
 
 
 def _key(run: RunPredictions, row: int) -> tuple[int, str]:

@@ -13,21 +13,7 @@ from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
-from sayso.serve.annotate.schemas import (
-    AnnotatedFact,
-    AnnotatedSentence,
-    CommentRequest,
-    FactName,
-    FactRequest,
-    MarksRequest,
-    NextFact,
-    PlaceRequest,
-    SavedState,
-    SentenceLabel,
-    UndoneStep,
-    UndoRequest,
-    WrongRequest,
-)
+from sayso.serve.annotate import schemas
 from sayso.serve.bag_fact import BagFact, bag_fact_of, find_bag_fact, run_scores
 from sayso.serve.errors import RequestError
 from sayso.serve.predictions.lookup import FactParam
@@ -39,12 +25,12 @@ _PILOT_DONE = "You have finished the pilot round and seen its answers, so your m
 
 
 @router.get("/fact")
-def fact(bench: Bench, who: Who, asked: FactParam) -> AnnotatedFact:
+def fact(bench: Bench, who: Who, asked: FactParam) -> schemas.AnnotatedFact:
     """Return a fact, its sentences and your work on it; run scores only after you submit it."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
         mine = work.work_of(connection, who.id, shown.fact)
-    return AnnotatedFact(
+    return schemas.AnnotatedFact(
         bag=shown.number,
         relation=shown.relation.name,
         head_id=shown.bag.head_id,
@@ -63,7 +49,7 @@ def fact(bench: Bench, who: Who, asked: FactParam) -> AnnotatedFact:
 
 
 @router.post("/marks")
-def mark(bench: Bench, who: Who, given: MarksRequest) -> SavedState:
+def mark(bench: Bench, who: Who, given: schemas.MarksRequest) -> schemas.SavedState:
     """Mark sentences of a fact."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     labels = {shown.text(each.sentence): each.label for each in given.marks}
@@ -75,7 +61,7 @@ def mark(bench: Bench, who: Who, given: MarksRequest) -> SavedState:
 
 
 @router.put("/comment")
-def comment(bench: Bench, who: Who, given: CommentRequest) -> SavedState:
+def comment(bench: Bench, who: Who, given: schemas.CommentRequest) -> schemas.SavedState:
     """Comment on a fact."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
@@ -84,7 +70,7 @@ def comment(bench: Bench, who: Who, given: CommentRequest) -> SavedState:
 
 
 @router.put("/wrong")
-def flag_wrong(bench: Bench, who: Who, given: WrongRequest) -> SavedState:
+def flag_wrong(bench: Bench, who: Who, given: schemas.WrongRequest) -> schemas.SavedState:
     """Report a fact as wrong, or withdraw the report."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
@@ -93,7 +79,7 @@ def flag_wrong(bench: Bench, who: Who, given: WrongRequest) -> SavedState:
 
 
 @router.post("/submit")
-def submit(bench: Bench, who: Who, given: FactRequest) -> SavedState:
+def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedState:
     """Submit a fact; every sentence must have a mark."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     with bench.database.writing() as connection:
@@ -103,7 +89,7 @@ def submit(bench: Bench, who: Who, given: FactRequest) -> SavedState:
 
 
 @router.post("/undo")
-def undo(bench: Bench, who: Who, given: UndoRequest) -> UndoneStep:
+def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneStep:
     """Undo your last step on the fact that is shown, or else on any fact of the part.
 
     A fact that is shown as submitted is never skipped in favour of another one, and a finished pilot round cannot be
@@ -117,19 +103,19 @@ def undo(bench: Bench, who: Who, given: UndoRequest) -> UndoneStep:
             raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
         shown = bag_fact_of(bench, undone[0]) if undone else None
         if not undone or not shown:
-            return UndoneStep(fact=None, marks=[], is_more=False)
+            return schemas.UndoneStep(fact=None, marks=[], is_more=False)
         places = {text: place for place, text in enumerate(shown.texts)}
         marks = [
-            SentenceLabel.model_validate({"sentence": places[text], "label": label})
+            schemas.SentenceLabel.model_validate({"sentence": places[text], "label": label})
             for text, label in undone[1]
             if text in places
         ]
         keep_place(connection, who, shown.fact, marks[0].sentence if marks else 0)
-        return UndoneStep(fact=_name(shown), marks=marks, is_more=not marks)
+        return schemas.UndoneStep(fact=_name(shown), marks=marks, is_more=not marks)
 
 
 @router.put("/place")
-def move(bench: Bench, who: Who, given: PlaceRequest) -> None:
+def move(bench: Bench, who: Who, given: schemas.PlaceRequest) -> None:
     """Save the current position, to return to it later."""
     shown = find_bag_fact(bench, given.bag, given.relation)
     shown.text(given.sentence)
@@ -138,7 +124,7 @@ def move(bench: Bench, who: Who, given: PlaceRequest) -> None:
 
 
 @router.post("/next")
-def go_on(bench: Bench, who: Who, after: FactName | None = None) -> NextFact:
+def go_on(bench: Bench, who: Who, after: schemas.FactName | None = None) -> schemas.NextFact:
     """Return the fact after this one; without one, the next fact of the queue."""
     shown = find_bag_fact(bench, after.bag, after.relation) if after else None
     with bench.database.writing() as connection:
@@ -148,37 +134,37 @@ def go_on(bench: Bench, who: Who, after: FactName | None = None) -> NextFact:
 
 
 @router.post("/previous")
-def go_back(bench: Bench, who: Who, before: FactName) -> NextFact:
+def go_back(bench: Bench, who: Who, before: schemas.FactName) -> schemas.NextFact:
     """Return the fact before this one."""
     shown = find_bag_fact(bench, before.bag, before.relation)
     with bench.database.writing() as connection:
         return _turn(bench, connection, who, neighbour(connection, who, shown.fact, -1, bench.has_fact))
 
 
-def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> NextFact:
+def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> schemas.NextFact:
     shown = bag_fact_of(bench, found) if found else None
     if shown is None:
-        return NextFact(fact=None)
+        return schemas.NextFact(fact=None)
     labels = work.work_of(connection, who.id, shown.fact).labels
     first_open = next((place for place, text in enumerate(shown.texts) if text not in labels), 0)
     keep_place(connection, who, shown.fact, first_open)
-    return NextFact(fact=_name(shown))
+    return schemas.NextFact(fact=_name(shown))
 
 
-def _saved(connection: Connection, who: Annotator, shown: BagFact) -> SavedState:
+def _saved(connection: Connection, who: Annotator, shown: BagFact) -> schemas.SavedState:
     mine = work.work_of(connection, who.id, shown.fact)
-    return SavedState(
+    return schemas.SavedState(
         num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted
     )
 
 
-def _name(shown: BagFact) -> FactName:
-    return FactName(bag=shown.number, relation=shown.relation.name)
+def _name(shown: BagFact) -> schemas.FactName:
+    return schemas.FactName(bag=shown.number, relation=shown.relation.name)
 
 
-def _sentences(shown: BagFact, labels: Mapping[str, str]) -> list[AnnotatedSentence]:
+def _sentences(shown: BagFact, labels: Mapping[str, str]) -> list[schemas.AnnotatedSentence]:
     return [
-        AnnotatedSentence.model_validate(
+        schemas.AnnotatedSentence.model_validate(
             {
                 "tokens": sentence.tokens,
                 "head_spans": sentence.head.spans,

@@ -24,8 +24,8 @@ api = APIRouter(prefix="/api", tags=["project"])
 pages = APIRouter(include_in_schema=False)
 
 ORDER_TITLES = {
-    "contrast": "Contrast: facts with several relations, or whose prediction rests on only some sentences, first",
-    "doubtful": "Doubtful: facts whose high probability barely drops without the top-ranked sentence first",
+    "contrast": "Contrast: start with facts of several relations, or whose prediction rests on only some sentences",
+    "doubtful": "Doubtful: start with facts whose high probability barely drops without the top-ranked sentence",
     "relation": "By relation",
     "random": "Random",
 }

@@ -36,7 +36,7 @@ RunName = Annotated[str, Query(max_length=300)]
 @router.get("/runs")
 def get_runs(bench: Bench) -> list[RunResponse]:
     """Return the runs that are open."""
-    return [run_response(run) for run in bench.explored.values()]
+    return [run_response(run) for run in bench.predictions.values()]
 
 
 @router.get("/predictions/{run}")

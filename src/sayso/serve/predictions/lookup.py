@@ -38,7 +38,7 @@ def find_run(run: str, bench: Bench) -> RunPredictions:
         raise not_found(f"Run {run!r} not found.")
     if found.problem is not None:
         raise found.problem
-    return found.explored
+    return found.current
 
 
 def fact_param(bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]) -> FactKey:

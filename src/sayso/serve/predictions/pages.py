@@ -150,7 +150,7 @@ def fact_page(
     return render(
         "predictions/fact.html",
         **shared,
-        others=[name for name in bench.explored if name != run.name],
+        others=[name for name in bench.predictions if name != run.name],
         shown=shown,
         top_sentences=run.top_sentences(row),
         planted=run.planted(row),

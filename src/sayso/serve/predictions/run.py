@@ -220,18 +220,18 @@ class OpenRun:
         self._table = table
         self._lock = Lock()
         self._signature = self._now()
-        self.explored = self._open()
+        self.current = self._open()
 
     def follow(self) -> None:
         """Reread the predictions if they were replaced; set `problem` if they cannot be shown."""
         with self._lock:
             try:
                 if self._now() != self._signature:
-                    signature, explored = self._now(), self._open()
+                    signature, reread = self._now(), self._open()
                     for name in (FACTS, EVIDENCE, WORDS):
-                        explored.predictions.files.path(name)  # report damage here, not on annotation pages
-                    self._signature, self.explored = signature, explored
-                self.explored.predictions.files.refuse_changed()
+                        reread.predictions.files.path(name)  # report damage here, not on annotation pages
+                    self._signature, self.current = signature, reread
+                self.current.predictions.files.refuse_changed()
                 self.problem = None
             except ChangedError as error:
                 self.problem = error

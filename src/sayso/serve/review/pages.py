@@ -60,7 +60,7 @@ class ReviewDecisionForm(SentByForm, ReviewDecision):
 
 def find_file(facts: str, bench: Bench) -> ExtractedFile:
     """Return the extraction of this name, with its decisions up to date."""
-    found = bench.found.get(facts)
+    found = bench.extractions.get(facts)
     if found is None:
         raise not_found(f"Extraction {facts!r} not found.")
     with bench.database.reading() as connection:
@@ -95,7 +95,7 @@ def find_extracted(file: ExtractedFile, asked: Triple) -> int:
 @api.get("")
 def get_extractions(bench: Bench) -> list[ExtractionResponse]:
     """Return the open extractions."""
-    return [extraction_response(find_file(name, bench)) for name in bench.found]
+    return [extraction_response(find_file(name, bench)) for name in bench.extractions]
 
 
 @api.get("/{facts}")
@@ -122,9 +122,9 @@ def post_review_decision(bench: Bench, who: Who, file: FileParam, given: ReviewD
 @pages.get("/review")
 def first_file(bench: Bench) -> Response:
     """Redirect to the first extraction."""
-    if not bench.found:
+    if not bench.extractions:
         raise not_found("No extraction is open; open one with `sayso serve --facts`.")
-    return RedirectResponse(f"/review/{quote(next(iter(bench.found)), safe='')}", HTTPStatus.SEE_OTHER)
+    return RedirectResponse(f"/review/{quote(next(iter(bench.extractions)), safe='')}", HTTPStatus.SEE_OTHER)
 
 
 @pages.get("/review/{facts}")

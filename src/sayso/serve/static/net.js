@@ -1,4 +1,4 @@
-// Requests that change something: in order, one after the other, and again until the server has them.
+// Requests that change something: sent one at a time, in order, and repeated until the server has them.
 
 const token = document.querySelector('meta[name="form-token"]').content;
 const LONGEST_WAIT = 8000;
@@ -12,7 +12,7 @@ export class Refused extends Error {
     super(message);
     this.status = status;
   }
-  // A server that is away, restarting, busy or out of room may take the same request later.
+  // A server that is unreachable, restarting, busy or out of space may accept the request later.
   get mayPass() {
     return this.status === 0 || this.status >= 500;
   }
@@ -33,7 +33,7 @@ export async function send(method, path, body) {
   }
   const value = jsonOf(text);
   if (!answer.ok) throw new Refused(answer.status, value?.error?.message ?? `The workbench returned status ${answer.status}.`);
-  // Whatever answers so is not the workbench: a proxy that wants somebody to sign in, perhaps.
+  // Not the workbench, but perhaps a proxy that asks for a sign-in.
   if (value === undefined) throw new Refused(0, AWAY);
   return value;
 }
@@ -46,18 +46,18 @@ function jsonOf(text) {
   }
 }
 
-// A key by which the server knows a request that it has had before. `randomUUID` is missing where pages come by plain
-// HTTP from another machine.
+// A key by which the server recognises a repeated request. `randomUUID` is not available over plain HTTP from another
+// machine.
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// A browser that keeps nothing, or has no room, sends all the same.
+// If the browser cannot store the request, it is sent anyway.
 function keep(place, request) {
   try {
     localStorage.setItem(place, JSON.stringify(request));
   } catch {
-    // Lost only if the page goes before the server is back.
+    // Lost only if the page closes before the server is back.
   }
 }
 
@@ -68,8 +68,8 @@ export class Saver {
   #store;
   #halted = false;
 
-  // `onState` hears "saved", "saving" or "waiting" (with the reason), and "refused" with what was not taken. Under the
-  // name of a `store` the browser keeps what waits over a reload; `resume` sends what an earlier page has left.
+  // `onState` is called with "saved", "saving", or "waiting" or "refused" and the reason. If `store` is given, the browser
+  // keeps pending requests under that name across reloads; `resume` sends those of an earlier page.
   constructor(onState, store = "") {
     this.onState = onState;
     this.#store = store && `${store}/`;
@@ -82,7 +82,7 @@ export class Saver {
     return !this.#waiting.length;
   }
 
-  // Returns whether there was anything.
+  // Return whether there was anything to send.
   resume() {
     const left = Object.keys(localStorage).filter((place) => place.startsWith(this.#store));
     for (const place of left.sort()) this.#waiting.push({ ...JSON.parse(localStorage[place]), place, onDone() {} });
@@ -90,10 +90,10 @@ export class Saver {
     return left.length > 0;
   }
 
-  // Returns a promise of the answer; what is refused is never answered, since the page then reloads.
+  // Return a promise of the response; it never resolves for a refused request, since the page then reloads.
   add(method, path, body) {
     return new Promise((onDone) => {
-      // Places sort by time; the keys of two pages differ.
+      // Names sort by time; two pages have different keys.
       const place = this.#store && `${this.#store}${String(Date.now()).padStart(15, "0")}-${body.key}`;
       if (place) keep(place, { method, path, body });
       this.#waiting.push({ method, path, body, place, onDone });
@@ -121,7 +121,7 @@ export class Saver {
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (this.#store && SIGNED_OUT.has(error.status)) {
-          // Kept, and sent when the same person is back on a page.
+          // Kept, and sent when the same person is signed in again.
           this.#running = false;
           this.#halted = true;
           for (const done of this.#idle.splice(0)) done();
@@ -137,7 +137,7 @@ export class Saver {
           await new Promise((done) => setTimeout(done, wait));
           wait = Math.min(2 * wait, LONGEST_WAIT);
         } else {
-          // The page is about to show again what the server has.
+          // The page is about to reload.
           this.#waiting = [];
           this.#idle = [];
           this.#running = false;

@@ -1,5 +1,5 @@
-// Keys and clicks take effect in their order, each once the one before has its answer where it waits for one: what is
-// marked after an undo is marked where the undo has led.
+// Keys and clicks take effect in order, each after the previous one has been answered, so that a mark after an undo applies
+// to the place where the undo led.
 
 const STILL_HERE = 5000;
 let turn = Promise.resolve();
@@ -8,9 +8,9 @@ export function inTurn(action) {
   turn = turn.then(action).catch(reportError);
 }
 
-// Leave the page by `go`; the promise that comes back is never kept. What is asked for from now on is meant for the next
-// page, or for nobody: it does not happen here. A page that is still there after a while was not left after all, because
-// somebody has stopped the browser on its way, and listens again.
+// Leave the page by calling `go`; the returned promise never resolves. Later actions are meant for the next page and do not
+// happen here. If the page is still there after a while, for example because the user pressed Stop, it accepts actions
+// again.
 export function leave(go) {
   const never = new Promise(() => {});
   turn = never;

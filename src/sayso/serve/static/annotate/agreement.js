@@ -1,4 +1,4 @@
-// The page where disputed sentences are settled: the same keys as for annotating.
+// The page where disagreements are settled, with the same keys as for annotation.
 
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";

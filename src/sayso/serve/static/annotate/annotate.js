@@ -1,4 +1,4 @@
-// The annotation page: one key labels, saves and goes on.
+// The annotation page: one key marks a sentence, saves and moves on.
 
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
@@ -26,7 +26,7 @@ function saveMarks(marks) {
 let placeTimer;
 function keepPlace(place) {
   clearTimeout(placeTimer);
-  // Not in the row of what must be saved: if it is lost, the page opens some sentences further up.
+  // Not queued like marks: if it is lost, the page only opens at an earlier sentence.
   placeTimer = setTimeout(() => {
     send("PUT", "/api/annotate/place", { ...factName, sentence: place }).catch(() => {});
   }, 300);
@@ -75,7 +75,7 @@ async function submitAndStay() {
 }
 
 async function go(direction) {
-  // The server keeps the place that this leads to: it must not hear of the one before afterwards.
+  // The server stores the place of the next fact; the old place must not arrive after it.
   clearTimeout(placeTimer);
   saveComment();
   const { fact } = await saver.add("POST", `/api/annotate/${direction}`, factName);

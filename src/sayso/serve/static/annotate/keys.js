@@ -4,7 +4,7 @@ import { inTurn } from "../turn.js";
 
 const help = document.getElementById("help");
 const isOn = document.getElementById("keys-on");
-// A key that is held down moves and undoes on and on, but labels one sentence only.
+// A key that is held down repeats moves and undos, but marks only one sentence.
 const REPEATED = new Set(["j", "k", "z", "ArrowDown", "ArrowUp"]);
 
 export function bindKeys(actions) {
@@ -26,7 +26,7 @@ export function bindKeys(actions) {
   });
 }
 
-// Letters are what Shift makes of them, whatever the Caps Lock says: `I` marks much more than `i`.
+// Only Shift makes a letter upper case, not Caps Lock: `I` marks much more than `i`.
 function keyOf({ key, shiftKey }) {
   if (key.length > 1) return key;
   return shiftKey ? key.toUpperCase() : key.toLowerCase();

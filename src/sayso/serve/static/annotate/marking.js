@@ -1,4 +1,4 @@
-// A list of sentences with a cursor and labels: what annotating and settling have in common.
+// A list of sentences with a cursor and labels, shared by annotation and agreement.
 
 import { inTurn, leave } from "../turn.js";
 import { Saver } from "../net.js";
@@ -23,9 +23,9 @@ export function complain(message) {
 }
 
 export class Marking {
-  // `onMark(place, label)` saves a label; `onMove(place)` hears where the cursor is.
+  // `onMark(place, label)` saves a label; `onMove(place)` is called when the cursor moves.
   constructor({ onMark, onMove = () => {} }) {
-    // What does nothing yet cannot be clicked: the page comes with its controls inert.
+    // Controls are inert until the script runs.
     for (const part of document.querySelectorAll("[inert]")) part.inert = false;
     this.items = [...document.querySelectorAll("#sentences > li")];
     this.onMark = onMark;
@@ -76,7 +76,7 @@ export class Marking {
     this.goTo(this.current + by);
   }
 
-  // Label the current sentence, and go on to the next, or at the end to the first that is still open.
+  // Label the current sentence and move to the next one, or from the last to the first unmarked one.
   mark(label) {
     if (!this.item) return;
     this.setLabel(this.item, label);
@@ -115,14 +115,14 @@ export class Marking {
     const words = { saved: "· saved", saving: "· saving…", waiting: "· not saved yet", refused: "· not saved" };
     savedBox.textContent = words[state];
     savedBox.classList.toggle("waiting", state === "waiting" || state === "refused");
-    // What the server refuses is not shown as if it were there: the page shows again what is.
+    // After a refusal, reload to show what the server has.
     if (state === "refused") sessionStorage.setItem("sayso-refused", reason);
     if (state === "refused") leave(() => location.reload());
     else complain(state === "waiting" ? reason : "");
   }
 }
 
-// A page that the browser kept and shows again may be behind what the server has.
+// A page from the browser's cache may be out of date.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });

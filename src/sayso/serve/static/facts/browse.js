@@ -1,4 +1,4 @@
-// Lists of facts, one fact, and what was decided: single keys, decisions that are sent in the background.
+// Lists of facts, one fact, and decisions: single-key shortcuts, and decisions sent in the background.
 
 import { Saver, newKey } from "../net.js";
 import { inTurn } from "../turn.js";
@@ -15,7 +15,7 @@ const saver = new Saver((state, reason = "") => {
 }, `sayso-decisions/${person}`);
 waitFor(() => saver.idle());
 
-// Decide on the fact that the button's form is about: that on the screen.
+// Decide on the fact of the button's form.
 function decide(button) {
   const { form_token, within, ...given } = Object.fromEntries(new FormData(button.form, button));
   const here = location.href;
@@ -24,7 +24,7 @@ function decide(button) {
   saver.add("POST", button.form.dataset.api, { ...given, key: newKey() }).then(() => refresh(here));
 }
 
-// Show at once what was decided; the server's own words follow when it is saved.
+// Show the decision immediately; the server's version replaces it when saved.
 function showDecision(form, decision) {
   const panel = form.closest(".decide");
   const said = panel.querySelector("[role=status]") ?? document.createElement("p");
@@ -40,7 +40,7 @@ function showDecision(form, decision) {
   }
 }
 
-// Show what the server says about the fact now, unless somebody is writing there or has gone on.
+// Show the server's current decision, unless the user is typing or has moved on.
 async function refresh(here = location.href) {
   if (location.href !== here) return;
   const { page } = (await fetched(here)) ?? {};
@@ -74,7 +74,7 @@ function turnView() {
   return visit(addressOf(next.form));
 }
 
-// Where a form with filters leads.
+// The URL of a form with filters.
 function addressOf(form) {
   const asked = new URL(form.action);
   asked.search = new URLSearchParams(new FormData(form));

@@ -1,9 +1,9 @@
-// What the pages about facts share: single keys that act, unless somebody is writing.
+// Single-key shortcuts of the pages about facts; inactive while the user is typing.
 
 import { inTurn } from "../turn.js";
 
 const WRITING = "input:not([type=radio], [type=checkbox], [type=submit]), textarea, select";
-// A key that is held down moves on and on, but decides once.
+// A key that is held down repeats moves, but decides only once.
 const REPEATED = new Set(["j", "k", "ArrowLeft", "ArrowRight"]);
 
 export function onKeys(actions) {
@@ -16,7 +16,7 @@ export function onKeys(actions) {
   });
 }
 
-// Returns a function that moves the focus among the elements by a number of places.
+// Return a function that moves the focus among the elements by a distance.
 export function mover(elements) {
   return (distance) => {
     const here = elements.findIndex((element) => element.contains(document.activeElement));
@@ -27,7 +27,7 @@ export function mover(elements) {
   };
 }
 
-// A choice that counts at once: selects and radio buttons with `data-submit` send their form.
+// Selects and radio buttons with `data-submit` submit their form when changed.
 export function submitOnChange() {
   document.addEventListener("change", ({ target }) => target.matches("[data-submit]") && target.form.requestSubmit());
 }

@@ -1,4 +1,4 @@
-// Pages that take each other's place without a load in between: no key that is pressed meanwhile is lost.
+// Pages that replace each other without a page load, so that no key press is lost.
 
 import { AWAY } from "../net.js";
 import { inTurn, leave } from "../turn.js";
@@ -16,13 +16,13 @@ box.setAttribute("role", "alert");
 box.hidden = true;
 document.body.append(box);
 
-// A page is asked for once this is done, so that it shows what was decided before.
+// Wait for this before fetching a page, so that it shows earlier decisions.
 export function waitFor(isReady) {
   ready = isReady;
 }
 
-// Show the page at the address in place of this one. Keys wait for it; until it is there nothing is on the screen that
-// they could be meant for.
+// Replace this page by the one at the URL. Keys wait until it is there, since until then nothing on the screen is what they
+// are meant for.
 export async function visit(address, isNew = true) {
   document.querySelector("main").setAttribute("aria-busy", "true");
   const found = await untilAnswered(address);
@@ -40,13 +40,13 @@ export async function visit(address, isNew = true) {
   lookAhead();
 }
 
-// Fetch the next page already.
+// Prefetch the next page.
 export function lookAhead() {
   const address = document.querySelector(".evidence-list") && document.querySelector("a[rel=next]")?.href;
   ahead = address ? { address, since: Date.now(), answer: fetched(address) } : {};
 }
 
-// The page at the address as it is now; nothing where it cannot be had.
+// Fetch the page at the URL; undefined if that fails.
 export async function fetched(address) {
   try {
     const answer = await fetch(address, { signal: AbortSignal.timeout(LONGEST_ANSWER) });
@@ -69,7 +69,7 @@ async function untilAnswered(address) {
   return found;
 }
 
-// What the person has to know about saving and loading; nothing where all is well.
+// Show a problem with saving or loading; an empty text hides it.
 export function showState(text) {
   box.textContent = text;
   box.hidden = !text;

@@ -1,4 +1,4 @@
-// Marking head and tail by selecting text, and showing at once what is marked; the model itself looks again.
+// Mark head and tail by selecting text, with a preview; the server finds the mentions again.
 
 const form = document.getElementById("try");
 const preview = form?.querySelector(".preview");
@@ -13,7 +13,7 @@ function addSelection(side) {
   const chosen = area.value.slice(area.selectionStart, area.selectionEnd).trim();
   const field = form.elements[side];
   if (!chosen || chosen.includes("\n") || lines(field).includes(chosen)) return;
-  // A name that no sentence has is left over from before: the new one takes its place.
+  // A name that no sentence contains is outdated: the new one replaces it.
   const kept = lines(field).filter((name) => pattern([name]).test(area.value));
   field.value = [...kept, chosen].join("\n");
   show();
