@@ -44,6 +44,8 @@ LAYERS: list[tuple[str, bool]] = [
 ]
 ORDER = [name for name, _ in LAYERS]
 TORCH_FREE = [name for name, is_free in LAYERS if is_free]
+TORCH_FREE_MODULES = {"sayso.features.mentions"}
+"""Modules of other layers that do not need torch, so torch-free layers may import them."""
 MAX_LINES = 300
 
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -74,6 +76,14 @@ def test_imports_point_to_layers_above(path: Path) -> None:
     assert layer in ORDER, f"{layer} is no layer: name it in the table"
     below = {name for name in imported_layers(path) if ORDER.index(name) > ORDER.index(layer)}
     assert not below, f"{path} imports {below}, which stand below it"
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if layer_of(f) in TORCH_FREE], ids=str)
+def test_torch_free_layers_import_other_layers_only_inside_functions(path: Path) -> None:
+    modules = {node.module for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom)}
+    layers = {module: module.split(".")[1] for module in modules if module and module.startswith("sayso.")}
+    others = {module for module, layer in layers.items() if layer in ORDER and layer not in TORCH_FREE}
+    assert others <= TORCH_FREE_MODULES, f"{path} imports {others}, which may load torch"
 
 
 def test_nothing_imports_the_command_line() -> None:
