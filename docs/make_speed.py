@@ -15,54 +15,53 @@ AXES = {
     "relations": "Number of relations",
 }
 REASONS = {
-    "sentences": "Every line is read, filed and judged once, so time should be linear once start-up is behind. Memory"
-    " should stay flat for `check`, `predict` and `extract`; `prepare` and training hold the corpus.",
+    "sentences": "Every line is read and predicted once, so time should be linear after start-up. Memory should be"
+    " constant for `check`, `predict` and `extract`; `prepare` and training hold the corpus.",
     "bag size": "Time for one bag. A sentence is encoded and compared with each relation, never with another sentence,"
-    " so time should be linear; memory too where scores of all sentences are held at once, as in explaining.",
-    "relations": "Encoding does not depend on the relations, comparing does: prediction should grow slowly at first."
-    " Explaining gives every sentence a score for each relation, four times over, so its memory should be linear.",
+    " so time should be linear, and so should memory where the scores of all sentences are held at once.",
+    "relations": "Encoding does not depend on the relations, scoring does: prediction should grow slowly at first."
+    " Explaining gives every sentence four scores for each relation, so its memory should be linear.",
 }
-"""Why cost should grow as it does, to be read beside how it did."""
+"""The expected growth, shown next to the measured one."""
 LINEAR = 0.15
 """How far from 1 a slope may be and still be called linear."""
 Row = dict[str, Any]
 
 TOP = """# Speed
 
-Made from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` measures the first table again,
-`python bench/growth.py` the plots. The programs write these files themselves, but for the rows on one GPU, which were
-entered from the log of a run of `bench/gpu_training.py`.
+Generated from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` measures the first table again,
+`python bench/growth.py` the plots. These programs write the files, except for the rows on one GPU, which are copied
+from the log of a run of `bench/gpu_training.py`.
 
-Absolute times depend on the machine and on who else uses it, so most figures are ratios: ours and a reference take
-turns in one process, with the same weights and on the same bags, after a round that does not count. A figure is the
-median of the rounds; the range is the lowest and highest of them. The references in `bench/reference` are the same
-model written the obvious way: *padded* brings every sentence to 128 tokens and goes through the bags one by one; *no
-padding* puts sentences of like length together and reduces all bags at once. Both convolve densely and learn by
-automatic differentiation. Each program first shows that ours and the reference agree and stops where they do not.
-Where a note says nothing else, sizes are those of FB-NYT: 300-d words, filters of widths 2 to 5, 100 of each, 53
-relations, 39 tokens a sentence, 1.87 sentences a bag, 50,000 words by Zipf's law."""
+Absolute times depend on the machine and its load, so most figures are ratios: our code and a reference alternate in one
+process, with the same weights and bags, after a warm-up round. A figure is the median of the rounds; the range is their
+minimum and maximum. The references in `bench/reference` are straightforward implementations of the same model: *padded*
+pads every sentence to 128 tokens and loops over the bags; *no padding* batches sentences of similar length and reduces
+all bags at once. Both use dense convolutions and automatic differentiation. Each program first checks that our results
+and the reference's agree, and stops if they do not. Unless a note says otherwise, sizes are those of FB-NYT: 300-d
+words, filters of widths 2 to 5, 100 of each, 53 relations, 39 tokens per sentence, 1.87 sentences per bag, 50,000 words
+by Zipf's law."""
 
 MEMORY = """## Memory
 
-`sayso check`, `sayso predict` and `sayso extract` take a corpus of any size. What the sentences of a pair say together
-cannot be known before the last line is read, so sentences that are too many to hold (2 million tokens) are put on disk
-as numbers, filed by pair on 1,024 shelves, and taken back some shelves at a time, each pair whole. `check` files the
-hashes from which it counts distinct sentences, pairs and facts, so its counts stay exact. Temporary files go where
-`TMPDIR` says: about 220 bytes a sentence for `predict`, 24 for `check` and 16 for each fact that a line claims. What
-still grows is what a person named or asked for: the ids and names of the distinct entities, some 300 bytes each, and 28
-bytes for each fact that is found. `sayso extract` files sentences by pair on disk, with their words. `sayso prepare`
-writes one store and holds all of it while it does. The tables of products with words are bounded by a setting
-(`--table-memory`) and float32: half precision would move logits by more than 1e-4 ([library.md](library.md))."""
+`sayso check`, `sayso predict` and `sayso extract` accept a corpus of any size. The sentences of a pair may be anywhere
+in the corpus, so if it has more than 2 million tokens, sentences are written to disk as numbers, partitioned by pair,
+and read back one group of partitions at a time. `check` partitions the hashes of sentences, pairs and facts in the same
+way, so its counts are exact. Temporary files are in `TMPDIR`: about 220 bytes per sentence for `predict`, 24 for
+`check`, and 16 per labelled fact. Memory still grows with the number of distinct entities, about 300 bytes each, and of
+predicted facts, 28 bytes each. `sayso prepare` holds the whole store in memory while it writes it. `--table-memory`
+limits the tables of word products, which are float32: half precision would change logits by more than 1e-4
+([library.md](library.md))."""
 
 GROWTH_TEXT = """## How cost grows
 
-The slope is that of the last step on logarithmic axes: 1 is linear, 0 does not grow at all. Commands include their
-start-up, which is most of their time on a small corpus. Memory of commands is the peak of the whole process; memory of
-the others is what they take on top of the model and the data."""
+The slope is that of the last step on logarithmic axes: 1 is linear, 0 is constant. Times of commands include start-up,
+which dominates on a small corpus. Memory of commands is the peak of the process; memory of the others is what they need
+in addition to the model and the data."""
 
 
 def shown(value: float | None) -> str:
-    """Return a number with three or four digits that count."""
+    """Return a number with three or four significant digits."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -72,11 +71,11 @@ def results_table(rows: Sequence[Row]) -> list[str]:
     """Return all figures with their targets."""
     lines = ["| what | ours | reference | ratio | unit | range | target | |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
-        verdict = {True: "met", False: "**not met**", None: ""}[row["met"]]
+        is_met = {True: "met", False: "**not met**", None: ""}[row["met"]]
         low, high = row["spread"]
         lines.append(
             f"| {row['name']} | {shown(row['ours'])} | {shown(row['reference'])} | {shown(row['ratio'])}"
-            f" | {row['unit']} | {shown(low)} … {shown(high)} | {row['target'] or '–'} | {verdict} |"
+            f" | {row['unit']} | {shown(low)} … {shown(high)} | {row['target'] or '–'} | {is_met} |"
         )
     return lines
 
@@ -123,7 +122,7 @@ def growth_table(points: Sequence[Row], axis: str) -> list[str]:
 
 
 def growth_said(points: Sequence[Row], axis: str) -> str:
-    """Return in words which costs grew linearly at the last step, which less and which more."""
+    """Return which costs grew linearly in the last step, which less and which more."""
     kinds: dict[str, list[str]] = {"less than linear": [], "linear": [], "more than linear": []}
     for name, line in curves(points, axis).items():
         for what, label in (("seconds", "time"), ("megabytes", "memory")):
@@ -145,7 +144,7 @@ def page() -> str:
     lines += [f"{measured_on([growth])} Threads: {growth['threads']}.", ""]
     for axis, title in AXES.items():
         lines += [f"### {title}", "", f"![Time and memory against the {title.lower()}]({plot_name(axis)})", ""]
-        lines += [REASONS[axis], "", f"At the last step {growth_said(growth['points'], axis)}", ""]
+        lines += [REASONS[axis], "", f"In the last step {growth_said(growth['points'], axis)}", ""]
         lines += [*growth_table(growth["points"], axis), ""]
     return "\n".join(lines)
 
