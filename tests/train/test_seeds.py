@@ -29,8 +29,8 @@ def test_each_seed_has_its_run_and_equals_the_run_with_that_seed_alone(store: Pa
     runs = train_seeds(toy_config(), store, tmp_path / "both", 2, "cpu")
     alone = train(toy_config(seed=14), store, tmp_path / "alone", "cpu")
     assert [(run.seed, run.folder.name) for run in runs] == [(13, "seed-13"), (14, "seed-14")]
-    assert runs[1].figures() == SeedRun(seed=14, folder=tmp_path, status=alone).figures()
-    assert runs[0].figures() != runs[1].figures()
+    assert runs[1].status.figures() == alone.figures()
+    assert runs[0].status.figures() != runs[1].status.figures()
     written = json.loads((tmp_path / "both" / "seeds.json").read_text())
     assert written["summary"] == summarise(runs)
     assert [row["seed"] for row in written["runs"]] == [13, 14]

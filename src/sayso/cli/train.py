@@ -110,7 +110,7 @@ def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
             "epochs": run.status.epoch,
             "best_epoch": run.status.best_epoch,
             "seconds": run.status.seconds,
-            **run.figures(),
+            **run.status.figures(),
         }
         for run in runs
     ]

@@ -24,7 +24,7 @@ from sayso.explain.faithfulness import (
 )
 from sayso.explain.marks import SentenceMarks
 from sayso.explain.trained_run import TrainedRun
-from sayso.features.batch import BagIndex, Part
+from sayso.features.batch import Part
 from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
@@ -113,16 +113,10 @@ def encoded_facts(
             bags, place_F = np.unique(facts[:, 0], return_inverse=True)
             row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
             local_N = torch.from_numpy(row_N - part.table.first_B1[bag]).to(vector_ND.device)
-            chosen = torch.from_numpy(bags - bag).to(vector_ND.device)
-            index = BagIndex(
-                bag_N=torch.from_numpy(np.repeat(np.arange(len(bags)), part.table.size_B[bags])).to(vector_ND.device),
-                head_B=batch.bags.head_B[chosen],
-                tail_B=batch.bags.tail_B[chosen],
-            )
             encoded = Encoded(
                 extractor=extractor,
                 vector_ND=vector_ND[local_N],
-                bags=index,
+                bags=batch.bags.with_sizes(bags - bag, part.table.size_B[bags]),
                 bag_F=place_F,
                 relation_F=facts[:, 1],
             )

@@ -168,30 +168,17 @@ def planted_ranks(
         return rank_F
     device = encoded.vector_ND.device
     vector_ND = torch.cat([encoded.vector_ND, encode_in_pieces(encoded.extractor, inputs, device)])
-    rows = _with_last(sentences.take(fact_M), len(encoded.vector_ND) + np.arange(len(fact_M)))
+    own, distractor_M = sentences.take(fact_M), len(encoded.vector_ND) + np.arange(len(fact_M))
+    rows = Rows.of_lengths(np.insert(own.value, own.start[1:], distractor_M), own.length + 1)
     for some in slices_by_cost(rows.length, SUBSET_SENTENCES_AT_A_TIME):
         taken, facts = rows.take(np.arange(some.start, some.stop)), fact_M[some]
-        bag = torch.from_numpy(encoded.bag_F[facts]).to(device)
-        bags = BagIndex(
-            bag_N=torch.from_numpy(np.repeat(np.arange(len(facts)), taken.length)).to(device),
-            head_B=encoded.bags.head_B[bag],
-            tail_B=encoded.bags.tail_B[bag],
-        )
+        bags = encoded.bags.with_sizes(encoded.bag_F[facts], taken.length)
         vectors = vector_ND[torch.from_numpy(taken.value).to(device)]
         for name, score_NR in explain_all(mechanisms, encoded.extractor, vectors, bags).items():
             relation_N = np.repeat(encoded.relation_F[facts], taken.length)
             score_N = score_NR.cpu().numpy()[np.arange(len(relation_N)), relation_N]
             rank_F[name][facts] = _rank_of_last(Rows(score_N, taken.start))
     return rank_F
-
-
-def _with_last(rows: Rows, last: np.ndarray) -> Rows:
-    """Return the rows with one more value each."""
-    length = rows.length + 1
-    longer = Rows.of_lengths(np.empty(int(length.sum()), np.int64), length)
-    longer.value[ranges(longer.start[:-1], rows.length)] = rows.value
-    longer.value[longer.start[1:] - 1] = last
-    return longer
 
 
 def _rank_of_last(score: Rows) -> np.ndarray:

@@ -85,6 +85,13 @@ class BagIndex:
         """N."""
         return self.bag_N.shape[0]
 
+    def with_sizes(self, bag: np.ndarray, size: np.ndarray) -> "BagIndex":
+        """Return an index of bags of these sizes, each of the pair of its bag here."""
+        device = self.bag_N.device
+        chosen = torch.from_numpy(bag).to(device)
+        bag_N = torch.from_numpy(np.repeat(np.arange(len(bag)), size)).to(device)
+        return BagIndex(bag_N=bag_N, head_B=self.head_B[chosen], tail_B=self.tail_B[chosen])
+
     def to(self, device: torch.device | str) -> Self:
         """Return the index on the device."""
         return replace(self, **{f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)})

@@ -169,9 +169,6 @@ def _training(data: RunData, status: RunStatus) -> dict[str, Any]:
         "epochs": status.epoch,
         "best_epoch": status.best_epoch,
         "seconds": round(status.seconds, 1),
-        "validation": {
-            "area_up_to_recall_0.4": status.best_area,
-            "average_precision": status.best_average_precision,
-        },
+        "validation": status.figures(),
         "config": data.config.to_table(),
     }

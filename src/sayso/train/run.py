@@ -35,8 +35,7 @@ from sayso.train.loop import EpochResult, OnStep, Validation, diverged, refuse_g
 from sayso.train.objective import Objective
 from sayso.train.state import RunStatus, load_parameters, load_state, parameters_of, save_state
 
-OnBegin = Callable[[dict[str, Any]], None]
-OnEpoch = Callable[[dict[str, Any]], None]
+OnFigures = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], EpochResult]
 
 _COPIES = 6
@@ -47,9 +46,9 @@ _COPIES = 6
 class Callbacks:
     """Called with a run's description before its first batch, after every step, and with every epoch's figures."""
 
-    on_begin: OnBegin = lambda _: None
+    on_begin: OnFigures = lambda _: None
     on_step: OnStep = lambda _: None
-    on_epoch: OnEpoch = lambda _: None
+    on_epoch: OnFigures = lambda _: None
 
 
 def train(
@@ -70,7 +69,7 @@ def train(
         folder = RunFolder(out, is_writer=shard.rank == 0)
         folder.refuse_other_run(resume)  # another run may have finished here in the meantime
         config = _with_seed(config, folder, shard, target)
-        return _Run(config, RunData(Store(store), config), folder, target, shard, callbacks).go()
+        return _Run(RunData(Store(store), config), folder, target, shard, callbacks).go()
 
 
 def identity_of(config: RunConfig, store: Store) -> dict[str, Any]:
@@ -96,17 +95,11 @@ class _Adam(torch.optim.Adam):
 
 class _Run:
     def __init__(
-        self,
-        config: RunConfig,
-        data: RunData,
-        folder: RunFolder,
-        device: torch.device,
-        shard: ProcessShard,
-        callbacks: Callbacks,
+        self, data: RunData, folder: RunFolder, device: torch.device, shard: ProcessShard, callbacks: Callbacks
     ) -> None:
         data.refuse_what_cannot_train()
-        self.config, self.data, self.folder, self.device = config, data, folder, device
-        self.shard, self.callbacks = shard, callbacks
+        self.data, self.folder, self.device, self.shard, self.callbacks = data, folder, device, shard, callbacks
+        self.config = config = data.config
         torch.manual_seed(sub_seed(config.seed, "libraries"))
         use_precision(config.train.precision, device)
         tables = data.tables()
@@ -203,19 +196,17 @@ class _Run:
         return Validation(*from_first(list(found), self.shard, self.device))
 
     def _row(self, epoch: EpochResult, validation: Validation) -> dict[str, Any]:
-        row: dict[str, Any] = {"epoch": self.status.epoch, "loss": sum(epoch.terms.values())}
-        return (
-            row
-            | {f"loss/{name}": value for name, value in epoch.terms.items()}
-            | {
-                "validation/area_up_to_recall_0.4": validation.area_up_to_recall_0_4,
-                "validation/average_precision": validation.average_precision,
-                "best_epoch": self.status.best_epoch,
-                "train_seconds": epoch.seconds,
-                "sentences_per_second": epoch.sentences_per_second,
-                "seconds": self.status.seconds,
-            }
-        )
+        return {
+            "epoch": self.status.epoch,
+            "loss": sum(epoch.terms.values()),
+            **{f"loss/{name}": value for name, value in epoch.terms.items()},
+            "validation/area_up_to_recall_0.4": validation.area_up_to_recall_0_4,
+            "validation/average_precision": validation.average_precision,
+            "best_epoch": self.status.best_epoch,
+            "train_seconds": epoch.seconds,
+            "sentences_per_second": epoch.sentences_per_second,
+            "seconds": self.status.seconds,
+        }
 
     def _save(self) -> None:
         if self.folder.is_writer:

@@ -29,11 +29,6 @@ class SeedRun:
     folder: Path
     status: RunStatus
 
-    def figures(self) -> dict[str, float]:
-        """Return the validation figures of the best epoch."""
-        status = self.status
-        return {"area_up_to_recall_0.4": status.best_area, "average_precision": status.best_average_precision}
-
 
 OnSkip = Callable[[SeedRun], None]
 
@@ -74,7 +69,7 @@ def train_seeds(
 
 def summarise(runs: Sequence[SeedRun]) -> dict[str, dict[str, float | None]]:
     """Return mean and sample standard deviation (None for one run) of each validation figure."""
-    columns = {name: [run.figures()[name] for run in runs] for name in runs[0].figures()}
+    columns = {name: [run.status.figures()[name] for run in runs] for name in runs[0].status.figures()}
     return {
         name: {
             "mean": statistics.fmean(column),
@@ -113,7 +108,7 @@ def _ended(config: RunConfig, store: Path, folder: Path) -> RunStatus | None:
 
 def _write(path: Path, variant: str, runs: Sequence[SeedRun]) -> None:
     rows: list[dict[str, Any]] = [
-        {"seed": run.seed, "folder": run.folder.name, "best_epoch": run.status.best_epoch} | run.figures()
+        {"seed": run.seed, "folder": run.folder.name, "best_epoch": run.status.best_epoch} | run.status.figures()
         for run in runs
     ]
     with atomic_file(path) as file:

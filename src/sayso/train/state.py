@@ -46,6 +46,10 @@ class RunStatus:
             return done
         return replace(done, best_epoch=done.epoch, best_area=area, best_average_precision=average_precision)
 
+    def figures(self) -> dict[str, float]:
+        """Return the validation figures of the best epoch."""
+        return {"area_up_to_recall_0.4": self.best_area, "average_precision": self.best_average_precision}
+
     @property
     def is_best(self) -> bool:
         """Whether the last epoch is the best so far."""
