@@ -8,12 +8,14 @@ a model's config.json and Python alike: `fill` and `check_ranges`, which `__post
 """
 
 import difflib
+import json
 import math
 import reprlib
 import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -80,7 +82,7 @@ def read_table(path: Path) -> dict[str, Any]:
 
 def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """Return the table with each change, written `a.b=c`, made; c is read as TOML, else taken as text."""
-    changed: dict[str, Any] = _copied(table)
+    changed = deepcopy(table)
     for change in changes:
         key, equals, text = change.partition("=")
         names = key.strip().split(".")
@@ -130,7 +132,11 @@ def to_table(config: Any, kinds: Kinds) -> dict[str, Any]:
 
 def to_toml(table: Mapping[str, Any], prefix: str = "") -> str:
     """Return nested tables as TOML, plain values first."""
-    lines = [f"{name} = {_toml_value(value)}" for name, value in table.items() if not isinstance(value, dict)]
+    lines = [
+        f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        for name, value in table.items()
+        if not isinstance(value, dict)
+    ]
     for name, value in table.items():
         if isinstance(value, dict):
             lines += ["", f"[{prefix}{name}]", to_toml(value, f"{prefix}{name}.")]
@@ -254,18 +260,3 @@ def _value_of(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         return text
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    assert isinstance(value, int | float), f"{value!r} has no TOML form"
-    return repr(value)
-
-
-def _copied(value: Any) -> Any:
-    return {key: _copied(item) for key, item in value.items()} if isinstance(value, dict) else value

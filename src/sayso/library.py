@@ -14,8 +14,7 @@ from sayso.facts.corpus_facts import CorpusFacts
 from sayso.facts.explanation import Explanation
 from sayso.facts.fact import Fact
 from sayso.features.lexicon import TypesById
-from sayso.features.own_bags import OwnBags, label_rows, read_bags
-from sayso.features.own_sentences import InputBags
+from sayso.features.user_input import InputBags, UserBags, label_rows, read_bags
 from sayso.model.checkpoint import ModelParts, load_model, save_model
 from sayso.model.predict import facts_of_corpus, predict_logits, predict_probabilities
 from sayso.records import Bag, Sentence
@@ -226,7 +225,7 @@ class Model:
         """
         return facts_of_corpus(self.parts, sentences, threshold, top, types or {})
 
-    def _taken(self, bags: OwnBags, types: TypesById | None) -> InputBags:
+    def _taken(self, bags: UserBags, types: TypesById | None) -> InputBags:
         return bags.taken(len(self.parts.relations), types, self.parts.extractor.config.use_entities)
 
 

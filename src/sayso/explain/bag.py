@@ -15,7 +15,7 @@ from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Evidence, Explanation
 from sayso.features.batch import Part
 from sayso.features.lexicon import TypesById
-from sayso.features.own_bags import read_bags, too_far_apart
+from sayso.features.user_input import read_bags, too_far_apart
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import refuse_not_finite, slices_of_logits
 from sayso.records import Bag, Sentence, Support

@@ -20,7 +20,7 @@ from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact, quote_of
 from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, TypesById
-from sayso.features.own_sentences import InputBags, InputBuilder
+from sayso.features.user_input import InputBags, InputBuilder
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Sentence

@@ -16,7 +16,7 @@ from sayso import __version__
 from sayso.errors import BadArgumentError, MissingExtraError, UserError
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch, collate
 from sayso.features.lexicon import TypesById
-from sayso.features.own_bags import read_bags, too_far_apart
+from sayso.features.user_input import read_bags, too_far_apart
 from sayso.integrations.onnx_graph import FlatExtractor
 from sayso.io.atomic import atomic_file
 from sayso.library import Model

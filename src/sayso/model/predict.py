@@ -14,8 +14,7 @@ from sayso.facts.corpus_facts import CorpusFacts, FactCollector, PredictedBags
 from sayso.features.batch import BagBatch, Part, SentenceBatch, collate, sentence_batch
 from sayso.features.lexicon import TypesById
 from sayso.features.mentions import ModelInput
-from sayso.features.own_bags import warn_unknown
-from sayso.features.own_sentences import InputBuilder
+from sayso.features.user_input import InputBuilder, warn_unknown
 from sayso.model.checkpoint import ModelParts
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only

@@ -4,16 +4,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from sayso.errors import BadInputError
 from sayso.readers.fact import read_decisions
 from sayso.records import Sentence
-from sayso.store.group import combined
 from sayso.store.table import BagTable
 
 _Pair = tuple[str, str]
-_MISSING = -1
 
 
 @dataclass
@@ -43,14 +39,13 @@ class FactDecisions:
 
     def num_facts_of(self, table: BagTable, entities: Mapping[str, int]) -> int:
         """Return how many of the decided facts have a bag in the table."""
-        pairs = list(self.accepted.keys() | self.rejected.keys())
-        number_P2 = np.array([[entities.get(entity, _MISSING) for entity in pair] for pair in pairs], np.int64).reshape(
-            -1, 2
+        bags = set(zip(table.head_B.tolist(), table.tail_B.tolist(), strict=True))
+        return sum(
+            len(relations)
+            for facts in (self.accepted, self.rejected)
+            for (head, tail), relations in facts.items()
+            if (entities.get(head), entities.get(tail)) in bags
         )
-        is_there_P = np.isin(combined(*number_P2.T), combined(table.head_B, table.tail_B))
-        is_there_P &= (number_P2 != _MISSING).all(axis=1)
-        there = [pair for pair, is_there in zip(pairs, is_there_P.tolist(), strict=True) if is_there]
-        return sum(len(facts.get(pair, ())) for facts in (self.accepted, self.rejected) for pair in there)
 
     def report(self) -> dict[str, int]:
         """Return the number of decisions, of their pairs without a sentence, and of the sentences they changed."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.features.lexicon import Lexicon
-from sayso.features.own_sentences import InputBuilder, _SpilledSentences
+from sayso.features.user_input import InputBuilder, _SpilledSentences
 from sayso.library import load
 from sayso.model.predict import predict_logits
 from sayso.store.collect import Collected, Collector
