@@ -251,7 +251,7 @@ def test_a_corpus_that_changed_is_refused_by_name(run: Path, tmp_path: Path) -> 
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
     assert (tmp_path / "out" / "facts.jsonl").read_bytes() == before, "what was found is not lost"
     (corpus / "0.jsonl").rename(corpus / "1.jsonl")
-    with pytest.raises(UserError, match=r"0\.jsonl: this file was extracted from and is gone"):
+    with pytest.raises(UserError, match=r"0\.jsonl: this file was extracted from and is missing now"):
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
 
 
