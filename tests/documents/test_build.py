@@ -320,7 +320,7 @@ def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) ->
     )
 
 
-def test_missing_files_and_documents_of_no_use_are_told(world: World) -> None:
+def test_missing_files_and_unusable_documents_are_reported(world: World) -> None:
     with pytest.raises(BadInputError, match=r"no usable documents; the first is .*: empty"):
         world.build({"a": " "})
     (world.folder / "names.tsv").unlink()
@@ -348,7 +348,7 @@ def test_what_is_there_is_passed_over_and_what_has_changed_is_named() -> None:
     assert (intake.num_new, intake.num_already_there, intake.num_changed, intake.changed) == (1, 1, 1, ["b"])
 
 
-def test_an_id_that_stands_twice_is_taken_once() -> None:
+def test_a_repeated_id_is_used_once() -> None:
     intake = DocumentTally()
     assert taken(intake, Document("a", "one"), Document("a", "one"), Document("a", "two")) == ["one"]
     assert (intake.num_already_there, intake.changed) == (1, ["a"])
@@ -377,7 +377,7 @@ def test_too_many_unusable_documents_are_refused_but_empty_ones_are_no_fault() -
     intake.refuse_too_many_left_out(Path("docs"), 0.5)
 
 
-def test_no_usable_document_is_refused_whatever_is_allowed() -> None:
+def test_no_usable_documents_is_an_error_whatever_share_is_allowed() -> None:
     intake = DocumentTally()
     with pytest.raises(BadInputError, match="docs: holds no documents"):
         intake.refuse_too_many_left_out(Path("docs"), 1.0)

@@ -196,7 +196,7 @@ def test_other_bytes_can_be_refused() -> None:
         decode("Zürich".encode("cp1252"), only_utf8=True)
 
 
-def test_a_mark_that_lies_is_told() -> None:
+def test_a_wrong_byte_order_mark_is_reported() -> None:
     with pytest.raises(UnreadableError, match="its first bytes say utf-16-le"):
         decode(b"\xff\xfea")
 

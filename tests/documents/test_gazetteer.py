@@ -76,7 +76,12 @@ def test_common_words_and_single_letters_are_passed_over_and_counted() -> None:
     gazetteer = Gazetteer({"a": ("May", "X", "1984", "Holt"), "b": ("US", "acme")}, stop_names={"acme"})
     assert list(gazetteer.find("May X 1984 US Acme")) == [NameMatch(11, 13, ("b",))]
     assert gazetteer.stopped.counts == {"no letters": 1, "common words": 1, "single letters": 1, "on your list": 1}
-    assert set(gazetteer.stopped.shown) == {"May", "X", "1984", "acme"}
+    assert gazetteer.stopped.shown == {
+        "no letters": ["1984"],
+        "common words": ["May"],
+        "single letters": ["X"],
+        "on your list": ["acme"],
+    }
 
 
 words = st.sampled_from(["Ana", "Bo", "Rome", "rome", "ANA", "of"])
@@ -115,7 +120,7 @@ def test_the_automaton_finds_what_looking_for_every_name_everywhere_finds(names:
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=5), st.text(max_size=60))
-def test_any_names_and_any_text_give_stretches_in_order(names: list[str], text: str) -> None:
+def test_any_names_and_any_text_give_spans_in_order(names: list[str], text: str) -> None:
     table = {str(number): (name.strip() or "x",) for number, name in enumerate(names)}
     found = Gazetteer(table).find(text)
     assert all(before.stop <= after.start for before, after in itertools.pairwise(found))

@@ -57,7 +57,7 @@ def test_given_places_lead_to_the_plain_text() -> None:
 
 
 @given(st.lists(pieces).map("".join))
-def test_every_stretch_stood_somewhere_in_order(text: str) -> None:
+def test_every_span_has_an_original_span_in_the_same_order(text: str) -> None:
     plain = without_markup(text)
     places = [plain.original(i, i + 1) for i in range(len(plain.text))]
     assert all(0 <= start < stop <= len(text) for start, stop in places)

@@ -124,7 +124,7 @@ def test_tokens_are_those_of_every_other_command_and_stand_where_they_are_said_t
 
 
 @given(texts, st.data())
-def test_stretches_are_whole_tokens_once_tokens_are_cut_at_their_edges(text: str, data: st.DataObject) -> None:
+def test_spans_are_whole_tokens_once_tokens_are_cut_at_their_edges(text: str, data: st.DataObject) -> None:
     solid = [i for i, letter in enumerate(text) if not letter.isspace()]
     if not solid:
         return

@@ -35,7 +35,7 @@ def test_names_may_be_written_as_the_case_says(case: NameCase) -> None:
     assert ("rome" in found, "ROME" in found) == (case == "ignore", case != "exact")
 
 
-def test_a_stretch_that_a_model_has_found_is_one_name_or_none(tmp_path: Path) -> None:
+def test_an_entity_found_by_a_model_is_one_whole_name_or_ignored(tmp_path: Path) -> None:
     recogniser = spacy.blank("en")
     recogniser.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "Rome Times"}])
     recogniser.to_disk(tmp_path / "model")
@@ -43,6 +43,6 @@ def test_a_stretch_that_a_model_has_found_is_one_name_or_none(tmp_path: Path) ->
     assert finder.find("Rome Times of Rome") == [NameMatch(14, 18, ("b", "rome"))]
 
 
-def test_a_model_that_is_not_there_is_told() -> None:
+def test_a_missing_model_is_reported() -> None:
     with pytest.raises(UserError, match=r"spacy_model xx_none: spaCy has no such model: install it"):
         SpacyFinder(Gazetteer(NAMES), NAMES, "xx_none")

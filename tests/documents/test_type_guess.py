@@ -24,7 +24,7 @@ def entities(num: int) -> tuple[dict[str, tuple[str, ...]], Contexts, dict[str, 
     return names, contexts, types
 
 
-def test_entities_without_a_type_get_that_of_their_like_and_the_accuracy_is_told() -> None:
+def test_untyped_entities_get_the_type_of_similar_ones_and_the_accuracy_is_reported() -> None:
     names, contexts, types = entities(30)
     del types["p3"]
     types["c4"] = []

@@ -10,7 +10,7 @@ def phraser(seed: int = 1) -> Phraser:
     return Phraser(BYSTANDERS, random.Random(seed))
 
 
-def test_the_wording_stands_in_the_sentence_word_for_word() -> None:
+def test_the_sentence_contains_its_wording_word_for_word() -> None:
     draft = phraser().sentence(Wording("x", "{head} lies near {tail}", ()))
     assert f" {HEAD} lies near {TAIL} " in f" {' '.join(draft.tokens)} "
     assert draft.tokens[-1] == "."

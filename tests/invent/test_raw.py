@@ -31,7 +31,7 @@ def test_all_files_are_there_and_no_others(raw: Path) -> None:
     assert len(records(raw / "documents.jsonl")) == 40
 
 
-def test_every_sentence_of_the_truth_stands_where_it_is_said_to_with_both_names(raw: Path) -> None:
+def test_every_sentence_of_the_truth_is_at_its_offsets_with_both_names(raw: Path) -> None:
     texts = {record["id"]: record["text"] for record in records(raw / "documents.jsonl")}
     names = {row[0]: row[1:] for row in rows(raw / "names.tsv")}
     truth = records(raw / "truth_sentences.jsonl")

@@ -71,7 +71,7 @@ def test_a_wording_names_head_and_tail_once_each_and_its_slots_are_known() -> No
         assert set(slots) <= {"head", "tail"} | BYSTANDERS | set(WORDS["slots"]), text
 
 
-def test_templates_are_lower_case_and_punctuation_stands_alone() -> None:
+def test_templates_are_lower_case_with_punctuation_as_separate_tokens() -> None:
     texts = [*PAIR_TEXTS, *(text for texts in WORDS["filler"].values() for text in texts)]
     for text in texts:
         assert text == text.lower()

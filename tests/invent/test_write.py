@@ -167,7 +167,7 @@ def test_a_corpus_may_be_overwritten(tmp_path: Path) -> None:
     assert len((tmp_path / "x" / "train.jsonl").read_text().splitlines()) == 70
 
 
-def test_a_full_disk_leaves_nothing_behind_and_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files_and_is_reported_in_one_line(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from sayso.cli import main\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"  # no file may grow beyond, as on a full disk

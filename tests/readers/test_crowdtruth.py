@@ -52,7 +52,7 @@ def test_quotes_of_the_sentence_stay() -> None:
         (changed(distant_relation="per:born,"), "a relation's name is empty"),
     ],
 )
-def test_what_is_wrong_is_said(line: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         parse(line)
 

@@ -49,7 +49,7 @@ def test_eraser(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", range(4))
 def test_inventories(tmp_path: Path, index: int) -> None:
     path = tmp_path / "relations"
-    path.write_text(examples("Relation inventory")[index])
+    path.write_text(examples("Relations")[index])
     assert "/location/country/capital" in {relation.name for relation in read_inventory(path)}
 
 

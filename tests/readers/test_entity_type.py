@@ -43,7 +43,7 @@ def test_types_come_in_order_and_empty_lists_stay(tmp_path: Path, text: str, pac
         ("m.1\t/lived\tm.2\n", "a file of facts, not of types: '/lived' is a relation"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "types"
     path.write_text(text)
     with pytest.raises(BadInputError, match=reason):

@@ -55,7 +55,7 @@ def test_a_last_line_without_end_must_not_grow(tmp_path: Path) -> None:
         list(new_pieces([path], records, "nre", 100))
 
 
-def test_another_corpus_than_before_is_told_from_a_file_that_is_gone(tmp_path: Path) -> None:
+def test_another_corpus_is_distinguished_from_a_missing_file(tmp_path: Path) -> None:
     before, other = tmp_path / "before.txt", tmp_path / "other.txt"
     before.write_text("one\n")
     other.write_text("two\n")
@@ -92,7 +92,7 @@ def test_a_built_corpus_is_all_of_its_sentences(tmp_path: Path) -> None:
     assert [file.parent.name for file in corpus_files(tmp_path)] == ["train"]
 
 
-def test_what_cannot_be_read_twice_or_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_pipe_or_a_missing_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not standard input or a pipe"):
         corpus_files(Path("-"))
     with pytest.raises(BadInputError, match="no such file or directory"):

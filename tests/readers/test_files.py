@@ -35,7 +35,7 @@ def test_size_and_hash_are_those_of_the_files_together(tmp_path: Path) -> None:
     assert sha256_of(Path("-")) == "not a plain file"
 
 
-def test_the_folder_of_a_built_corpus_and_an_empty_one_are_told(tmp_path: Path) -> None:
+def test_the_folder_of_a_built_corpus_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="this folder has no files"):
         files_of(tmp_path)
     (tmp_path / "train").mkdir()
@@ -53,7 +53,7 @@ def test_lines_are_numbered_from_one(tmp_path: Path) -> None:
     assert list(read_lines(written(tmp_path, b"a\n\nb"))) == [(1, "a"), (2, ""), (3, "b")]
 
 
-def test_gzip_is_told_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
+def test_gzip_is_recognised_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
     assert list(read_lines(written(tmp_path, gzip.compress(b"a\nb\n")))) == [(1, "a"), (2, "b")]
 
 
@@ -74,7 +74,7 @@ def test_a_gzip_file_with_a_changed_byte_is_damaged(tmp_path: Path) -> None:
         list(read_lines(written(tmp_path, bytes(data))))
 
 
-def test_a_folder_and_a_missing_file_are_told_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_and_a_missing_file_are_reported_in_one_line(tmp_path: Path) -> None:
     for path, reason in ((tmp_path, "this is a folder"), (tmp_path / "no", "no such file")):
         with pytest.raises(BadInputError, match=reason) as raised:
             list(read_lines(path))
@@ -99,7 +99,7 @@ def test_a_dash_is_standard_input(data: bytes) -> None:
     assert done.stdout.decode().strip() == "[(1, 'a'), (2, 'b')]"
 
 
-def test_progress_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
+def test_progress_is_reported_in_bytes_of_the_file(tmp_path: Path) -> None:
     heard: list[int] = []
     list(read_lines(written(tmp_path, b"line\n" * 5000), heard.append))
     assert heard == sorted(heard)
@@ -121,7 +121,7 @@ def test_byte_order_mark_and_windows_line_ends_are_taken_off(tmp_path: Path) -> 
         (b" \n\n", "holds no names"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_the_error_says_what_is_wrong(tmp_path: Path, data: bytes, reason: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     with pytest.raises(BadInputError, match=reason):

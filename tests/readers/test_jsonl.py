@@ -116,7 +116,7 @@ def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
         (changed(document=7), "'document' is a number"),
     ],
 )
-def test_what_is_wrong_is_said(line: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         parse(line)
 

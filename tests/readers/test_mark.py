@@ -22,7 +22,7 @@ def test_what_is_written_is_read_back_the_same(mark: Mark) -> None:
     assert parse(line) == mark
 
 
-def test_bad_lines_are_told_with_their_number_and_the_others_read(tmp_path: Path) -> None:
+def test_bad_lines_are_reported_by_number_and_the_others_read(tmp_path: Path) -> None:
     path = tmp_path / "marks.jsonl"
     path.write_bytes(b"\n".join([LINE.encode(), b"", b"\xff", b'{"head": 3}', LINE.encode()]))
     expected = Mark("m.1", "m.2", "/born", "ana in rome", "irrelevant", "kim")

@@ -36,7 +36,7 @@ def test_the_end_mark_may_be_missing_or_stand_in_the_last_column(ending: str) ->
         (LINE.replace("ana_diaz was born in rome .", " "), "the sentence is empty"),
     ],
 )
-def test_what_is_wrong_is_said(line: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         parse(line)
 

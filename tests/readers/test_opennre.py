@@ -98,7 +98,7 @@ def test_na_by_any_name_is_no_relation(name: str) -> None:
         ('{"h": ' + "9" * 5000 + "}", "too many digits"),
     ],
 )
-def test_what_is_wrong_is_said(line: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         parse(line)
 

@@ -14,7 +14,7 @@ def read(path: Path, **settings):
     return list(read_sentences(path, tally, **settings)), tally
 
 
-def test_the_form_is_told_by_the_first_lines_even_if_one_is_bad(tmp_path: Path) -> None:
+def test_the_form_is_detected_from_the_first_lines_even_if_one_is_bad(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("rubbish\n" + GOOD)
     sentences, tally = read(path)
@@ -71,7 +71,7 @@ def test_an_unknown_form_is_refused() -> None:
         refuse_unknown_form("xml")
 
 
-def test_bytes_behind_are_told(tmp_path: Path) -> None:
+def test_progress_is_reported_in_bytes(tmp_path: Path) -> None:
     path = tmp_path / "x.txt.gz"
     path.write_bytes(gzip.compress((GOOD * 5000).encode()))
     seen: list[int] = []

@@ -71,7 +71,7 @@ def test_what_a_relation_means_is_kept(tmp_path: Path, text: str) -> None:
         ("", ": holds no relations"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong_and_on_which_line(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(BadInputError) as raised:
         read_inventory(written(tmp_path, text))
     assert reason in str(raised.value)

@@ -82,7 +82,7 @@ def test_a_line_that_cannot_be_read_spoils_one_block_only() -> None:
         ("", "r(e1,e2)", "the sentence is empty"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, label: str, reason: str) -> None:
+def test_the_error_says_what_is_wrong(text: str, label: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         parse(text, label)
 

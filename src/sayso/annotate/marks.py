@@ -17,7 +17,7 @@ from sayso.errors import BadInputError
 from sayso.input_file import holding, refuse_pipe
 from sayso.metrics.agreement import majority
 from sayso.readers.base import BadLine, BadLineError
-from sayso.readers.files import first_of, holds_something, read_lines
+from sayso.readers.files import first_of, is_not_blank, read_lines
 from sayso.readers.json_line import has_keys, json_object, string
 from sayso.records import Mark, Triple
 
@@ -137,7 +137,7 @@ def holds_comments(path: Path) -> bool:
 
 def read_comments(path: Path) -> Iterator[FactComment]:
     """Yield the comments of a file in the format of `comment_lines`; raise on a bad line."""
-    for number, text in holding(path, "comments", filter(holds_something, read_lines(path))):
+    for number, text in holding(path, "comments", filter(is_not_blank, read_lines(path))):
         try:
             if isinstance(text, BadLine):
                 raise BadLineError(text.reason)

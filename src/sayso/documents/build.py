@@ -252,7 +252,7 @@ def _report(
             "names": gazetteer.num_names,
             "ambiguous": gazetteer.num_ambiguous,
             "stopped": gazetteer.stopped.counts,
-            "first_stopped": gazetteer.stopped.shown,
+            "first_stopped": [name for names in gazetteer.stopped.shown.values() for name in names],
         },
         "knowledge": {
             "relations": len(knowledge.relations),

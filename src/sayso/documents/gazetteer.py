@@ -8,13 +8,12 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sayso.documents.knowledge import Names
+from sayso.documents.knowledge import Names, Oddities
 from sayso.documents.split import COMMON_WORDS
 from sayso.readers.files import lines_with_text, read_text
 
@@ -44,20 +43,6 @@ class NameMatch(NamedTuple):
     entity_ids: tuple[str, ...]
 
 
-@dataclass
-class StoppedNames:
-    """Names that are not looked for: the number per reason, and the first few."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    shown: list[str] = field(default_factory=list)
-
-    def count(self, name: str, reason: str) -> None:
-        """Count a name."""
-        self.counts[reason] = self.counts.get(reason, 0) + 1
-        if len(self.shown) < 10:
-            self.shown.append(name)
-
-
 class Gazetteer:
     """All names, as a trie over folded words; `stopped` counts those left out."""
 
@@ -65,11 +50,11 @@ class Gazetteer:
         self.case = case
         self._root: dict[str, Any] = {}
         self._small: set[str] = set()  # first words, folded, of names that do not begin with a capital
-        self.stopped = StoppedNames()
+        self.stopped = Oddities()
         self.num_names = self.num_ambiguous = 0
         for name, entity_ids in _by_name(names).items():
             if reason := stop_reason(name, stop_names):
-                self.stopped.count(name, reason)
+                self.stopped.count(reason, name)
             else:
                 self._add(name, tuple(entity_ids))
 

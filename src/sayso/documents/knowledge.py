@@ -53,17 +53,17 @@ def checked_id(entity_id: str) -> str:
 
 @dataclass
 class Oddities:
-    """Facts of the knowledge base that are odd: the number of each kind, and the first few."""
+    """Facts or names that are odd: the number of each kind, and the first few."""
 
     counts: dict[str, int] = field(default_factory=dict)
     shown: dict[str, list[str]] = field(default_factory=dict)
 
-    def count(self, kind: str, fact: Triple) -> None:
-        """Count a fact."""
+    def count(self, kind: str, example: str) -> None:
+        """Count a fact or a name."""
         self.counts[kind] = self.counts.get(kind, 0) + 1
         shown = self.shown.setdefault(kind, [])
         if len(shown) < _NUM_SHOWN:
-            shown.append(" ".join(fact))
+            shown.append(example)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,13 +110,13 @@ def _facts(
     for triple in triples:
         fact = Triple(*(column.strip() for column in triple))
         if reason := _left_out(fact, known):
-            oddities.count(reason, fact)
+            oddities.count(reason, " ".join(fact))
         elif fact in facts:
-            oddities.count("repeated", fact)
+            oddities.count("repeated", " ".join(fact))
         else:
             facts[fact] = None
             if fact.head_id not in entity_ids or fact.tail_id not in entity_ids:
-                oddities.count("with an entity that has no name", fact)
+                oddities.count("with an entity that has no name", " ".join(fact))
     return facts
 
 

@@ -1,4 +1,4 @@
-"""Link names to entities: which of several entities with the same name is meant, if that can be told."""
+"""Link names to entities: which of several entities with the same name is meant, if that can be decided."""
 
 import re
 from collections import Counter

@@ -129,7 +129,7 @@ def _with_sentences(text: str, found: Sequence[NameMatch]) -> Iterator[tuple[Cha
 
 
 def tokens_with_starts(text: str) -> tuple[list[str], list[int]]:
-    """Return the tokens of one sentence and where each starts; a token is as long as the text it stands for.
+    """Return the tokens of one sentence and where each starts; a token is as long as its text.
 
     >>> tokens_with_starts("Rome's  mayor.")
     (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])

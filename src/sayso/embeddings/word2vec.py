@@ -1,4 +1,4 @@
-"""Read and write files of word vectors, text or binary, plain or gzip; the format is told from the content."""
+"""Read and write files of word vectors, text or binary, plain or gzip; the format is detected from the content."""
 
 import io
 import logging
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,6 @@ class WordVectors:
     def width(self) -> int:
         """Length of a vector."""
         return int(self.matrix.shape[1])
-
-
-class _Header(NamedTuple):
-    num_words: int
-    width: int
 
 
 def read_word_vectors(path: Path, wanted: Collection[str] | None = None) -> WordVectors:
@@ -100,10 +95,10 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
     return _collected(rows, width, VectorFile(path, is_binary=True))
 
 
-def _header(first: bytes) -> _Header | None:
+def _header(first: bytes) -> tuple[int, int] | None:
     columns = first.split()
     if len(columns) == 2 and all(column.isdigit() and len(column) < 19 for column in columns):
-        return _Header(int(columns[0]), int(columns[1]))
+        return int(columns[0]), int(columns[1])
     return None
 
 

@@ -12,7 +12,7 @@ from sayso.io.folder import MANIFEST, OutputFolder
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import checked_files
 from sayso.readers.base import BadLine, BadLineError
-from sayso.readers.files import holds_something, read_lines
+from sayso.readers.files import is_not_blank, read_lines
 
 FACTS_FILE = "facts.jsonl"
 
@@ -31,7 +31,7 @@ def read_extracted(path: Path) -> Iterator[ExtractedFact]:
     """Yield the facts of a file of JSON lines that `sayso extract` wrote, or of its folder."""
     path = facts_file(path)
     refuse_damaged(path)
-    for number, text in holding(path, "facts", filter(holds_something, read_lines(path))):
+    for number, text in holding(path, "facts", filter(is_not_blank, read_lines(path))):
         yield fact_at(path, number, text)
 
 

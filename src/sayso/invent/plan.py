@@ -58,18 +58,18 @@ def make_plan(settings: InventSettings) -> CorpusPlan:
     spread = 1 + 3 * settings.name_shortcut  # training shows most entities with one of their several relations
     # A corpus of mostly NA needs a world large enough for that many unrelated pairs.
     num_strangers = len(train_counts.na) + len(test_counts.na)
-    world = build_world(max(num_train + num_test, num_strangers // 4), _rng(settings, "world"), spread)
+    world = build_world(max(num_train + num_test, num_strangers // 4), rng_of(settings, "world"), spread)
     pairs = related_pairs(world)
     test_share = num_test / (num_train + num_test)
-    shortcut = Shortcut(world, pairs, settings.name_shortcut, test_share, _rng(settings, "shortcut"))
-    train, test = choose_positive(pairs, shortcut, num_train, num_test, _rng(settings, "pairs"))
-    strangers = UnrelatedPairs(world, _rng(settings, "strangers"))
+    shortcut = Shortcut(world, pairs, settings.name_shortcut, test_share, rng_of(settings, "shortcut"))
+    train, test = choose_positive(pairs, shortcut, num_train, num_test, rng_of(settings, "pairs"))
+    strangers = UnrelatedPairs(world, rng_of(settings, "strangers"))
     test_part = _part(settings, "test", test, test_counts, strangers)
     train_part = _part(settings, "train", train, train_counts, strangers)
     named_after = shortcut.named_after(train, test)
-    namer = Namer(len(world.kinds), Coiner.of_corpus(_rng(settings, "coin")), _rng(settings, "names"))
+    namer = Namer(len(world.kinds), Coiner.of_corpus(rng_of(settings, "coin")), rng_of(settings, "names"))
     bystanders = namer.bystanders()
-    entities = name_entities(world, named_after, namer, settings.untyped_share, _rng(settings, "types"))
+    entities = name_entities(world, named_after, namer, settings.untyped_share, rng_of(settings, "types"))
     return CorpusPlan(world, entities, bystanders, train_part, test_part, named_after)
 
 
@@ -81,7 +81,7 @@ class _Counts(NamedTuple):
 
 def _counts(settings: InventSettings, part: str) -> _Counts:
     """Return the sizes of the part's bags; they add up to its sentences exactly."""
-    rng = _rng(settings, f"{part} sizes")
+    rng = rng_of(settings, f"{part} sizes")
     num_sentences: int = getattr(settings, f"{part}_sentences")
     num_na = min(num_sentences - 1, round(settings.na_share * num_sentences))
     positive = bag_sizes(num_sentences - num_na, rng)
@@ -107,7 +107,7 @@ def bag_sizes(num_sentences: int, rng: random.Random) -> list[int]:
 def _part(
     settings: InventSettings, part: str, positive: list[EntityPair], counts: _Counts, strangers: UnrelatedPairs
 ) -> PartPlan:
-    rng = _rng(settings, f"{part} bags")
+    rng = rng_of(settings, f"{part} bags")
     guests: list[EntityPair | None] = [strangers.guest(pair.head) for pair in positive[: counts.num_guests]]
     guest_of = dict(zip(positive, guests, strict=False))
     unsupported_share = min(settings.unsupported_share, settings.irrelevant_share)
@@ -144,5 +144,6 @@ def _irrelevant_rest(bags: Sequence[BagPlan], irrelevant_share: float) -> float:
     return min(1.0, max(0.0, (irrelevant_share * total - unsupported) / rest)) if rest else 0.0
 
 
-def _rng(settings: InventSettings, name: str) -> random.Random:
+def rng_of(settings: InventSettings, name: str) -> random.Random:
+    """Return the random generator of one part of the work, from the corpus's seed."""
     return random.Random(sub_seed(settings.seed, f"invent/{name}"))

@@ -5,7 +5,6 @@ withheld facts are those of the test pairs.
 """
 
 import json
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
@@ -17,13 +16,12 @@ from sayso.invent.articles import Article
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair
 from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
-from sayso.invent.plan import CorpusPlan, make_plan
+from sayso.invent.plan import CorpusPlan, make_plan, rng_of
 from sayso.invent.relations import Wordings, all_wordings, training_wordings
 from sayso.invent.sentences import Sampler
 from sayso.invent.settings import InventSettings
 from sayso.invent.write import graph_lines, name_lines, relation_lines, type_lines, write_lines
 from sayso.io.atomic import atomic_folder, refuse_foreign
-from sayso.seeding import sub_seed
 
 RAW_FILES = {
     "documents.jsonl": "news articles, one per line",
@@ -94,11 +92,8 @@ def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) 
 class _Writer:
     def __init__(self, folder: Path, settings: InventSettings, plan: CorpusPlan) -> None:
         self.folder, self.settings, self.plan = folder, settings, plan
-        self.rng = random.Random(sub_seed(settings.seed, "invent/raw"))
-        self.phraser = Phraser(plan.bystanders, self._rng("raw filler"))
-
-    def _rng(self, name: str) -> random.Random:
-        return random.Random(sub_seed(self.settings.seed, f"invent/{name}"))
+        self.rng = rng_of(settings, "raw")
+        self.phraser = Phraser(plan.bystanders, rng_of(self.settings, "raw filler"))
 
     def write(self, out: Path) -> RawSummary:
         lines = self._lines()
@@ -129,7 +124,7 @@ class _Writer:
 
     def _lines(self) -> list[_Line]:
         """Return the sentences of training and of test in random order."""
-        known = training_wordings(self.settings.unseen_wording_share, self._rng("wording"))
+        known = training_wordings(self.settings.unseen_wording_share, rng_of(self.settings, "wording"))
         lines = [*self._part("train", known), *self._part("test", all_wordings())]
         self.rng.shuffle(lines)
         return lines
@@ -145,7 +140,7 @@ class _Writer:
         return articles
 
     def _part(self, name: str, wordings: Wordings) -> Iterator[_Line]:
-        sampler = Sampler(self.plan.entities, wordings, self.phraser, self._rng(f"raw {name} wordings"))
+        sampler = Sampler(self.plan.entities, wordings, self.phraser, rng_of(self.settings, f"raw {name} wordings"))
         for bag, drafts in sampler.drafts(getattr(self.plan, name)):
             thirds = [bag.guest.tail] if bag.guest else []
             for draft, third in zip_longest(drafts, thirds):
@@ -176,7 +171,7 @@ class _Writer:
             for pair in (bag.pair for bag in self.plan.test.bags)
             for name in pair.relations
         ]
-        rng = self._rng("raw types")
+        rng = rng_of(self.settings, "raw types")
         typed = [entity._replace(types=() if rng.random() < UNTYPED_SHARE else entity.types) for entity in entities]
         tables = {
             "kb.tsv": facts,

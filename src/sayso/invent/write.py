@@ -1,7 +1,6 @@
 """An invented corpus as a folder of files, written whole or not at all."""
 
 import json
-import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from sayso.invent.articles import direct_blocks, write_article
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair, related_pairs, unordered
 from sayso.invent.phrase import Phraser
-from sayso.invent.plan import CorpusPlan, make_plan
+from sayso.invent.plan import CorpusPlan, make_plan, rng_of
 from sayso.invent.relations import RELATIONS, Wordings, all_wordings, training_wordings
 from sayso.invent.sentences import MadeSentence, PartCounts, PartTally, Sampler
 from sayso.invent.settings import InventSettings
@@ -20,7 +19,6 @@ from sayso.io.atomic import atomic_folder, refuse_foreign
 from sayso.readers import jsonl
 from sayso.readers.mark import write_mark
 from sayso.records import Mark, OnProgress, no_progress
-from sayso.seeding import sub_seed
 
 FILES = {
     "train.jsonl": "training sentences, one per line",
@@ -64,7 +62,7 @@ def invent(
         refuse_foreign(out, FILES.__contains__, "an invented corpus")
     with atomic_folder(out, overwrite=overwrite) as folder:
         writer = _Writer(folder, settings, make_plan(settings), on_progress)
-        known = training_wordings(settings.unseen_wording_share, writer.rng("wording"))
+        known = training_wordings(settings.unseen_wording_share, rng_of(settings, "wording"))
         parts = {
             "train": writer.write_part("train", known, known),
             "test": writer.write_part("test", all_wordings(), known),
@@ -88,12 +86,9 @@ class _Writer:
     def __init__(self, folder: Path, settings: InventSettings, plan: CorpusPlan, on_progress: OnProgress) -> None:
         self.folder, self.settings, self.plan, self.on_progress = folder, settings, plan, on_progress
 
-    def rng(self, name: str) -> random.Random:
-        return random.Random(sub_seed(self.settings.seed, f"invent/{name}"))
-
     def sampler(self, name: str, wordings: Wordings) -> Sampler:
-        phraser = Phraser(self.plan.bystanders, self.rng(f"{name} filler"))
-        return Sampler(self.plan.entities, wordings, phraser, self.rng(f"{name} wordings"))
+        phraser = Phraser(self.plan.bystanders, rng_of(self.settings, f"{name} filler"))
+        return Sampler(self.plan.entities, wordings, phraser, rng_of(self.settings, f"{name} wordings"))
 
     def write_part(self, name: str, wordings: Wordings, known: Wordings) -> PartCounts:
         """Write the sentences of training or test, the truth about them, and their wordings."""
@@ -125,10 +120,10 @@ class _Writer:
     def write_articles(self, known: Wordings) -> None:
         """Write the directly supervised sentences and the articles, without pairs of test."""
         pairs = _without_test(self.plan, related_pairs(self.plan.world))
-        sampler, rng = self.sampler("direct", known), self.rng("direct")
+        sampler, rng = self.sampler("direct", known), rng_of(self.settings, "direct")
         blocks = direct_blocks(self.settings.direct_sentences, pairs, sampler, rng)
         write_lines(self.folder / "direct.txt", blocks)
-        sampler, rng = self.sampler("documents", known), self.rng("documents")
+        sampler, rng = self.sampler("documents", known), rng_of(self.settings, "documents")
         ids = [f"d.{index:05d}" for index in range(self.settings.documents)]
         articles = [(document_id, *write_article(document_id, pairs, sampler, rng)) for document_id in ids]
         texts = (json.dumps({"id": document_id, "text": text}) for document_id, text, _ in articles)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sayso.errors import BadInputError, UserError
 from sayso.input_file import holds_no, refuse_pipe
 from sayso.readers.base import Line
-from sayso.readers.files import files_of, holds_something, parts_of, read_lines, read_lines_between
+from sayso.readers.files import files_of, is_not_blank, parts_of, read_lines, read_lines_between
 from sayso.readers.read import Tally, read_sentences
 
 _GZIP = b"\x1f\x8b"
@@ -59,7 +59,7 @@ def corpus_files(corpus: Path) -> list[Path]:
 
 def files_with_text(corpus: Path, files: Iterable[Path]) -> list[Path]:
     """Return the files that are not blank; raise `BadInputError` if there is none."""
-    found = [file.resolve() for file in files if any(map(holds_something, read_lines(file)))]
+    found = [file.resolve() for file in files if any(map(is_not_blank, read_lines(file)))]
     if not found:
         raise holds_no(corpus, "sentences")
     return found

@@ -115,13 +115,13 @@ def first_of(lines: Iterator[Line]) -> tuple[str, Iterator[Line]]:
     seen: list[Line] = []
     for line in lines:
         seen.append(line)
-        if holds_something(line):
+        if is_not_blank(line):
             break
     first = seen[-1][1] if seen else ""
     return ("" if isinstance(first, BadLine) else first), chain(seen, lines)
 
 
-def holds_something(line: Line) -> bool:
+def is_not_blank(line: Line) -> bool:
     """Return whether the line is not blank."""
     return isinstance(line[1], BadLine) or bool(line[1] and not line[1].isspace())
 
@@ -131,7 +131,7 @@ def parse_lines(path: Path, what: str, parse: Callable[[str], Parsed]) -> Iterat
 
     `what` names the records in the error for a file without any.
     """
-    for number, text in holding(path, what, filter(holds_something, read_lines(path))):
+    for number, text in holding(path, what, filter(is_not_blank, read_lines(path))):
         try:
             if isinstance(text, BadLine):
                 raise BadLineError(text.reason)

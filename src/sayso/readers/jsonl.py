@@ -135,20 +135,11 @@ def _numbers(document: dict[str, Any], key: str, num_tokens: int) -> tuple[int, 
     given = document[key]
     if given is None:
         return ()
-    if not isinstance(given, list) or not _are_rising(given):
+    if not isinstance(given, list) or given != sorted({n for n in given if type(n) is int and n > 0}):
         raise BadLineError(f"'document' {key!r} is not a rising list of whole numbers from 1")
     if given and given[-1] >= num_tokens:
         raise BadLineError(f"'document' {key!r} exceeds the {num_tokens} tokens of the sentence")
     return tuple(given)
-
-
-def _are_rising(numbers: list[Any]) -> bool:
-    last = 0
-    for number in numbers:
-        if type(number) is not int or number <= last:
-            return False
-        last = number
-    return True
 
 
 def write_compact(sentence: Sentence) -> str:

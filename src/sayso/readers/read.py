@@ -11,7 +11,7 @@ from sayso.errors import BadInputError, as_command, option
 from sayso.input_file import holds_no
 from sayso.readers import READERS
 from sayso.readers.base import BadLine, Line, SentenceItem, kind_of_fault
-from sayso.readers.files import OnBytes, files_of, holds_something, read_lines
+from sayso.readers.files import OnBytes, files_of, is_not_blank, read_lines
 from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
@@ -100,7 +100,7 @@ def _add(on_bytes: OnBytes, num_before: int, num: int) -> None:
 def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[SentenceItem]:
     looked_at: list[Line] = []
     if tally.form == "auto":
-        looked_at = list(islice(filter(holds_something, lines), _NUM_LINES_LOOKED_AT))
+        looked_at = list(islice(filter(is_not_blank, lines), _NUM_LINES_LOOKED_AT))
         if not looked_at:
             return iter(())
         tally.form = _detect(looked_at, file)

@@ -7,7 +7,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -115,14 +114,15 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
     entities = set().union(*(surveyor.entities for surveyor in surveyors))
     lengths: Counter[int] = sum((surveyor.lengths for surveyor in surveyors), Counter())
     num_sentences = sum(surveyor.num_sentences for surveyor in surveyors)
-    bags = _count_bags([surveyor.lines for surveyor in surveyors])
+    sizes = _bag_sizes([surveyor.lines for surveyor in surveyors])
+    num_bags, num_in_bags = sizes.total(), sum(size * num for size, num in sizes.items())
     facts = [surveyor.facts for surveyor in surveyors]
     return Survey(
         sentences=num_sentences,
         distinct_sentences=num_distinct([surveyor.keys for surveyor in surveyors], 0),
-        duplicate_sentences=num_sentences - bags.num_sentences,
+        duplicate_sentences=num_sentences - num_in_bags,
         na_sentences=sum(surveyor.num_na for surveyor in surveyors),
-        pairs=bags.num,
+        pairs=num_bags,
         positive_pairs=num_distinct(facts, 0),
         facts=num_distinct(facts, 1),
         relations=len({relation for surveyor in surveyors for relation in surveyor.relations}),
@@ -131,34 +131,20 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
         mentions_repeated=sum(surveyor.num_repeated for surveyor in surveyors),
         length_median=_median(lengths),
         length_max=max(lengths, default=0),
-        bag_size_mean=bags.num_sentences / bags.num if bags.num else 0.0,
-        bag_size_max=bags.largest,
-        bags_of_one=bags.num_of_one,
+        bag_size_mean=num_in_bags / num_bags if num_bags else 0.0,
+        bag_size_max=max(sizes, default=0),
+        bags_of_one=sizes[1],
     )
 
 
-class _Bags(NamedTuple):
-    """Counts of bags and of their distinct sentences."""
-
-    num: int
-    num_sentences: int
-    num_of_one: int
-    largest: int
-
-
-def _count_bags(lines: Sequence[HashedRows]) -> _Bags:
-    """Return the counts of rows (pair, sentence of the pair)."""
-    counts = _Bags(0, 0, 0, 0)
+def _bag_sizes(lines: Sequence[HashedRows]) -> Counter[int]:
+    """Return how many pairs have each number of distinct sentences, from rows (pair, sentence of the pair)."""
+    sizes: Counter[int] = Counter()
     for row_N2 in grouped(lines):
         _, first = np.unique(row_N2[:, 1], return_index=True)
-        sizes = np.unique(row_N2[first, 0], return_counts=True)[1]
-        counts = _Bags(
-            counts.num + len(sizes),
-            counts.num_sentences + len(first),
-            counts.num_of_one + int((sizes == 1).sum()),
-            max(counts.largest, int(sizes.max(initial=0))),
-        )
-    return counts
+        size_B = np.unique(row_N2[first, 0], return_counts=True)[1]
+        sizes.update(dict(enumerate(np.bincount(size_B).tolist())))
+    return +sizes
 
 
 def _median(counts: Counter[int]) -> int:

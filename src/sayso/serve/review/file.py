@@ -9,7 +9,7 @@ from sayso.facts.file import fact_at, manifest_beside, refuse_damaged
 from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
-from sayso.readers.files import holds_something, read_lines, read_lines_between
+from sayso.readers.files import is_not_blank, read_lines, read_lines_between
 from sayso.serve.review.table import ReviewTable, read_columns
 
 
@@ -55,7 +55,7 @@ def open_extracted(name: str, path: Path) -> ExtractedFile:
     if path.suffix == ".gz":
         raise BadInputError(f"{path}: compressed; decompress it first, since facts are read by byte offset")
     refuse_damaged(path)
-    if not any(map(holds_something, read_lines(path))):
+    if not any(map(is_not_blank, read_lines(path))):
         raise holds_no(path, "facts")
     _fact_between(path, 1, 0, 1)
     return ExtractedFile(name, path)
