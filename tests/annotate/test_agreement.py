@@ -36,7 +36,7 @@ def test_only_what_two_have_marked_counts() -> None:
     assert [(each.relation, each.num_units) for each in figures.relations] == [("capital", 1), ("contains", 0)]
 
 
-def test_relations_are_measured_apart() -> None:
+def test_agreement_is_measured_per_relation() -> None:
     figures = report([*marks(CAPITAL, ada="ri", ben="ri"), *marks(CONTAINS, ada="ri", ben="ir")])
     assert [each.percent for each in figures.relations] == [1.0, 0.0]
     assert figures.overall.percent == 0.5
@@ -68,7 +68,7 @@ def mark_all(connection: Connection, name: str, is_submitted: bool = True, **lab
         work.submit(connection, person, FACT, list(labels), f"submit {name}")
 
 
-def test_nobodys_marks_are_shown_before_enough_people_have_submitted(connection: Connection) -> None:
+def test_marks_are_hidden_until_enough_people_have_submitted(connection: Connection) -> None:
     mark_all(connection, "Ada", one="rationale")
     mark_all(connection, "Ben", is_submitted=False, one="irrelevant")
     assert disagreement.disagreements(connection, 2) == {}

@@ -16,7 +16,7 @@ def people(connection: Connection, *names: str):
     return [annotator_named(connection, name) for name in names]
 
 
-def test_everybody_gets_the_first_fact_that_is_free(connection: Connection) -> None:
+def test_everyone_gets_the_first_free_fact(connection: Connection) -> None:
     ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
     given = [claim.claim_next(connection, person, QUEUE, 2) for person in (ada, ben, cleo, ada, cleo)]
     assert given == [QUEUE[0], QUEUE[0], QUEUE[1], QUEUE[1], QUEUE[2]]
@@ -28,7 +28,7 @@ def test_nobody_gets_a_fact_twice(connection: Connection) -> None:
     assert given == [*QUEUE, None]
 
 
-def test_a_fact_that_somebody_opened_and_left_unmarked_is_free_again_later(
+def test_a_fact_that_was_opened_but_not_marked_is_released_later(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada, ben = people(connection, "Ada", "Ben")
@@ -96,7 +96,7 @@ def finish(connection: Connection, person: Annotator, fact: Triple, per_fact: in
     work.submit(connection, person, fact, ["one"], f"submit {fact}")
 
 
-def test_how_many_mark_a_fact_is_fixed_by_whoever_gets_it_first(connection: Connection) -> None:
+def test_the_first_assignment_fixes_how_many_people_mark_a_fact(connection: Connection) -> None:
     ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
     finish(connection, ada, QUEUE[0], per_fact=2)
     assert closed_facts(connection, 1) == [], "a lower number would show Ada's marks to who is still to mark the fact"

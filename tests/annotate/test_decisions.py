@@ -41,7 +41,7 @@ def ada(connection: Connection) -> Annotator:
     return annotator_named(connection, "Ada")
 
 
-def test_the_last_decision_counts_whoever_made_it(connection: Connection, ada: Annotator) -> None:
+def test_the_last_decision_counts_no_matter_who_made_it(connection: Connection, ada: Annotator) -> None:
     assert decision_on(connection, FACT) is None
     decide(connection, ada, make_decided(), "key 1")
     later = make_decided(decision="rejected", annotator="Ben")
@@ -78,7 +78,7 @@ def test_the_same_decision_made_again_a_little_later_is_no_second_step(connectio
     assert decision_on(connection, FACT) is None
 
 
-def test_a_withdrawn_decision_can_be_had_back(connection: Connection, ada: Annotator) -> None:
+def test_a_withdrawal_can_be_undone(connection: Connection, ada: Annotator) -> None:
     decide(connection, ada, make_decided(), "key 1")
     withdraw(connection, ada, FACT, "key 2")
     assert decisions(connection) == []
@@ -110,7 +110,7 @@ def test_decisions_on_many_facts_name_only_the_decided(connection: Connection, a
     assert decisions_on(connection, [FACT, Triple("a", "b", "c")]) == {FACT: "accepted"}
 
 
-def test_what_was_decided_since_an_event_is_told_once_with_what_holds_now(
+def test_decisions_since_an_event_are_listed_once_with_the_current_state(
     connection: Connection, ada: Annotator
 ) -> None:
     assert decided_since(connection) == {}
@@ -147,7 +147,9 @@ def test_a_decision_that_could_not_be_read_again_is_not_saved(
 @pytest.mark.parametrize(
     "damage", ["replace(value, '0.97', 'NaN')", "replace(value, '0.97', '\"0.97\"')", "'{'", "'[]'"]
 )
-def test_a_damaged_decision_is_told_and_can_be_made_again(connection: Connection, ada: Annotator, damage: str) -> None:
+def test_a_damaged_decision_is_reported_and_can_be_replaced(
+    connection: Connection, ada: Annotator, damage: str
+) -> None:
     decide(connection, ada, make_decided(tail_id="Q1"), "key 0")
     decide(connection, ada, make_decided(), "key 1")
     for table in ("entry", "event"):

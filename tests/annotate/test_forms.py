@@ -89,7 +89,7 @@ def test_a_spreadsheet_finds_no_formula_in_the_table(tmp_path: Path) -> None:
     assert '"\'=1+1 , x"' in (tmp_path / "a.csv").read_text()
 
 
-def test_a_bad_line_is_named_and_nothing_comes_in(tmp_path: Path) -> None:
+def test_a_bad_line_is_reported_and_nothing_is_imported(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"head": "h", "tail": "t", "relation": "r", "sentence": "s"}\n')
     with pytest.raises(BadInputError, match=r"a\.jsonl:1: .*'label'"):
         read_any(tmp_path / "a.jsonl")

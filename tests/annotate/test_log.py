@@ -51,7 +51,7 @@ def test_what_is_there_already_is_no_step_to_undo(connection: Connection) -> Non
     assert value_of(connection, ada.id, fact, 0, "note") == ""
 
 
-def test_everybody_undoes_their_own_steps_of_one_scope(connection: Connection) -> None:
+def test_everyone_undoes_their_own_steps_of_one_scope(connection: Connection) -> None:
     ada, ben, fact = setup(connection)
     record(connection, ada, "work", "a", [Change(fact, 0, "note", "ada's")])
     record(connection, ada, "other", "b", [Change(fact, 0, "else", "ada's")])
@@ -62,7 +62,7 @@ def test_everybody_undoes_their_own_steps_of_one_scope(connection: Connection) -
     assert value_of(connection, ada.id, fact, 0, "note") == ""
 
 
-def test_what_somebody_else_has_changed_since_is_left_and_the_step_before_it_undone(connection: Connection) -> None:
+def test_undo_skips_what_someone_else_has_changed_since(connection: Connection) -> None:
     ada, ben, fact = setup(connection)
     record(connection, ada, "agree", "a", [Change(fact, 1, "mark", "yes")], owner=AGREED)
     record(connection, ada, "agree", "b", [Change(fact, 2, "mark", "yes")], owner=AGREED)

@@ -38,7 +38,7 @@ MARKS = [
 ]
 
 
-def test_what_comes_in_goes_out_the_same(connection: Connection) -> None:
+def test_imported_marks_are_exported_unchanged(connection: Connection) -> None:
     assert save_marks(connection, MARKS) == (4, 2, 1)
     assert sorted(each_mark(connection)) == sorted(MARKS)
 
@@ -55,14 +55,14 @@ def test_one_mark_a_sentence_is_the_majoritys_or_what_was_settled(connection: Co
     assert {each.annotator for each in settled} == {""}
 
 
-def test_a_later_mark_of_the_same_person_holds(connection: Connection) -> None:
+def test_a_later_mark_by_the_same_person_counts(connection: Connection) -> None:
     save_marks(connection, MARKS)
     save_marks(connection, [judged("two", "rationale", "Ada")])
     labels = work.work_of(connection, annotator_named(connection, "Ada").id, FACT).labels
     assert labels == {"one": "rationale", "two": "rationale"}
 
 
-def test_known_answers_are_nobodys_work(connection: Connection) -> None:
+def test_known_answers_belong_to_no_annotator(connection: Connection) -> None:
     save_marks(connection, MARKS[:2], is_known=True)
     assert list(each_mark(connection)) == []
     assert known_answers_of_database(connection) == {FACT: {"one": "rationale", "two": "irrelevant"}}
@@ -80,7 +80,7 @@ def annotate(connection: Connection, who: Annotator, fact: Triple) -> None:
     submit(connection, who, fact, ["a"], f"submit {fact} {who.id}")
 
 
-def test_only_what_was_said_about_submitted_facts_is_told(connection: Connection) -> None:
+def test_only_comments_on_submitted_facts_are_exported(connection: Connection) -> None:
     ada, ben = (annotator_named(connection, name) for name in ("Ada", "Ben"))
     comment(connection, ada, FACT, "odd", "key 1")
     flag_wrong(connection, ben, FACT, True, "key 2")
@@ -120,7 +120,7 @@ def test_the_pilot_round_is_left_out(connection: Connection) -> None:
     assert fact_comments(connection) == []
 
 
-def test_what_was_said_about_finished_work_is_told_whatever_the_pilot_round_becomes(connection: Connection) -> None:
+def test_comments_on_finished_work_are_kept_when_the_pilot_round_changes(connection: Connection) -> None:
     ada = annotator_named(connection, "Ada")
     comment(connection, ada, FACT, "odd", "key 1")
     annotate(connection, ada, FACT)

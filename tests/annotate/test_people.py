@@ -38,7 +38,7 @@ def test_links_and_their_sessions_can_be_ended(connection: Connection) -> None:
     assert people.link_annotator(connection, people.make_link(connection, ada)) == ada
 
 
-def test_the_database_holds_no_secret_in_the_clear(connection: Connection) -> None:
+def test_the_database_stores_no_secret_in_plain_text(connection: Connection) -> None:
     ada = people.annotator_named(connection, "Ada")
     secrets = [people.open_session(connection, ada), people.make_link(connection, ada)]
     held = [

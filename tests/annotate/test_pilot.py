@@ -66,7 +66,7 @@ def test_agreement_is_shown_when_the_whole_round_is_done(connection: Connection)
     assert result.differences == ((FACTS[1], "yes", "irrelevant", "rationale"),)
 
 
-def test_everybody_gets_the_round_first_and_then_the_rest_of_the_queue(connection: Connection) -> None:
+def test_everyone_gets_the_pilot_round_first_and_then_the_queue(connection: Connection) -> None:
     ada, ben = annotator_named(connection, "Ada"), annotator_named(connection, "Ben")
     set_pilot(connection, ada, [FACTS[2]], ANSWERS, "key")
     assert pilot_facts(connection) == [FACTS[2]]
@@ -96,7 +96,7 @@ def test_a_round_that_is_over_stays_out_of_the_real_work(connection: Connection)
     assert pilot_facts(connection) == FACTS[:1]
 
 
-def test_finished_work_stays_finished_work_whatever_the_round_becomes(connection: Connection) -> None:
+def test_finished_work_still_counts_when_the_round_changes(connection: Connection) -> None:
     ada = annotator_named(connection, "Ada")
     do(connection, "Ada", FACTS[0], yes="rationale", no="irrelevant")
     assert facts_in_work(connection) == {FACTS[0]}
@@ -141,7 +141,7 @@ def test_a_fact_opened_before_it_joined_the_round_is_practice(connection: Connec
     assert list(each_mark(connection)) == []
 
 
-def test_at_the_end_of_the_queue_comes_what_was_passed_over(connection: Connection) -> None:
+def test_skipped_facts_come_last(connection: Connection) -> None:
     ada = annotator_named(connection, "Ada")
     for fact in FACTS[:2]:
         claim(connection, ada, fact, 2)

@@ -41,7 +41,7 @@ def test_relation_by_relation() -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_only_the_wanted_relations_come_and_each_fact_once(order: str) -> None:
+def test_the_queue_has_only_the_selected_relations_and_each_fact_once(order: str) -> None:
     facts = candidates(relation_F=[1, 0, 1, 0])
     settings = QueueSettings(order=order, relations=("contains",))
     assert sorted(in_order(facts, settings, NUMBERS).tolist()) == [0, 2]

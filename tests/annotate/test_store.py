@@ -26,7 +26,7 @@ def make_older(path: Path, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
-def test_an_older_database_is_migrated_and_keeps_what_it_holds(tmp_path: Path, version: int) -> None:
+def test_an_older_database_is_migrated_and_keeps_its_content(tmp_path: Path, version: int) -> None:
     make_older(tmp_path / "a.db", version)
     database = Database(tmp_path / "a.db")
     with database.reading() as connection:
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         Database(tmp_path / "a.db")
 
 
-def test_a_folder_a_missing_folder_and_a_missing_file_are_said_clearly(tmp_path: Path) -> None:
+def test_a_folder_a_missing_folder_and_a_missing_file_are_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="this is a folder"):
         Database(tmp_path)
     with pytest.raises(BadInputError, match="does not exist"):
@@ -114,7 +114,7 @@ def test_a_folder_a_missing_folder_and_a_missing_file_are_said_clearly(tmp_path:
         Database(tmp_path / ("a" * 300))
 
 
-def test_a_full_disk_is_reported_nothing_is_half_saved_and_work_goes_on_with_room(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_saving_works_again_with_space(tmp_path: Path) -> None:
     database = Database(tmp_path / "a.db", max_pages=40)
     saved: list[str] = []
 

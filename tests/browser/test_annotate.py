@@ -84,7 +84,7 @@ def test_undo_on_a_submitted_fact_opens_it_again_and_leaves_the_next_one_alone(w
     assert labels(page)[0] == "rationale"
 
 
-def test_a_page_that_somebody_keeps_the_browser_from_leaving_listens_again(workbench: Running, sign_in) -> None:
+def test_a_page_accepts_keys_again_if_leaving_it_was_stopped(workbench: Running, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.clock.install()
     open_fact(page, workbench.url, 0)
@@ -205,7 +205,7 @@ def test_marks_made_while_the_server_is_away_are_saved_when_it_is_back(
     sign_in.complaints[:] = [each for each in sign_in.complaints if "ERR_CONNECTION_REFUSED" not in each]
 
 
-def test_what_the_server_refuses_is_said_and_not_shown_as_marked(workbench: Running, sign_in) -> None:
+def test_a_refused_mark_is_reported_and_not_shown(workbench: Running, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     other = page.context.new_page()

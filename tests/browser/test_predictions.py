@@ -85,7 +85,7 @@ def test_a_fact_is_found_opened_and_left_by_keyboard(page: Page) -> None:
     expect(page.locator(".crumbs .number")).to_have_text("1 of 2")
 
 
-def test_another_mechanism_orders_the_sentences_anew(page: Page) -> None:
+def test_another_mechanism_reorders_the_sentences(page: Page) -> None:
     open_fact(page, "relation=capital&sort=sentences")
     places = page.locator(".evidence .bars > div:first-child .place-by")
     page.get_by_label("ranked by").select_option("attention")
@@ -105,7 +105,7 @@ def test_a_point_of_the_curve_leads_to_its_facts_by_keyboard(page: Page) -> None
     expect(page.locator("a.point").last).to_have_attribute("aria-current", "true")
 
 
-def test_decisions_are_made_undone_listed_and_taken_away(page: Page) -> None:
+def test_decisions_are_made_undone_listed_and_downloaded(page: Page) -> None:
     open_fact(page, "relation=born")
     page.get_by_label("Reason").fill("it is <b>told</b>")
     page.get_by_label("Reason").blur()
@@ -208,7 +208,7 @@ def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, hostile: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_stands_in_the_way_of_anybody(browser: Browser, hostile: str, scheme: str) -> None:
+def test_pages_have_no_serious_accessibility_problem(browser: Browser, hostile: str, scheme: str) -> None:
     fact = "bag=0&relation=capital"
     with signed_in(browser, hostile, scheme=scheme) as page:
         for address in (

@@ -169,7 +169,7 @@ def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, address: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_stands_in_the_way_of_anybody(browser: Browser, address: str, scheme: str) -> None:
+def test_pages_have_no_serious_accessibility_problem(browser: Browser, address: str, scheme: str) -> None:
     with signed_in(browser, address, scheme=scheme) as page:  # type: ignore[arg-type]
         for each in shown(page):
             page.evaluate(AXE)

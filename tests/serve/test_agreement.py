@@ -50,7 +50,7 @@ def test_undo_on_a_disputed_fact_leaves_others_alone(dispute: tuple[Person, Pers
     assert ada.ask("POST", "/agreement/undo", key="undo here", fact=FACT) == {"fact": FACT}
 
 
-def test_what_nobody_disputes_cannot_be_settled(dispute: tuple[Person, Person]) -> None:
+def test_an_undisputed_sentence_cannot_be_settled(dispute: tuple[Person, Person]) -> None:
     dispute[0].ask("POST", "/agreement/settle", 409, **FACT, key="settle it", sentence=0, label="irrelevant")
 
 

@@ -50,7 +50,7 @@ def evaluate_again(folder: Path, part: str = "test") -> None:
     shutil.rmtree(again)
 
 
-def test_predictions_that_were_made_again_are_shown_and_annotating_goes_on(client, tmp_path: Path) -> None:
+def test_replaced_predictions_are_shown_and_annotation_continues(client, tmp_path: Path) -> None:
     asked = "/api/predictions/run/fact?bag=1&relation=capital"
     before = {page: client.get(page).json() for page in ("/api/predictions/run", asked)}
     evaluate_again(tmp_path)

@@ -65,7 +65,7 @@ def test_undo_and_withdrawal_leave_the_fact_undecided(client: Client) -> None:
     assert "You have no decision to undo" in last.text
 
 
-def test_undoing_a_decision_on_a_fact_that_is_not_open_is_said(client: Client, settings: ServeSettings) -> None:
+def test_undoing_a_decision_on_a_fact_that_is_not_open_is_reported(client: Client, settings: ServeSettings) -> None:
     decide(client, "accepted")
     without_runs = Client(replace(settings, runs=()))
     assert "was undone. Its fact is not in any open run" in without_runs.post("/decisions/undo").text
@@ -124,7 +124,7 @@ def test_the_interface_decides_and_undoes(client: Client) -> None:
     assert client.post("/api/decisions/undo", json={"key": "one-more-key"}).json()["head_id"] == ""
 
 
-def test_nobody_decides_without_a_name_or_from_elsewhere(client: Client) -> None:
+def test_deciding_needs_a_name_and_a_form_token(client: Client) -> None:
     bag = str(run_one(client).fact(0)["bag"])
     forged = client.post(
         "/decisions/decide", data={**FACT, "bag": bag, "decision": "accepted"}, headers={"X-Form-Token": "x"}

@@ -42,7 +42,7 @@ def test_every_changing_route_refuses_nonsense_in_the_one_form(ada: Person) -> N
             check(answer, answer.status_code)
 
 
-def test_every_route_with_a_fact_says_that_there_is_none(ada: Person) -> None:
+def test_every_route_with_an_unknown_fact_returns_not_found(ada: Person) -> None:
     for bag, relation in ((10**9, "capital"), (0, "no such relation")):
         body = check(ada.client.get("/api/annotate/fact", params={"bag": bag, "relation": relation}), 404)
         assert body.error.code == "not_found"

@@ -73,11 +73,11 @@ def test_a_request_from_our_own_page_passes(ada: Person, settings: ServeSettings
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8017", "127.0.0.1.evil.example", "[::1", ""])
-def test_a_strange_host_name_is_refused_on_this_machine(client: TestClient, host: str) -> None:
+def test_a_foreign_host_name_is_refused_on_this_machine(client: TestClient, host: str) -> None:
     assert client.get("/api/queue", headers={"Host": host}).status_code == 400
 
 
-def test_an_ipv6_address_of_this_machine_is_no_strange_host(settings: ServeSettings) -> None:
+def test_an_ipv6_loopback_host_is_accepted(settings: ServeSettings) -> None:
     with open_client(replace(settings, host="::1")) as client:
         assert client.get("/api/queue", headers={"Host": "[::1]:8017"}).status_code == 200
 
@@ -163,7 +163,7 @@ def test_a_link_that_another_site_may_have_opened_signs_in_after_one_click(
         assert client.get("/api/queue").status_code == 200
 
 
-def test_a_link_of_somebody_else_does_not_change_who_is_signed_in_without_a_click(remote: ServeSettings) -> None:
+def test_another_persons_link_signs_in_only_after_a_click(remote: ServeSettings) -> None:
     with open_client(remote) as client:
         links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
         client.get(links["Ada"], headers=OPENED)

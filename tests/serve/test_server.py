@@ -124,7 +124,7 @@ def test_the_process_never_loads_torch(tmp_path: Path) -> None:
         assert "libtorch" not in Path(f"/proc/{running.process.pid}/maps").read_text()
 
 
-def test_an_address_that_cannot_be_had_is_said_clearly() -> None:
+def test_an_address_of_another_machine_is_refused() -> None:
     opened = open_socket("127.0.0.1", 0)
     port = opened.getsockname()[1]
     with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 is in use"):
@@ -212,7 +212,7 @@ def test_half_a_request_ends_at_the_deadline_and_does_nothing(served: Served, se
     assert bodies == [b""]
 
 
-def test_a_body_that_ends_early_is_not_taken_for_a_whole_one(served: Served) -> None:
+def test_a_truncated_body_is_refused(served: Served) -> None:
     address, bodies = served
     with closing(socket.create_connection(address, 60)) as half:
         half.sendall(HALF_A_BODY)
@@ -220,7 +220,7 @@ def test_a_body_that_ends_early_is_not_taken_for_a_whole_one(served: Served) -> 
     assert bodies == [b""]
 
 
-def test_a_connection_without_a_request_ends_and_one_that_is_kept_alive_goes_on(served: Served) -> None:
+def test_a_connection_without_a_request_is_closed_and_a_kept_alive_one_stays_open(served: Served) -> None:
     address, _ = served
     with closing(socket.create_connection(address, 60)) as silent:
         assert silent.recv(1000) == b""
@@ -228,7 +228,7 @@ def test_a_connection_without_a_request_ends_and_one_that_is_kept_alive_goes_on(
         assert [client.get("/").text for _ in range(3)] == ["here"] * 3
 
 
-def test_whoever_opens_many_connections_shuts_nobody_out(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_open_connections_lock_nobody_out(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     address, _ = served
     monkeypatch.setattr(connection, "max_connections", lambda: 4)
     monkeypatch.setattr(Hasty, "request_seconds", 600.0)

@@ -1,1 +1,1 @@
-"""People's marks: who marked what, who marks what next, how far they agree, and the files that come out."""
+"""People's marks and decisions: assignment, marking, agreement, export and import, in one SQLite file."""

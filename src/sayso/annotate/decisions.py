@@ -1,7 +1,7 @@
 """What people decide about facts: accepted, rejected, or in need of evidence; one decision a fact, the last one counts.
 
 A decision is an entry of the event log like any other, so that it can be undone. It belongs to no single person:
-whoever decides later decides for all, and the log keeps what stood there before.
+the latest decision counts for everyone, and the log keeps earlier ones.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""The event log: everything that people did, in steps that can be taken back one by one without end.
+"""The event log: everything that people did, in steps that can be undone one by one, without limit.
 
 Nothing in the log is ever changed or removed; undoing is a step of its own. The table `entry` holds what it all comes
 to. An entry is a `kind` of value about a fact, or about one of its sentences; the empty value is no value.

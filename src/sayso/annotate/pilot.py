@@ -1,8 +1,8 @@
-"""The pilot round: facts whose answers are known, which everybody marks before the real work.
+"""The pilot round: facts with known answers that everyone marks before the real work.
 
-The answers come with the store (people's marks, or what an invented corpus was made from) or from
+The answers come with the store (people's marks, or the truth of an invented corpus) or from
 `sayso annotations import --known`, and lie in the database under an owner of their own. What people mark in the round
-is practice and stays that; what they have begun to mark as real work stays real, whatever the round becomes later.
+is practice; marks that they have started as real work still count, however the round changes later.
 """
 
 from collections.abc import Collection, Mapping

@@ -116,7 +116,7 @@ def maybe_annotator(request: Request) -> Annotator | None:
 
 
 def annotator(request: Request) -> Annotator:
-    """Return who is signed in; nobody is a problem that a page answers with the sign-in form."""
+    """Return who is signed in; without anyone, a page redirects to the sign-in form."""
     found = maybe_annotator(request)
     if found is None:
         raise RequestError(HTTPStatus.UNAUTHORIZED, "Sign in with your name first.")

@@ -173,15 +173,15 @@ def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
         if each.sentence in places
         for sentence in (shown.bag.sentences[places[each.sentence]],)
     ]
-    addresses = [other.address for fact in found if (other := bag_fact_of(bench, fact))]
-    here = addresses.index(shown.address)
+    queries = [other.url_query for fact in found if (other := bag_fact_of(bench, fact))]
+    here = queries.index(shown.url_query)
     return render(
         "agreement/fact.html",
         shown=shown,
         sentences=sentences,
         comments=said,
-        previous=addresses[here - 1] if here > 0 else "",
-        following=addresses[here + 1] if here + 1 < len(addresses) else "",
+        previous=queries[here - 1] if here > 0 else "",
+        following=queries[here + 1] if here + 1 < len(queries) else "",
         number=here + 1,
-        num_facts=len(addresses),
+        num_facts=len(queries),
     )

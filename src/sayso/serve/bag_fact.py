@@ -50,8 +50,8 @@ class BagFact:
         return self.bag.sentences[place].text
 
     @property
-    def address(self) -> str:
-        """What names the fact in an address."""
+    def url_query(self) -> str:
+        """The fact as a URL query string."""
         return urlencode({"bag": self.number, "relation": self.relation.name})
 
 

@@ -19,16 +19,14 @@ def labels(person: Person, bag: int = 0, relation: str = "capital") -> list[str]
     return [each["label"] for each in answer.json()["sentences"]]
 
 
-def test_a_mark_is_saved_at_once_and_seen_by_nobody_else(ada: Person, ben: Person) -> None:
+def test_a_mark_is_saved_immediately_and_hidden_from_others(ada: Person, ben: Person) -> None:
     saved = ada.mark(0, "capital", "rationale")
     assert saved == {"num_marked": 1, "num_sentences": 3, "is_submitted": False, "is_pilot_done": False}
     assert labels(ada) == ["rationale", "", ""]
     assert labels(ben) == ["", "", ""]
 
 
-def test_nothing_that_somebody_can_ask_for_shows_anothers_marks_before_the_fact_is_closed(
-    ada: Person, ben: Person
-) -> None:
+def test_no_route_shows_other_peoples_marks_before_the_fact_is_closed(ada: Person, ben: Person) -> None:
     ada.mark(0, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(0, "capital")
     assert ben.client.get("/api/annotations", params={"each": True}).text == ""
@@ -113,7 +111,7 @@ def test_an_unknown_key_is_refused(ada: Person) -> None:
     assert labels(ada) == ["", "", ""]
 
 
-def test_as_many_people_as_wanted_mark_a_fact(ada: Person, ben: Person) -> None:
+def test_a_fact_is_assigned_to_as_many_people_as_wanted(ada: Person, ben: Person) -> None:
     ada.ask("PUT", "/queue", annotators_per_fact=1)
     ada.mark(0, "capital", "rationale")
     marks = [{"sentence": 0, "label": "rationale"}]
@@ -121,7 +119,7 @@ def test_as_many_people_as_wanted_mark_a_fact(ada: Person, ben: Person) -> None:
     assert "enough people" in refused["error"]["message"]
 
 
-def test_next_and_previous_walk_ones_own_row(ada: Person) -> None:
+def test_next_and_previous_follow_the_persons_own_facts(ada: Person) -> None:
     first = ada.ask("POST", "/annotate/next")["fact"]
     second = ada.ask("POST", "/annotate/next", **first)["fact"]
     assert first != second

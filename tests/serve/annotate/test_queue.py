@@ -8,7 +8,7 @@ from sayso.serve.settings import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
 
-def test_the_queue_is_changed_for_everybody(ada: Person, ben: Person) -> None:
+def test_the_queue_is_changed_for_everyone(ada: Person, ben: Person) -> None:
     wanted = {"annotators_per_fact": 3, "relations": ["capital"], "order": "random", "num_pilot": 0}
     assert ada.ask("PUT", "/queue", **wanted) == {**wanted, "pilot_change": None}
     assert ben.client.get("/api/queue").json() == wanted
@@ -30,7 +30,7 @@ def test_the_pilot_round_is_as_large_as_there_are_known_answers(ada: Person) -> 
     assert ada.ask("PUT", "/queue", num_pilot=0)["num_pilot"] == 0
 
 
-def test_progress_counts_everybodys_work(ada: Person, ben: Person) -> None:
+def test_progress_counts_everyones_work(ada: Person, ben: Person) -> None:
     ada.mark(0, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(0, "capital")
     ben.mark(0, "capital", "rationale")
@@ -46,14 +46,14 @@ def test_the_guideline_is_changed_and_brought_back(ada: Person) -> None:
     assert ada.ask("PUT", "/guideline", text=" ") == {"text": DEFAULT_GUIDELINE}
 
 
-def test_only_leads_change_what_holds_for_everybody(ada: Person, ben: Person) -> None:
+def test_only_leads_change_settings_for_everyone(ada: Person, ben: Person) -> None:
     assert "Only a lead can change this" in ben.ask("PUT", "/queue", 403, num_pilot=2)["error"]["message"]
     ben.ask("PUT", "/guideline", 403, text="mark everything")
     assert ada.client.get("/api/queue").json()["num_pilot"] == 0
     ada.ask("PUT", "/queue", num_pilot=2)
 
 
-def test_on_this_machine_its_one_user_leads_and_of_several_nobody_until_it_is_said(settings: ServeSettings) -> None:
+def test_the_only_local_user_leads_and_several_need_a_named_lead(settings: ServeSettings) -> None:
     with open_client(replace(settings, leads=())) as client:
         ada = Person(client, "Ada")
         ada.ask("PUT", "/queue", annotators_per_fact=3)
@@ -100,7 +100,7 @@ def test_finished_work_counts_whatever_size_the_pilot_round_gets(ada: Person, be
         assert counted() == before
 
 
-def test_a_change_of_the_pilot_round_is_told_in_counts(ada: Person, ben: Person) -> None:
+def test_a_change_of_the_pilot_round_is_reported_in_counts(ada: Person, ben: Person) -> None:
     finish(ben, 0)
     told = ada.client.put("/api/queue?dry_run=true", json={"num_pilot": 3}, headers={"X-Form-Token": ada.token}).json()
     counts = {"num_before": 0, "num_wanted": 3, "num_after": 3, "num_added": 3, "num_people": 1}

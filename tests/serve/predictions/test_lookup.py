@@ -40,7 +40,7 @@ def marked_bag(client: TestClient) -> int:
     return next(bag for bag in range(NUM_PAIRS) if "rationale" in marks(client, bag))
 
 
-def test_a_fact_that_somebody_is_marking_is_withheld_until_they_submit_it(ada: Person, nobody: TestClient) -> None:
+def test_a_fact_is_withheld_from_its_annotator_until_they_submit_it(ada: Person, nobody: TestClient) -> None:
     assert "What the prediction rests on" in ada.page("/predictions/run/fact", **asked(1))
     ada.mark(1, "capital", "rationale", "irrelevant", "unsure")
     page = ada.page("/predictions/run/fact", **asked(1))

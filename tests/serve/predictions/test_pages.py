@@ -121,13 +121,13 @@ def test_a_point_of_the_curve_lists_its_facts(client: Client) -> None:
         "/compare?left=one&right=three&bag=0&relation=born",
     ],
 )
-def test_what_is_not_there_is_said_on_a_page(client: Client, address: str) -> None:
+def test_unknown_runs_and_facts_return_a_page(client: Client, address: str) -> None:
     page = client.get(address)
     assert page.status_code == 404
     assert "Not Found" in page.text
 
 
-def test_an_odd_query_is_refused_and_not_a_fault(client: Client) -> None:
+def test_an_invalid_query_is_refused(client: Client) -> None:
     assert client.get("/predictions/one?min_probability=many").status_code == 422
     assert client.get("/predictions/one?sort=colour").status_code == 422
 
@@ -163,7 +163,7 @@ def test_a_run_without_the_fact_is_an_empty_side(runs: list[RunPredictions]) -> 
     assert all(each.sides[0] is None and each.sides[1] for each in found.sentences)
 
 
-def test_a_fact_that_no_run_has_is_none(runs: list[RunPredictions]) -> None:
+def test_comparing_a_fact_that_no_run_has_returns_none(runs: list[RunPredictions]) -> None:
     assert compare((runs[0], runs[1]), 10**6, "capital") is None
 
 

@@ -38,7 +38,7 @@ def test_facts_that_have_a_verdict_instead_of_support_are_listed_and_shown(tmp_p
         ("", "not JSON"),
     ],
 )
-def test_a_first_line_that_is_no_fact_is_told_at_once(tmp_path: Path, line: str, reason: str) -> None:
+def test_a_first_line_that_is_not_a_fact_is_reported_on_opening(tmp_path: Path, line: str, reason: str) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_text(f"{line}\n{LINE}\n")
     with pytest.raises(
@@ -49,7 +49,7 @@ def test_a_first_line_that_is_no_fact_is_told_at_once(tmp_path: Path, line: str,
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
-def test_a_file_without_facts_is_said_to_hold_none(tmp_path: Path, text: str) -> None:
+def test_a_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "facts.jsonl").write_text(text)
     with pytest.raises(BadInputError, match=r"facts\.jsonl: holds no facts"):
         open_extracted("news", tmp_path / "facts.jsonl")
@@ -72,7 +72,7 @@ def test_a_file_without_facts_is_said_to_hold_none(tmp_path: Path, text: str) ->
         changed(head=7),
     ],
 )
-def test_a_later_line_that_is_no_fact_is_told_when_the_facts_are_listed(tmp_path: Path, line: str) -> None:
+def test_a_later_line_that_is_not_a_fact_is_reported_when_the_table_is_read(tmp_path: Path, line: str) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_text(f"{LINE}\n{line}\n")
     file = open_extracted("news", path)
@@ -80,14 +80,14 @@ def test_a_later_line_that_is_no_fact_is_told_when_the_facts_are_listed(tmp_path
         _ = file.index
 
 
-def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_bytes(LINE.encode() + b"\n\xff\n")
     with pytest.raises(BadInputError, match=r"facts\.jsonl:2: not a fact"):
         _ = open_extracted("news", path).index
 
 
-def test_a_file_that_has_changed_under_the_workbench_is_told(tmp_path: Path) -> None:
+def test_a_file_that_changed_while_open_is_reported(tmp_path: Path) -> None:
     file = open_extracted("news", facts_file(write_found(tmp_path / "news")))
     assert file.fact(2) == FACTS[2]
     file.path.write_text("".join(f"{fact.to_json()}\n" for fact in (NEW[0], *FACTS)))
@@ -98,7 +98,7 @@ def test_a_file_that_has_changed_under_the_workbench_is_told(tmp_path: Path) -> 
         file.fact(2)
 
 
-def test_a_folder_without_facts_and_a_packed_file_are_told(tmp_path: Path) -> None:
+def test_a_folder_without_facts_and_a_compressed_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"there is no facts\.jsonl here"):
         facts_file(tmp_path)
     with pytest.raises(BadInputError, match="decompress it"):

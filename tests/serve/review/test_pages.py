@@ -195,14 +195,14 @@ def test_a_store_without_a_test_part_will_do(tmp_path: Path) -> None:
         ("/review/news?min_probability=nan", 422),
     ],
 )
-def test_what_is_not_there_is_said_in_the_one_form(client: TestClient, address: str, status: int) -> None:
+def test_unknown_paths_return_the_error_format(client: TestClient, address: str, status: int) -> None:
     answer = client.get(address)
     assert answer.status_code == status
     assert "<h1>" in answer.text
     assert set(client.get(f"/api{address}").json()["error"]) == {"status", "code", "message", "details"}
 
 
-def test_a_bad_line_is_told_on_the_page_and_nothing_else_suffers(settings: ServeSettings) -> None:
+def test_a_bad_line_is_reported_on_its_page_and_other_pages_work(settings: ServeSettings) -> None:
     path = settings.facts[0] / "facts.jsonl"
     path.write_text(f"{FACTS[0].to_json()}\nnonsense\n")
     with open_client(settings) as client:
@@ -215,7 +215,7 @@ def test_a_bad_line_is_told_on_the_page_and_nothing_else_suffers(settings: Serve
         assert client.get("/review/news").status_code == 200
 
 
-def test_nobody_decides_without_a_name_or_from_elsewhere(ada: Person) -> None:
+def test_deciding_needs_a_name_and_a_form_token(ada: Person) -> None:
     form = {**ids(NEW[0]), "decision": "accepted"}
     forged = ada.client.post("/review/news/decide", data={**form, "form_token": "x"})
     assert forged.status_code == 403

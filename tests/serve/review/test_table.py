@@ -73,14 +73,14 @@ def test_ties_come_in_the_order_of_the_file(
     assert down == sorted(FACTS, key=key, reverse=True)  # type: ignore[arg-type]
 
 
-def test_every_fact_is_read_from_where_it_stands(file: ExtractedFile) -> None:
+def test_every_fact_is_read_by_its_offset(file: ExtractedFile) -> None:
     for row, fact in enumerate(FACTS):
         assert file.fact(row) == fact
         assert file.index.decided.find(Triple(fact.head_id, fact.relation, fact.tail_id)) == row
     assert file.index.decided.find(Triple("Q1", "capital", "nowhere")) is None
 
 
-def test_decisions_are_followed_as_they_are_made_changed_and_taken_back(file: ExtractedFile, tmp_path: Path) -> None:
+def test_the_table_follows_decisions_changes_and_undos(file: ExtractedFile, tmp_path: Path) -> None:
     with writing_to(tmp_path / "marks.db") as connection:
         ada = annotator_named(connection, "Ada")
 
@@ -118,7 +118,7 @@ def test_what_is_decided_on_the_way_stays_in_the_list_one_goes_through(file: Ext
     assert position.before.decision == "rejected"
 
 
-def test_a_fact_that_stands_in_the_file_twice_is_decided_twice(tmp_path: Path) -> None:
+def test_a_fact_that_is_in_the_file_twice_is_decided_in_both_rows(tmp_path: Path) -> None:
     file = open_extracted("two", facts_file(write_found(tmp_path / "two", (KNOWN, CONTRADICTING, KNOWN))))
     with writing_to(tmp_path / "marks.db") as connection:
         decided(connection, KNOWN, "accepted", "first key")
@@ -138,6 +138,6 @@ def test_a_link_asks_for_the_same_again(q: str, status: str, decision: str, sinc
     assert ReviewQuery.within(query.link(q="a")) == query.model_copy(update={"q": "a"})
 
 
-def test_an_odd_link_asks_for_the_usual() -> None:
+def test_an_invalid_link_gives_the_default_query() -> None:
     assert ReviewQuery.within("sort=colour") == ReviewQuery()
     assert ReviewQuery.within("page=-7&status=new") == ReviewQuery()

@@ -37,7 +37,7 @@ def test_the_sentences_of_a_bag_can_be_tried(client: Client) -> None:
     assert client.get("/try", params={"bag": 10**6}).status_code == 404
 
 
-def test_a_sentence_to_try_comes_to_the_tokens_that_it_has() -> None:
+def test_a_sentence_to_try_has_the_same_tokens() -> None:
     glued = make_sentence("h , a t")._replace(source=Source("d", 0, 6, (1,)))
     cut = make_sentence("h -based , a t")._replace(source=Source("d", 0, 12, (1, 2)))
     assert [_to_try(sentence) for sentence in (glued, cut)] == ["h, a t", "h -based , a t"]
@@ -52,7 +52,7 @@ def test_a_sentence_to_try_comes_to_the_tokens_that_it_has() -> None:
         ({"run": "one"}, 503, "model"),
     ],
 )
-def test_what_goes_wrong_is_said_above_the_form_that_was_sent(
+def test_errors_are_shown_above_the_form_that_was_sent(
     client: Client, changes: dict[str, str], status: int, says: str
 ) -> None:
     page = client.post("/try", data=FORM | changes)

@@ -37,7 +37,7 @@ def worker() -> Iterator[Worker]:
     started.close()
 
 
-def test_it_starts_when_it_is_asked_and_goes_on(worker: Worker) -> None:
+def test_the_process_starts_with_the_first_question_and_keeps_running(worker: Worker) -> None:
     assert not worker.is_running
     first = worker.ask({"do": "answer"})
     assert worker.is_running
@@ -48,14 +48,14 @@ def test_an_answer_may_be_long(worker: Worker) -> None:
     assert len(worker.ask({"do": "answer", "size": 3_000_000})["long"]) == 3_000_000
 
 
-def test_what_it_refuses_is_the_users_and_it_goes_on(worker: Worker) -> None:
+def test_a_refused_question_is_a_user_error_and_the_process_keeps_running(worker: Worker) -> None:
     pid = worker.ask({"do": "answer"})["pid"]
     with pytest.raises(UserError, match="no such name"):
         worker.ask({"do": "refuse"})
     assert worker.ask({"do": "answer"})["pid"] == pid
 
 
-def test_one_that_dies_is_said_and_started_anew(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_process_that_dies_is_reported_and_restarted(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
     pid = worker.ask({"do": "answer"})["pid"]
     with pytest.raises(WorkerError, match="ended without an answer"):
         worker.ask({"do": "die"})
@@ -64,7 +64,7 @@ def test_one_that_dies_is_said_and_started_anew(worker: Worker, caplog: pytest.L
     assert worker.ask({"do": "answer"})["pid"] != pid
 
 
-def test_one_that_ended_between_two_questions_is_started_anew(worker: Worker) -> None:
+def test_a_process_that_ended_between_two_questions_is_restarted(worker: Worker) -> None:
     pid = worker.ask({"do": "answer"})["pid"]
     assert worker._process
     worker._process.kill()
@@ -94,7 +94,7 @@ def test_only_a_few_may_wait_at_a_time(worker: Worker, tmp_path: Path) -> None:
     assert sum(each.exception() is None for each in asked) == MAX_WAITING
 
 
-def test_closing_while_it_answers_is_said(worker: Worker, tmp_path: Path) -> None:
+def test_closing_during_an_answer_is_reported(worker: Worker, tmp_path: Path) -> None:
     door, knocked = tmp_path / "door", tmp_path / "door.knocked"
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(worker.ask, {"do": "wait", "door": str(door)})
@@ -110,7 +110,7 @@ def test_a_program_that_cannot_load_says_why() -> None:
         broken.ask({})
 
 
-def test_the_process_ends_with_whoever_started_it(worker: Worker) -> None:
+def test_the_process_ends_when_its_parent_does(worker: Worker) -> None:
     worker.ask({"do": "answer"})
     process = worker._process
     assert process

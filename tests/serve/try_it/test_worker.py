@@ -48,13 +48,13 @@ def test_a_type_that_is_given_is_what_the_model_sees(worker: Worker) -> None:
     assert answer["explanations"][0]["evidence"][0]["seen"][0] == "/person"
 
 
-def test_an_unknown_relation_and_a_missing_name_are_said(worker: Worker) -> None:
+def test_an_unknown_relation_and_a_missing_name_are_reported(worker: Worker) -> None:
     with pytest.raises(UserError, match="not one of the model's 2"):
         worker.ask(question(relation="unheard of"))
     with pytest.raises(UserError, match="sentence 1: 'Paris' is not named"):
         worker.ask(question(heads=["Paris"]))
 
 
-def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match="model"):
         Worker.of_run(tmp_path).ask({})

@@ -1,1 +1,1 @@
-"""Explore: the facts of a run as a table, one fact with its sentences, two runs side by side, the curve of a run."""
+"""Predictions: the facts of a run as a table, one fact with its sentences, two runs side by side, the curve."""

@@ -48,9 +48,9 @@ def get_facts(bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> 
 
 @router.get("/predictions/{run}/fact")
 def get_fact(bench: Bench, who: MaybeWho, run: RunParam, asked: FactParam) -> PredictionResponse:
-    """Return one fact with all its sentences and scores; refused to somebody who is still to annotate it.
+    """Return one fact with all its sentences and scores; refused if you have yet to annotate it.
 
-    Whoever is signed in sees people's marks on it once they have submitted it.
+    People's marks are included once you have submitted the fact.
     """
     row = find_fact(run, asked)
     return prediction_response(run, row, marks_visible(bench, who, asked))
@@ -77,7 +77,7 @@ def get_curve_facts(
 def get_comparison(
     bench: Bench, who: MaybeWho, asked: FactParam, left: RunName, right: RunName
 ) -> list[ComparedResponse]:
-    """Return one fact as two runs see it; refused to somebody who is still to annotate it."""
+    """Return one fact in two runs; refused if you have yet to annotate it."""
     runs = [find_run(name, bench) for name in (left, right)]
     rows = [run.index.find(*asked) for run in runs]
     if rows == [None, None]:

@@ -90,7 +90,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 18, 36, 52
 
 @dataclass(frozen=True, kw_only=True)
 class Tick:
-    """A line of the grid: where it stands, and what is written at it."""
+    """A grid line: its position and its label."""
 
     position: float
     text: str

@@ -1,4 +1,4 @@
-"""The table of all facts of a run, made when the run is first viewed.
+"""The table of all facts of a run, built when the run is first viewed.
 
 Shapes: F facts.
 """

@@ -1,1 +1,1 @@
-"""Found: the facts of an extraction as a table, one fact with its quotes, and what people decide about them."""
+"""Review: extracted facts as a table, one fact with its quotes, and people's decisions on them."""

@@ -1,1 +1,1 @@
-"""Try: sentences that somebody pastes, answered by a run's model in a process of its own."""
+"""Try: a run's model, in its own process, answers questions about pasted sentences."""

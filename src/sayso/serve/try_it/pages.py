@@ -1,4 +1,4 @@
-"""Try a model on sentences of one's own; page and JSON API."""
+"""Try a model on your own sentences; page and JSON API."""
 
 from http import HTTPStatus
 from typing import Annotated, Any

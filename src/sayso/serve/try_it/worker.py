@@ -1,7 +1,7 @@
 """The process that holds a model: reads a question as a line of JSON, writes the answer as one, until nobody asks.
 
 `python -m sayso.serve.try_it.worker RUN IDLE_SECONDS`. Its first line says that the model is loaded. It ends by itself
-when no question has come for a while, and at once when whoever started it is gone, however that ended.
+when no question has come for a while, and immediately when its parent process is gone.
 """
 
 import json

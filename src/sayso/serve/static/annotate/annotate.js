@@ -2,7 +2,7 @@
 
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";
-import { Marking, complain, factAddress, factName, isThisFact } from "./marking.js";
+import { Marking, complain, factUrl, factName, isThisFact } from "./marking.js";
 import { newKey, send } from "../net.js";
 
 const fact = document.getElementById("fact");
@@ -43,9 +43,9 @@ function markRest() {
   saveMarks(open.map((item) => ({ sentence: Number(item.dataset.place), label: "irrelevant" })));
 }
 
-function leaveFor(address) {
+function leaveFor(url) {
   saveComment();
-  return marking.leave(() => location.assign(address));
+  return marking.leave(() => location.assign(url));
 }
 
 function stay() {
@@ -57,7 +57,7 @@ async function undo() {
   clearTimeout(placeTimer);
   const { fact, is_more, marks } = await saver.add("POST", "/api/annotate/undo", { key: newKey(), fact: factName });
   if (!fact) return complain("There is nothing to undo.");
-  if (!isThisFact(fact)) return leaveFor(factAddress(PAGE, fact));
+  if (!isThisFact(fact)) return leaveFor(factUrl(PAGE, fact));
   if (is_more) return stay();
   for (const { sentence, label } of marks) marking.setLabel(marking.items[marking.itemAt(sentence)], label);
   marking.goTo(marking.itemAt(marks[0].sentence), true, false);
@@ -79,7 +79,7 @@ async function go(direction) {
   clearTimeout(placeTimer);
   saveComment();
   const { fact } = await saver.add("POST", `/api/annotate/${direction}`, factName);
-  if (fact) return leaveFor(factAddress(PAGE, fact));
+  if (fact) return leaveFor(factUrl(PAGE, fact));
   if (direction === "next") return leaveFor("/annotate?done=1");
 }
 

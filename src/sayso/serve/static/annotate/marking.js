@@ -9,7 +9,7 @@ const savedBox = document.getElementById("saved");
 
 export const factName = { bag: Number(fact.dataset.bag), relation: fact.dataset.relation };
 
-export function factAddress(page, name) {
+export function factUrl(page, name) {
   return `${page}?${new URLSearchParams({ bag: name.bag, relation: name.relation })}`;
 }
 

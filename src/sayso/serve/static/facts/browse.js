@@ -71,11 +71,11 @@ function turnView() {
   const next = views[(here + 1) % views.length];
   if (!next) return undefined;
   next.checked = true;
-  return visit(addressOf(next.form));
+  return visit(urlOf(next.form));
 }
 
 // The URL of a form with filters.
-function addressOf(form) {
+function urlOf(form) {
   const asked = new URL(form.action);
   asked.search = new URLSearchParams(new FormData(form));
   return asked.href;
@@ -100,7 +100,7 @@ document.addEventListener("submit", (event) => {
   const { submitter } = event;
   if (!form.closest("main")) return;
   event.preventDefault();
-  if (form.method === "get") inTurn(() => visit(addressOf(form)));
+  if (form.method === "get") inTurn(() => visit(urlOf(form)));
   else if (form.dataset.api) inTurn(() => decide(submitter));
   else inTurn(() => undo(form));
 });

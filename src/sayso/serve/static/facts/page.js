@@ -23,11 +23,11 @@ export function waitFor(isReady) {
 
 // Replace this page by the one at the URL. Keys wait until it is there, since until then nothing on the screen is what they
 // are meant for.
-export async function visit(address, isNew = true) {
+export async function visit(url, isNew = true) {
   document.querySelector("main").setAttribute("aria-busy", "true");
-  const found = await untilAnswered(address);
-  if (!found.page) return leave(() => location.assign(address));
-  if (isNew) history.pushState(null, "", found.address);
+  const found = await untilAnswered(url);
+  if (!found.page) return leave(() => location.assign(url));
+  if (isNew) history.pushState(null, "", found.url);
   document.title = found.page.title;
   for (const part of ["header.top", "main"]) {
     document.querySelector(part).replaceWith(found.page.querySelector(part));
@@ -42,27 +42,27 @@ export async function visit(address, isNew = true) {
 
 // Prefetch the next page.
 export function lookAhead() {
-  const address = document.querySelector(".evidence-list") && document.querySelector("a[rel=next]")?.href;
-  ahead = address ? { address, since: Date.now(), answer: fetched(address) } : {};
+  const url = document.querySelector(".evidence-list") && document.querySelector("a[rel=next]")?.href;
+  ahead = url ? { url, since: Date.now(), answer: fetched(url) } : {};
 }
 
 // Fetch the page at the URL; undefined if that fails.
-export async function fetched(address) {
+export async function fetched(url) {
   try {
-    const answer = await fetch(address, { signal: AbortSignal.timeout(LONGEST_ANSWER) });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(LONGEST_ANSWER) });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    return { address: answer.url, page: answer.ok && page.querySelector(SCRIPT) ? page : undefined };
+    return { url: answer.url, page: answer.ok && page.querySelector(SCRIPT) ? page : undefined };
   } catch {
     return undefined;
   }
 }
 
-async function untilAnswered(address) {
-  const isAhead = ahead.address === address && Date.now() - ahead.since < FRESH;
+async function untilAnswered(url) {
+  const isAhead = ahead.url === url && Date.now() - ahead.since < FRESH;
   let found = isAhead ? await ahead.answer : undefined;
   if (!found) await ready();
   for (let wait = 500; !found; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    found = await fetched(address);
+    found = await fetched(url);
     showState(found ? "" : AWAY);
     if (!found) await new Promise((done) => setTimeout(done, wait));
   }
