@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from sayso.metrics.interval import (
     Estimate,
@@ -11,6 +12,7 @@ from sayso.metrics.interval import (
     percentile_interval,
     ratio_over_units,
     resampled_weights,
+    wilson_interval,
 )
 
 
@@ -104,3 +106,14 @@ def test_nothing_to_compare_gives_no_difference() -> None:
 def test_without_resamples_there_is_no_interval_but_a_value() -> None:
     assert bootstrap(5, lambda weight_U: np.array([1.0, 2.0]), num_resamples=0).shape == (0, 2)
     assert mean_over_units([1.0, 3.0], np.array([0, 1]), num_resamples=0) == Estimate(2.0, None)
+
+
+@given(st.integers(1, 400).flatmap(lambda num: st.tuples(st.integers(0, num), st.just(num))))
+def test_wilsons_interval_is_that_of_scipy(counts: tuple[int, int]) -> None:
+    num_right, num = counts
+    expected = binomtest(num_right, num).proportion_ci(0.95, method="wilson")
+    assert wilson_interval(num_right, num) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_a_proportion_of_nothing_has_no_interval() -> None:
+    assert wilson_interval(0, 0) is None

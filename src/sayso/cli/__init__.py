@@ -29,6 +29,7 @@ from sayso.cli.invent import invent
 from sayso.cli.predict import predict
 from sayso.cli.prepare import prepare
 from sayso.cli.reproduce import reproduce
+from sayso.cli.score import score
 from sayso.cli.serve import serve
 from sayso.cli.train import train
 from sayso.errors import UserError
@@ -141,6 +142,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train,
     "predict": predict,
     "extract": extract,
+    "score": score,
     "evaluate": evaluate,
     "explain": explain,
     "export": export,

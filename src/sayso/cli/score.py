@@ -1,0 +1,129 @@
+"""`sayso score`: how many extracted facts are right, by facts that were withheld or decided on."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.console import note, print_json, print_table, say
+from sayso.cli.extract import OnlyStatus
+from sayso.cli.options import AsJson, NoVerify
+from sayso.errors import UserError, as_command
+
+if TYPE_CHECKING:
+    from sayso.facts.score import Score
+    from sayso.metrics.interval import Interval
+
+
+def score(
+    facts: Annotated[
+        Path,
+        typer.Argument(metavar="FACTS", help="The extracted facts: a folder of `sayso extract`, or facts.jsonl."),
+    ],
+    truth: Annotated[
+        Path | None,
+        typer.Option(metavar="TSV", help="True facts that the knowledge base lacks: head, relation, tail."),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="Decisions of `sayso decisions export --form decisions`; only decided facts count."),
+    ] = None,
+    only: Annotated[
+        list[OnlyStatus] | None,
+        typer.Option(help="Score only new, known or contradicting facts; may be repeated. All but known by default."),
+    ] = None,
+    as_json: AsJson = False,
+    _no_verify: NoVerify = False,
+) -> None:
+    """Score extracted facts against withheld facts or decisions: precision, recall, calibration.
+
+    Prints precision and recall with 95 % intervals, average precision, the right facts among the 20, 50, 100 and 300
+    most probable ones, calibration, and figures per relation. Facts that the knowledge base has are left out.
+
+    Example: `sayso score facts --truth withheld.tsv`
+    """
+    from sayso.facts.score import NOT_KNOWN, read_decided, read_truth, score_extraction
+
+    if (truth is None) == (decisions is None):
+        raise UserError("name what the facts are scored against: either --truth TSV or --decisions FILE")
+    known = read_truth(truth) if truth else read_decided(decisions or Path())
+    found = score_extraction(facts, known, [each.value for each in only or ()] or NOT_KNOWN)
+    if as_json:
+        against = {"truth": truth and str(truth), "decisions": decisions and str(decisions)}
+        print_json({"facts": str(facts), **against, **found.to_dict()})
+    else:
+        _print(found, known.path, is_list=truth is not None)
+    _remark(found, known.path)
+    if truth:
+        note(f"next: {as_command('sayso', 'serve', '--data', 'STORE', '--facts', facts)}")
+    else:
+        words = ("--train", "CORPUS/train", "--rest", "CORPUS/rest", "--decisions", known.path, "--out", "STORE")
+        note(f"next: {as_command('sayso', 'prepare', *words)}")
+
+
+def _print(found: "Score", against: Path, is_list: bool) -> None:
+    all_facts, noun = found.overall, "listed" if is_list else "accepted"
+    n_true = f"{all_facts.num_right:,} of {all_facts.num_true:,} {noun} facts"
+    rows: list[list[object]] = [
+        ["precision", all_facts.precision, _range(all_facts.precision_interval), _of(all_facts.num_right, found)],
+        ["recall", all_facts.recall, _range(all_facts.recall_interval), n_true],
+        ["average precision", all_facts.average_precision, "", ""],
+        ["mean probability", all_facts.mean_probability, "", ""],
+        ["expected calibration error", all_facts.expected_calibration_error, "", ""],
+    ]
+    print_table(f"against {against}", ["", "value", "95 % interval", "count"], rows)
+    if is_list:
+        say(f"A fact that {against} lacks may still be right: if that list is incomplete, precision is a lower bound.")
+    else:
+        say("Only decided facts are counted: the figures hold for all facts if the decided ones are a random sample.")
+    top = [
+        [each.k, each.num_facts, f"{each.num_right:.4g}", each.precision, _range(each.precision_interval)]
+        for each in found.precision_at
+    ]
+    say("")
+    print_table("most probable facts", ["k", "facts", "right", "precision", "95 % interval"], top, num_text=0)
+    bins = [
+        [each.mean_probability, each.share_right, _range(each.share_right_interval), each.num_facts]
+        for each in found.reliability
+    ]
+    say("")
+    print_table("calibration", ["mean probability", "share right", "95 % interval", "facts"], bins, num_text=0)
+    _print_relations(found, noun)
+
+
+def _print_relations(found: "Score", noun: str) -> None:
+    rows = [
+        [
+            *(name, each.num_facts, each.num_right, each.precision, _range(each.precision_interval)),
+            *(each.num_true, each.recall, each.average_precision, each.mean_probability),
+        ]
+        for name, each in found.per_relation.items()
+    ]
+    columns = ["relation", "facts", "right", "precision", "95 % interval"]
+    say("")
+    print_table("per relation", [*columns, noun, "recall", "AP", "mean probability"], rows)
+
+
+def _range(interval: "Interval | None") -> str | None:
+    return interval and f"{interval.low:.2f} to {interval.high:.2f}"
+
+
+def _of(num_right: int, found: "Score") -> str:
+    counts = ", ".join(f"{num:,} {_named(status)}" for status, num in found.num_scored.items())
+    return f"{num_right:,} of {found.overall.num_facts:,} facts ({counts})"
+
+
+def _named(status: str) -> str:
+    return status.replace("_", " ")
+
+
+def _remark(found: "Score", against: Path) -> None:
+    """Note what was left out and what looks like a mistake."""
+    for status, num in found.num_left_out.items():
+        note(f"{num:,} {_named(status)} facts left out (see --only)")
+    if found.num_undecided:
+        note(f"{found.num_undecided:,} facts left out: not decided in {against}")
+    if "not_compared" in found.num_scored:
+        note("the facts were not compared with a knowledge base (`sayso extract --kb`): known facts count, too")
+    if not found.overall.num_right:
+        note(f"no scored fact is right by {against}: do both use the same ids and relation names?")

@@ -1,0 +1,255 @@
+"""Figures of an extraction against facts that are known to be right: withheld from its knowledge base, or decided on.
+
+Facts that the knowledge base has are left out: their labels trained the model, so they say nothing about new facts.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from sayso.errors import BadInputError, option
+from sayso.facts.fact import STATUSES, ExtractedFact, Status
+from sayso.facts.file import read_extracted
+from sayso.metrics.calibration import expected_calibration_error, reliability_curve
+from sayso.metrics.interval import Interval, wilson_interval
+from sayso.metrics.precision_recall import PrecisionRecallCurve, average_precision, precision_at, precision_recall_curve
+from sayso.readers.fact import read_decisions, read_triples
+from sayso.records import Triple
+
+CUTOFFS = (20, 50, 100, 300)
+NOT_KNOWN: tuple[Status, ...] = tuple(status for status in STATUSES if status != "known")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """Facts that are right, and those that are wrong: the rejected ones, or None where all others count as wrong."""
+
+    path: Path
+    right: frozenset[Triple]
+    wrong: frozenset[Triple] | None = None
+
+    def label(self, fact: Triple) -> bool | None:
+        """Return whether a fact is right, None if it is not decided."""
+        if fact in self.right:
+            return True
+        return False if self.wrong is None or fact in self.wrong else None
+
+
+def read_truth(path: Path) -> Truth:
+    """Return the facts of a file of triples, in the format of the knowledge base, as the right ones."""
+    # White space around ids is ignored, as in the knowledge base.
+    right = (Triple(*(column.strip() for column in triple)) for triple in read_triples(path))
+    return Truth(path=path, right=frozenset(right))
+
+
+def read_decided(path: Path) -> Truth:
+    """Return the accepted facts as right and the rejected ones as wrong; of several decisions on a fact, the last."""
+    decisions = {each.fact: each.decision for each in read_decisions(path)}
+    right = frozenset(fact for fact, decision in decisions.items() if decision == "accepted")
+    return Truth(path=path, right=right, wrong=frozenset(decisions) - right)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Precision, recall, average precision and calibration of scored facts; None where undefined.
+
+    `num_true` is the denominator of recall: the right facts, extracted or not.
+    """
+
+    num_facts: int
+    num_right: int
+    num_true: int
+    precision: float | None
+    precision_interval: Interval | None
+    recall: float | None
+    recall_interval: Interval | None
+    average_precision: float | None
+    mean_probability: float | None
+    expected_calibration_error: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopFacts:
+    """The right ones among the k most probable facts, or among all `num_facts` if there are fewer.
+
+    A tie across rank k counts with its mean, so `num_right` need not be whole.
+    """
+
+    k: int
+    num_facts: int
+    num_right: float
+    precision: float
+    precision_interval: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReliabilityBin:
+    """The facts whose probability lies in one tenth of the range."""
+
+    mean_probability: float
+    share_right: float
+    share_right_interval: Interval | None
+    num_facts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """All figures of an extraction; facts with another status than those asked for, or undecided, are only counted."""
+
+    overall: Figures
+    precision_at: list[TopFacts]
+    reliability: list[ReliabilityBin]
+    per_relation: dict[str, Figures]
+    num_scored: dict[str, int]
+    num_left_out: dict[str, int]
+    num_undecided: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values: those of all facts first, then the tables."""
+        found = asdict(self)
+        relations = [{"relation": name, **figures} for name, figures in found.pop("per_relation").items()]
+        return {**found.pop("overall"), **found, "per_relation": relations}
+
+
+class _Labelled(NamedTuple):
+    relation: str
+    probability: float
+    is_right: bool
+
+
+def score_extraction(path: Path, truth: Truth, only: Collection[Status] = NOT_KNOWN) -> Score:
+    """Return the figures of the facts that `sayso extract` wrote, as a folder or a file.
+
+    Args:
+        path: The folder of an extraction, or its facts.jsonl.
+        truth: What is right and what is wrong; undecided facts are counted and left out.
+        only: The statuses of the facts that are scored.
+
+    Raises:
+        BadInputError: a line is not a fact, a fact is repeated, or no fact is left to score.
+    """
+    facts = _LabelledFacts(path, truth, only)
+    facts.add(read_extracted(path))
+    return facts.score()
+
+
+class _LabelledFacts:
+    """Facts that are scored, and counts of those that are not."""
+
+    def __init__(self, path: Path, truth: Truth, only: Collection[Status]) -> None:
+        self.path, self.truth, self.only = path, truth, only
+        self.labelled: list[_Labelled] = []
+        self.num_scored: dict[str, int] = {}
+        self.num_left_out: dict[str, int] = {}
+        self.num_undecided = 0
+        self.known: set[Triple] = set()
+        self.matched: set[Triple] = set()
+
+    def add(self, facts: Iterable[ExtractedFact]) -> None:
+        for fact in facts:
+            triple = Triple(fact.head_id, fact.relation, fact.tail_id)
+            is_right = self.truth.label(triple)
+            if fact.status not in self.only:
+                _count(self.num_left_out, fact.status)
+                if is_right and fact.status == "known":
+                    self.known.add(triple)
+            elif is_right is None:
+                self.num_undecided += 1
+            else:
+                self._refuse_repeated(triple)
+                _count(self.num_scored, fact.status)
+                self.labelled.append(_Labelled(fact.relation, fact.probability, is_right))
+
+    def _refuse_repeated(self, triple: Triple) -> None:
+        # Only facts of the truth are kept: an extraction may be far larger.
+        if triple in self.matched:
+            raise BadInputError(f"{self.path}: the fact {' '.join(triple)} is repeated; score one extraction at a time")
+        if triple in self.truth.right or self.truth.wrong is not None:
+            self.matched.add(triple)
+
+    def score(self) -> Score:
+        if not self.labelled:
+            raise self._nothing_to_score()
+        # A right fact that the knowledge base has was not withheld: nobody could find it among the new ones.
+        to_find = self.truth.right - self.known
+        names = sorted({each.relation for each in self.labelled} | {fact.relation for fact in to_find})
+        by_relation: dict[str, list[_Labelled]] = {name: [] for name in names}
+        num_true = dict.fromkeys(names, 0)
+        for each in self.labelled:
+            by_relation[each.relation].append(each)
+        for fact in to_find:
+            num_true[fact.relation] += 1
+        curve = _curve(self.labelled, len(to_find))
+        return Score(
+            overall=_figures(self.labelled, len(to_find)),
+            precision_at=[_top(curve, k) for k in CUTOFFS],
+            reliability=_reliability(self.labelled),
+            per_relation={name: _figures(by_relation[name], num_true[name]) for name in names},
+            num_scored=self.num_scored,
+            num_left_out=self.num_left_out,
+            num_undecided=self.num_undecided,
+        )
+
+    def _nothing_to_score(self) -> BadInputError:
+        if self.num_undecided:
+            num = len(self.truth.right) + len(self.truth.wrong or ())
+            return BadInputError(f"{self.truth.path}: none of its {num:,} decisions is on a fact of {self.path}")
+        counts = ", ".join(f"{num:,} {status.replace('_', ' ')}" for status, num in self.num_left_out.items())
+        return BadInputError(f"{self.path}: no fact to score ({counts}); choose others with {option('only')}")
+
+
+def _count(counts: dict[str, int], status: str) -> None:
+    name = status or "not_compared"
+    counts[name] = counts.get(name, 0) + 1
+
+
+def _curve(labelled: Sequence[_Labelled], num_true: int) -> PrecisionRecallCurve:
+    return precision_recall_curve(
+        [each.probability for each in labelled], [each.is_right for each in labelled], num_true
+    )
+
+
+def _figures(labelled: Sequence[_Labelled], num_true: int) -> Figures:
+    num_facts, num_right = len(labelled), sum(each.is_right for each in labelled)
+    probabilities = [each.probability for each in labelled]
+    reliability = reliability_curve(probabilities, [each.is_right for each in labelled])
+    return Figures(
+        num_facts=num_facts,
+        num_right=num_right,
+        num_true=num_true,
+        precision=num_right / num_facts if num_facts else None,
+        precision_interval=wilson_interval(num_right, num_facts),
+        recall=num_right / num_true if num_true else None,
+        recall_interval=wilson_interval(num_right, num_true),
+        average_precision=average_precision(_curve(labelled, num_true)) if num_true else None,
+        mean_probability=fmean(probabilities) if probabilities else None,
+        expected_calibration_error=expected_calibration_error(reliability),
+    )
+
+
+def _top(curve: PrecisionRecallCurve, k: int) -> TopFacts:
+    num_facts = min(k, int(curve.num_retrieved[-1]))
+    precision = precision_at(curve, k) if curve.num_positives else 0.0
+    return TopFacts(
+        k=k,
+        num_facts=num_facts,
+        num_right=precision * num_facts,
+        precision=precision,
+        precision_interval=wilson_interval(precision * num_facts, num_facts),
+    )
+
+
+def _reliability(labelled: Sequence[_Labelled]) -> list[ReliabilityBin]:
+    curve = reliability_curve([each.probability for each in labelled], [each.is_right for each in labelled])
+    columns = (curve.mean_probability.tolist(), curve.share_positive.tolist(), curve.num_facts.tolist())
+    return [
+        ReliabilityBin(
+            mean_probability=mean,
+            share_right=share,
+            share_right_interval=wilson_interval(share * num, num),
+            num_facts=num,
+        )
+        for mean, share, num in zip(*columns, strict=True)
+    ]
