@@ -39,6 +39,15 @@ def test_a_table_is_printed_and_a_report_and_predictions_are_written(run: Path, 
     assert len(Predictions(run / "predictions").facts["bag"]) >= 12
 
 
+def test_the_table_ends_with_baselines_and_each_run_has_its_reading_gain(
+    run: Path, store: Path, tmp_path: Path
+) -> None:
+    lines = evaluate(run, "--data", store, "--method", "attention", "--out", tmp_path).stdout.splitlines()
+    rows = [line.partition("  ")[0] for line in lines if "  no reading  " in line]
+    assert rows == ["types", "size", "names", "types + size"]
+    assert any(line.startswith("one: reading gain ") and line.endswith("minus that of types)") for line in lines)
+
+
 def test_marks_from_a_file_take_the_place_of_the_stores_and_misfits_are_said(
     run: Path, store: Path, tmp_path: Path
 ) -> None:

@@ -118,23 +118,26 @@ def _evaluate(subjects: "list[TrainedRun]", marks: "SentenceMarks", settings: "E
 
 
 def _print(figures: dict[str, Any]) -> None:
-    rows = [
-        [
-            run["run"],
-            run["variant"],
-            *(_with_interval(run["relations"][name]) for name in _INTERVALS),
-            *(run["relations"][f"precision_at_{num}"] for num in (100, 200, 300)),
-        ]
-        for run in figures["runs"]
-    ]
+    rows = [_extraction_row(run["run"], run["variant"], run["relations"]) for run in figures["runs"]]
+    for row in figures["baselines"]:
+        kind = "baseline" if row["reads_sentences"] else "no reading"
+        rows.append(_extraction_row(row["baseline"], kind, row["relations"]))
     title = f"relations: {figures['num_facts']:,} facts of the KB, {figures['num_bags']:,} bags ({figures['part']})"
     columns = ["run", "variant", "AUC@0.4", "average precision", "best F1", "P@100", "P@200", "P@300"]
     print_table(title, columns, rows, num_text=2)
+    for run in figures["runs"]:
+        gain = run["reading_gain"]
+        say(f"{run['run']}: reading gain {_with_interval(gain)} (average precision minus that of {gain['baseline']})")
     _print_taus(figures["runs"])
     for each in figures["comparisons"]:
         found = each["average_precision"]
         probability = "–" if found["p_value"] is None else f"{found['p_value']:.3f}"
         say(f"{each['first']} − {each['second']}: average precision {_with_interval(found)}, p = {probability}")
+
+
+def _extraction_row(name: str, kind: str, found: dict[str, Any]) -> list[object]:
+    precisions = (found[f"precision_at_{num}"] for num in (100, 200, 300))
+    return [name, kind, *(_with_interval(found[measure]) for measure in _INTERVALS), *precisions]
 
 
 def _print_taus(runs: list[dict[str, Any]]) -> None:
@@ -148,7 +151,9 @@ def _print_taus(runs: list[dict[str, Any]]) -> None:
     print_table("explanations: Kendall τ against the marks", ["run", "on", "tuples", "bags", *mechanisms], rows, 2)
 
 
-def _with_interval(found: dict[str, Any]) -> str:
+def _with_interval(found: dict[str, Any] | float | None) -> str:
+    if not isinstance(found, dict):
+        found = {"value": found, "low": None}
     if found["value"] is None:
         return "–"
     interval = "" if found["low"] is None else f" [{found['low']:.3f}, {found['high']:.3f}]"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
+from sayso.evaluate.baselines import baseline_figures, baselines_of, reading_gain
 from sayso.evaluate.chart import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
@@ -43,6 +44,8 @@ class Report:
 def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
     """Return the report on runs that were evaluated on the same part."""
     subject, settings = runs[0].subject, runs[0].settings
+    baselines = baselines_of(subject.store, subject.table)
+    rows = baseline_figures(baselines, runs[0])
     figures = {
         "sayso": __version__,
         "data_fingerprint": subject.store.fingerprint,
@@ -54,7 +57,8 @@ def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
         "num_top": settings.num_top,
         "num_resamples": settings.num_resamples,
         "marks": marks.report,
-        "runs": [run_figures(run) for run in runs],
+        "runs": [{**run_figures(run), "reading_gain": reading_gain(run, baselines, rows)} for run in runs],
+        "baselines": rows,
         "comparisons": [comparison(first, second) for first, second in combinations(runs, 2)],
     }
     return Report(runs=runs, figures=figures)

@@ -1,0 +1,135 @@
+"""Baselines that every report compares its runs with, fitted on the training part of the store.
+
+Four of them read no sentence: they score a fact by the types of its entities, the size of its bag, or its entities
+alone. What a run's average precision adds to the best of them is its reading gain.
+Shapes: B bags, F facts of the training part, K distinct keys, R relations.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.figures import plain, relation_figures, sorted_scores
+from sayso.metrics.precision_recall import average_precision, compare_curves, sort_scores
+from sayso.store.columns import to_numpy
+from sayso.store.store import Store
+from sayso.store.table import BagTable
+
+NUM_SMOOTHING_BAGS = 5.0
+"""A rate counts as many more bags, which have the relation as often as all training bags do."""
+
+
+class Baseline(NamedTuple):
+    """Scores of all bags of a part; a higher score is a more probable fact."""
+
+    name: str
+    reads_sentences: bool
+    score_BR: np.ndarray
+
+
+class RelationRates:
+    """How often the training bags with a certain key have each relation.
+
+    Args:
+        train: The training bags.
+        num_relations: R; relations without a training bag have a rate as well.
+    """
+
+    def __init__(self, train: BagTable, num_relations: int) -> None:
+        self.num_relations = num_relations
+        self.bag_F = np.repeat(np.arange(train.num_bags), train.relations.length)
+        self.relation_F = train.relations.value
+        num_facts_R = np.bincount(self.relation_F, minlength=num_relations)
+        self.overall_R = (num_facts_R + 0.5) / (train.num_bags + 1)
+
+    def by_key(self, train_key_B: np.ndarray, key_B: np.ndarray) -> np.ndarray:
+        """Return rate_BR of bags with these keys: (facts + 5 · overall rate) / (bags + 5) of the training bags."""
+        keys_K, index_B = np.unique(key_B, return_inverse=True)
+        is_asked_B = np.isin(train_key_B, keys_K)
+        place_B = np.searchsorted(keys_K, train_key_B)
+        num_bags_K = np.bincount(place_B[is_asked_B], minlength=len(keys_K))
+        is_asked_F = is_asked_B[self.bag_F]
+        fact_F = place_B[self.bag_F[is_asked_F]] * self.num_relations + self.relation_F[is_asked_F]
+        num_facts_KR = np.bincount(fact_F, minlength=len(keys_K) * self.num_relations).reshape(-1, self.num_relations)
+        smoothed_KR = num_facts_KR + NUM_SMOOTHING_BAGS * self.overall_R
+        rate_BR: np.ndarray = (smoothed_KR / (num_bags_K[:, None] + NUM_SMOOTHING_BAGS))[index_B]
+        return rate_BR
+
+
+def no_reading_baselines(train: BagTable, part: BagTable, type_E: np.ndarray, num_relations: int) -> list[Baseline]:
+    """Return the log odds of all facts of a part by each baseline that reads no sentence.
+
+    Args:
+        train: The training bags.
+        part: The bags to score; of both only the entities and the number of sentences are used.
+        type_E: The type of each entity.
+        num_relations: R.
+
+    Returns:
+        `types`: the rate of the pair of types. `size`: the overall rate, its odds multiplied by the number of
+        sentences. `names`: the odds of the head's rate times those of the tail's, over those of the overall rate.
+        `types + size`: the rate of the pair of types, its odds multiplied by the number of sentences.
+    """
+    rates = RelationRates(train, num_relations)
+    overall_R = _log_odds(rates.overall_R)
+    types_BR = _log_odds(rates.by_key(_type_pair(train, type_E), _type_pair(part, type_E)))
+    head_BR = _log_odds(rates.by_key(train.head_B, part.head_B))
+    tail_BR = _log_odds(rates.by_key(train.tail_B, part.tail_B))
+    log_size_B1 = np.log(part.size_B)[:, None]
+    scores = {
+        "types": types_BR,
+        "size": overall_R + log_size_B1,
+        "names": head_BR + tail_BR - overall_R,
+        "types + size": types_BR + log_size_B1,
+    }
+    return [Baseline(name, reads_sentences=False, score_BR=score_BR) for name, score_BR in scores.items()]
+
+
+def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
+    """Return all baselines, fitted on the store's training part and scored on another of its parts."""
+    type_E = np.asarray(to_numpy(store.entities["type"]))
+    return no_reading_baselines(store.part("train"), part, type_E, len(store.relations))
+
+
+def baseline_figures(baselines: Sequence[Baseline], run: Evaluation) -> list[dict[str, Any]]:
+    """Return the extraction figures of each baseline, on the same facts as those of the run, without intervals."""
+    label_BR, num_unread = run.subject.label_BR, run.subject.num_facts_unread
+    return [
+        {
+            "baseline": each.name,
+            "reads_sentences": each.reads_sentences,
+            "relations": plain(relation_figures(each.score_BR, label_BR, num_unread)),
+        }
+        for each in baselines
+    ]
+
+
+def reading_gain(run: Evaluation, baselines: Sequence[Baseline], figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the run's average precision minus that of the best baseline that reads no sentence.
+
+    Args:
+        run: The evaluated run.
+        baselines: The baselines, scored on the same bags.
+        figures: What `baseline_figures` returns for them.
+
+    Returns:
+        The difference with its interval and p-value by a paired bootstrap over bags, and the name of the baseline.
+    """
+    silent = [place for place, each in enumerate(baselines) if not each.reads_sentences]
+    best = baselines[max(silent, key=lambda place: figures[place]["relations"]["average_precision"] or 0.0)]
+    scores = sort_scores(best.score_BR, run.subject.label_BR, run.subject.num_facts_unread)
+    found = compare_curves(sorted_scores(run), scores, average_precision, run.settings.num_resamples)
+    return {"baseline": best.name, **plain(found)}
+
+
+def _type_pair(table: BagTable, type_E: np.ndarray) -> np.ndarray:
+    type_E = type_E.astype(np.int64)  # stored as small numbers, whose products would overflow
+    pair_B: np.ndarray = type_E[table.head_B] * (type_E.max(initial=0) + 1) + type_E[table.tail_B]
+    return pair_B
+
+
+def _log_odds(rate: np.ndarray) -> np.ndarray:
+    odds: np.ndarray = np.log(rate) - np.log1p(-rate)
+    return odds

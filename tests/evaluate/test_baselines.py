@@ -1,0 +1,147 @@
+import json
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sayso.evaluate.baselines import RelationRates, baseline_figures, baselines_of, no_reading_baselines
+from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.report import make_report, report_html
+from sayso.explain.marks import marks_of_store
+from sayso.store.rows import Rows
+from sayso.store.store import Store
+from sayso.store.table import BagTable, no_source
+
+NUM_RELATIONS = 3
+TYPE_E = np.array([0, 1, 0, 1, 0], np.uint8)
+
+
+class Pair(NamedTuple):
+    head: int
+    tail: int
+    relations: tuple[int, ...] = ()
+    num_sentences: int = 1
+
+
+def table_of(*pairs: Pair, word: int = 7) -> BagTable:
+    """Return bags whose sentences are all "head word tail"."""
+    size_B = np.array([pair.num_sentences for pair in pairs], np.int64)
+    num = int(size_B.sum())
+
+    def rows(*values: int) -> Rows:
+        return Rows.of_lengths(np.tile(np.array(values, np.int32), num), np.full(num, len(values)))
+
+    return BagTable(
+        head_B=np.array([pair.head for pair in pairs], np.int32),
+        tail_B=np.array([pair.tail for pair in pairs], np.int32),
+        relations=Rows.of_lengths(
+            np.array([each for pair in pairs for each in pair.relations], np.int32),
+            np.array([len(pair.relations) for pair in pairs], np.int64),
+        ),
+        first_B1=np.append(0, np.cumsum(size_B)),
+        tokens=rows(1, word, 2),
+        head_spans=rows(0, 1),
+        tail_spans=rows(2, 3),
+        window_N2=np.tile(np.array([[0, 3]]), (num, 1)),
+        **no_source(num),
+    )
+
+
+TRAIN = table_of(Pair(0, 1, (0,)), Pair(0, 3, (0,)), Pair(2, 3), Pair(1, 0, (1,)))
+
+
+def odds(part: BagTable, train: BagTable = TRAIN) -> dict[str, np.ndarray]:
+    found = no_reading_baselines(train, part, TYPE_E, NUM_RELATIONS)
+    assert not any(each.reads_sentences for each in found)
+    return {each.name: np.exp(each.score_BR) for each in found}
+
+
+def test_the_four_baselines_are_the_odds_computed_by_hand() -> None:
+    found = odds(table_of(Pair(2, 1, num_sentences=3)))
+    assert list(found) == ["types", "size", "names", "types + size"]
+    # Overall, with half a fact in one bag added: 2.5, 1.5 and 0.5 facts in 5 bags, the rates 0.5, 0.3 and 0.1.
+    # Three training bags have the types (0, 1), two of them relation 0: (2 + 5 · 0.5) of 3 + 5.
+    types = [4.5 / 3.5, 1.5 / 6.5, 0.5 / 7.5]
+    np.testing.assert_allclose(found["types"], [types])
+    np.testing.assert_allclose(found["types + size"], [[3 * each for each in types]])
+    np.testing.assert_allclose(found["size"], [[3 * 0.5 / 0.5, 3 * 0.3 / 0.7, 3 * 0.1 / 0.9]])
+    # Head 2 has one training bag without relation 0, tail 1 has one with it: (0 + 2.5) and (1 + 2.5) of 1 + 5.
+    np.testing.assert_allclose(found["names"][0, 0], (2.5 / 3.5) * (3.5 / 2.5) / (0.5 / 0.5))
+
+
+def test_what_training_never_had_gets_the_overall_rate() -> None:
+    rates = RelationRates(TRAIN, NUM_RELATIONS)
+    np.testing.assert_allclose(rates.by_key(np.array([4, 4, 5, 6]), np.array([9])), [[0.5, 0.3, 0.1]])
+    np.testing.assert_allclose(odds(table_of(Pair(4, 4)))["names"], [[0.5 / 0.5, 0.3 / 0.7, 0.1 / 0.9]])
+
+
+def test_empty_parts_have_scores_of_no_bags() -> None:
+    assert all(score.shape == (0, NUM_RELATIONS) for score in odds(table_of()).values())
+    assert all(np.isfinite(score).all() for score in odds(TRAIN, train=table_of()).values())
+
+
+def test_types_are_told_apart_however_many_there_are() -> None:
+    # As bytes, 200 · 256 and 100 · 256 would both be 0.
+    type_E = np.array([200, 100, 255], np.uint8)
+    train = table_of(Pair(0, 2, (0,)), Pair(1, 2))
+    types = no_reading_baselines(train, train, type_E, NUM_RELATIONS)[0].score_BR
+    assert types[0, 0] > types[1, 0]
+
+
+PAIRS = st.lists(
+    st.builds(
+        Pair,
+        head=st.integers(0, 4),
+        tail=st.integers(0, 4),
+        relations=st.sets(st.integers(0, NUM_RELATIONS - 1)).map(tuple),
+        num_sentences=st.integers(1, 4),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(train=PAIRS, part=PAIRS)
+def test_scores_depend_on_neither_texts_nor_labels_nor_other_bags_of_the_part(
+    train: list[Pair], part: list[Pair]
+) -> None:
+    found = odds(table_of(*part), table_of(*train))
+    other = odds(table_of(*(pair._replace(relations=()) for pair in part), word=8), table_of(*train, word=9))
+    alone = odds(table_of(part[-1]), table_of(*train))
+    for name, score_BR in found.items():
+        np.testing.assert_array_equal(score_BR, other[name])
+        np.testing.assert_array_equal(score_BR[-1:], alone[name])
+
+
+def test_the_report_has_a_row_for_each_baseline_and_each_runs_reading_gain(
+    evaluations: list[Evaluation], store: Store
+) -> None:
+    report = make_report(evaluations, marks_of_store(store, "test"))
+    figures = json.loads(json.dumps(report.figures, allow_nan=False))
+    rows = {row["baseline"]: row["relations"] for row in figures["baselines"] if not row["reads_sentences"]}
+    assert list(rows) == ["types", "size", "names", "types + size"]
+    best = max(row["average_precision"] for row in rows.values())
+    for run in figures["runs"]:
+        gain = run["reading_gain"]
+        assert rows[gain["baseline"]]["average_precision"] == best
+        assert gain["value"] == pytest.approx(run["relations"]["average_precision"]["value"] - best)
+        assert gain["low"] <= gain["high"]
+    page = report_html(report)
+    for name in ("reading gain", *rows):
+        assert f">{name}<" in page
+
+
+def test_baselines_are_measured_on_the_runs_facts(evaluations: list[Evaluation], store: Store) -> None:
+    run = evaluations[0]
+    figures = baseline_figures(baselines_of(store, run.subject.table), run)
+    assert {row["relations"]["num_facts"] for row in figures} == {12}
+    # The types of the toy corpus tell its relations: a fact that no one could read is all that is missed.
+    unread = replace(run.subject, store=Store(store.folder))
+    unread.store.manifest["read"]["test"]["num_facts_unread"] = 4
+    missed = baseline_figures(baselines_of(store, run.subject.table), replace(run, subject=unread))
+    assert figures[0]["relations"]["average_precision"] == 1.0
+    assert missed[0]["relations"]["average_precision"] == 12 / 16
