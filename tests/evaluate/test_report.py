@@ -7,6 +7,7 @@ import pytest
 
 from resealed import rewrite
 from sayso.errors import BadInputError, UserError
+from sayso.evaluate import report
 from sayso.evaluate.evaluation import Evaluation, prediction_columns
 from sayso.evaluate.figures import run_figures
 from sayso.evaluate.report import make_report, write_report
@@ -27,6 +28,19 @@ def test_the_report_is_json_without_nan_and_names_what_it_is_about(
     assert (tau["num_tuples"], tau["num_bags"]) == (12, 6)
     assert [(each["first"], each["second"]) for each in figures["comparisons"]] == [("attention", "direct")]
     assert {path.name for path in written[2:]} == {"precision_recall.attention.tsv", "precision_recall.direct.tsv"}
+
+
+def test_without_jinja_everything_but_the_page_is_written(
+    evaluations: list[Evaluation],
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(report, "can_render", lambda: False)
+    written = write_report(make_report(evaluations[:1], marks_of_store(store, "test")), tmp_path)
+    assert [path.name for path in written] == ["report.json", "precision_recall.attention.tsv"]
+    assert caplog.messages == [f"{tmp_path / 'report.html'} is not written: HTML pages need jinja2: pip install jinja2"]
 
 
 def test_points_go_down_in_probability_and_up_in_recall(

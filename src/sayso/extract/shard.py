@@ -20,6 +20,7 @@ from sayso.extract.predict import FactPredictor, Origin
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import fact_at
+from sayso.input_file import note_old_format
 from sayso.io.atomic import atomic_file
 from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, from_json, record_of, to_json
@@ -154,7 +155,8 @@ def read_shard_record(path: Path) -> ShardRecord | None:
         line = file.readline(_MOST_BYTES)
     try:
         found = from_json(line)
-        if isinstance(found, dict) and "num_judged" in found:  # its name in 0.1
+        if isinstance(found, dict) and "num_judged" in found:
+            note_old_format(path.parent.parent, "'num_judged' is called 'num_predicted' now")
             found["num_predicted"] = found.pop("num_judged")
         record = record_of(ShardRecord, found)
     except JsonError as error:

@@ -21,7 +21,7 @@ relation allows only one."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 
-Name = TypeVar("Name", bound=str)
+ChoiceName = TypeVar("ChoiceName", bound=str)
 
 
 class Quote(NamedTuple):
@@ -243,7 +243,7 @@ def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quo
     return Quote(prefix, exact, suffix, rank, score, mark, sentence.source and Source(*sentence.source[:3]))
 
 
-def _one_of(names: tuple[Name, ...], value: str, key: str) -> Name:
+def _one_of(names: tuple[ChoiceName, ...], value: str, key: str) -> ChoiceName:
     for name in names:
         if value == name:
             return name

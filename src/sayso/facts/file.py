@@ -6,13 +6,14 @@ from typing import Any
 
 from sayso.errors import BadInputError
 from sayso.facts.fact import ExtractedFact
-from sayso.input_file import holding
+from sayso.input_file import holding, note_old_format
 from sayso.io.checksum import FILES
 from sayso.io.folder import MANIFEST, OutputFolder
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import checked_files
 from sayso.readers.base import BadLine, BadLineError
 from sayso.readers.files import is_not_blank, read_lines
+from sayso.readers.json_line import json_object
 
 FACTS_FILE = "facts.jsonl"
 
@@ -53,7 +54,10 @@ def fact_at(path: Path, number: int, text: str | BadLine) -> ExtractedFact:
     try:
         if isinstance(text, BadLine):
             raise BadLineError(text.reason)
-        return ExtractedFact.from_json(text)
+        record = json_object(text)
+        if "verdict" in record and "support" not in record:
+            note_old_format(path, "'verdict' is called 'support' now")
+        return ExtractedFact.from_dict(record)
     except BadLineError as error:
         raise not_a_fact(path, number, str(error)) from None
 
