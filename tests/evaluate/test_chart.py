@@ -10,7 +10,7 @@ def test_charts_are_well_formed_whatever_the_names() -> None:
         ElementTree.fromstring(chart)
 
 
-def test_a_figure_that_is_not_known_is_a_dash_and_no_bar() -> None:
+def test_a_missing_figure_is_a_dash_without_a_bar() -> None:
     chart = bar_chart([Bar("attention", "run", None)], ["run"], "τ", "bars")
     assert "<rect" not in chart
     assert ">–</text>" in chart

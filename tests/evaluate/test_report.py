@@ -17,7 +17,7 @@ from sayso.store.predictions import Predictions, write_predictions
 from sayso.store.store import Store
 
 
-def test_the_report_is_json_without_nan_and_names_what_it_is_about(
+def test_the_report_is_json_without_nan_and_names_its_data_and_runs(
     evaluations: list[Evaluation], store: Store, tmp_path: Path
 ) -> None:
     written = write_report(make_report(evaluations, marks_of_store(store, "test")), tmp_path)
@@ -55,7 +55,7 @@ def test_points_go_down_in_probability_and_up_in_recall(
     assert points[-1][0] == 1.0
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_the_corpus_says(
+def test_the_page_loads_nothing_and_escapes_text_from_the_corpus(
     evaluations: list[Evaluation], store: Store, tmp_path: Path
 ) -> None:
     subject = evaluations[0].subject
@@ -73,7 +73,7 @@ def test_without_marks_there_are_no_tuples_and_no_nan(evaluations: list[Evaluati
     assert (tau["pooled"], tau["interval"], tau["num_tuples"], tau["num_bags"]) == (None, None, 0, 0)
 
 
-def test_marks_that_are_all_alike_make_no_tuples(evaluations: list[Evaluation]) -> None:
+def test_identical_marks_make_no_tuples(evaluations: list[Evaluation]) -> None:
     alike = dict.fromkeys(evaluations[0].marks.by_sentence, 1)
     tau = run_figures(replace(evaluations[0], marks=SentenceMarks(by_sentence=alike, report={})))
     assert tau["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 0
@@ -99,7 +99,7 @@ def test_two_runs_of_one_name_and_a_missing_part_are_refused(runs: list[Path], s
         open_runs(runs, store, "dev")
 
 
-def test_the_predictions_files_hold_what_was_found(evaluations: list[Evaluation], tmp_path: Path) -> None:
+def test_the_files_of_predictions_hold_the_evaluation(evaluations: list[Evaluation], tmp_path: Path) -> None:
     run = evaluations[0]
     write_predictions(tmp_path / "predictions", prediction_columns(run))
     found = Predictions(tmp_path / "predictions")
@@ -114,7 +114,7 @@ def test_the_predictions_files_hold_what_was_found(evaluations: list[Evaluation]
     found.refuse_other_store(run.subject.store)
 
 
-def test_a_file_in_the_place_of_the_reports_folder_is_said(
+def test_a_file_with_the_name_of_the_report_folder_is_reported(
     evaluations: list[Evaluation], store: Store, tmp_path: Path
 ) -> None:
     (tmp_path / "report").write_text("")

@@ -1,4 +1,4 @@
-"""What happened to the files of an extraction between two runs is found, and old folders are still read."""
+"""Changes to the files of an extraction between two runs are detected, and old folders are still read."""
 
 import json
 from dataclasses import replace
@@ -48,7 +48,7 @@ def test_another_number_of_shards_in_the_manifest_is_refused(run: Path, out: Pat
     assert go(run, out.parent, "overwrite").manifest["num_shards"] == 4
 
 
-def test_a_damaged_manifest_does_not_keep_one_from_starting_over(run: Path, out: Path) -> None:
+def test_a_damaged_manifest_does_not_prevent_starting_over(run: Path, out: Path) -> None:
     (out / "manifest.json").write_text((out / "manifest.json").read_text()[:-20])
     with pytest.raises(BadInputError, match="damaged"):
         go(run, out.parent)
@@ -76,7 +76,7 @@ def test_a_record_with_other_fields_is_refused(
 
 
 @pytest.mark.parametrize("first", ["", "{}", "null", "[1]", '{"number": 0}', "{" * 10_000, '{"number": 1e999}'])
-def test_a_shard_whose_first_line_is_none_is_refused(run: Path, out: Path, first: str) -> None:
+def test_a_shard_with_a_damaged_first_line_is_refused(run: Path, out: Path, first: str) -> None:
     path = out / "shards" / "000000.jsonl"
     path.write_text(f"{first}\n" + path.read_text().partition("\n")[2])
     with pytest.raises(BadInputError, match=r"000000\.jsonl: not the facts of a shard, or damaged"):
@@ -111,14 +111,14 @@ def test_a_changed_fact_of_a_shard_or_of_the_result_is_found(run: Path, out: Pat
         path.write_text(text)
 
 
-def test_a_file_of_facts_that_was_copied_elsewhere_may_be_changed(out: Path) -> None:
+def test_a_copied_file_of_facts_may_be_changed(out: Path) -> None:
     (out.parent / "mine").mkdir()
     text = (out / "facts.jsonl").read_text()
     (out.parent / "mine" / "facts.jsonl").write_text(text.replace("north_land", "south_land", 1))
     assert list(read_extracted(out.parent / "mine" / "facts.jsonl"))
 
 
-def test_a_folder_from_before_there_were_checksums_is_gone_on_with(run: Path, out: Path) -> None:
+def test_a_folder_of_an_earlier_version_is_resumed(run: Path, out: Path) -> None:
     expected = [fact.to_dict() for fact in go(run, out.parent)]
     for path in (out / "manifest.json", out / "gathered" / "000000.json", out / "types" / "001.json"):
         record = json.loads(path.read_text())

@@ -19,7 +19,7 @@ KNOWN = known_facts(
 )
 
 
-def test_a_fact_is_known_new_or_contradicts_where_only_one_object_can_be() -> None:
+def test_a_fact_is_known_or_new_or_contradicts_if_the_relation_is_functional() -> None:
     def status(head: str, relation: str, tail: str) -> tuple[str, tuple[str, ...]]:
         compared = KNOWN.compare(make_extracted(head_id=head, relation=relation, tail_id=tail))
         return compared.status, compared.contradicts
@@ -30,16 +30,16 @@ def test_a_fact_is_known_new_or_contradicts_where_only_one_object_can_be() -> No
     assert status("norway", "capital", "oslo") == ("new", ())
 
 
-def test_facts_of_other_relations_are_passed_over() -> None:
+def test_facts_of_other_relations_are_ignored() -> None:
     assert ("chile", "other") not in KNOWN.tails
 
 
-def test_a_mark_at_the_beginning_and_space_around_columns_do_not_count() -> None:
+def test_a_byte_order_mark_and_space_around_columns_are_ignored() -> None:
     found = known_facts([Triple("\ufeffnamibia", " capital", "windhoek ")], RELATIONS)
     assert found.tails == {("namibia", "capital"): frozenset({"windhoek"})}
 
 
-def test_an_extraction_is_a_frame_with_a_row_a_fact(tmp_path: Path) -> None:
+def test_an_extraction_becomes_a_frame_with_a_row_per_fact(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
     for shard, probability in enumerate((0.5, 0.9)):
         write_facts(shard_file(tmp_path, shard), None, [make_extracted(probability=probability)])
@@ -48,14 +48,14 @@ def test_an_extraction_is_a_frame_with_a_row_a_fact(tmp_path: Path) -> None:
     assert frame.loc[0, "evidence"][0]["exact"] == "Windhoek is Namibia"
 
 
-def test_predictions_of_a_corpus_are_a_frame(tmp_path: Path) -> None:
+def test_predictions_of_a_corpus_become_a_frame(tmp_path: Path) -> None:
     model = load(make_run(toy_config(), make_store(tmp_path), tmp_path / "run"))
     frame = model.predict_corpus([make_sentence("h in t")], threshold=0.0).to_frame()
     assert list(frame.columns)[:2] == ["head", "head_name"]
     assert set(frame["relation"]) == set(model.relations)
 
 
-def test_more_shards_than_files_may_be_open_are_merged_in_rounds(tmp_path: Path) -> None:
+def test_more_shards_than_open_files_are_merged_in_rounds(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
     for shard in range(600):
         write_facts(shard_file(tmp_path, shard), None, [make_extracted(probability=(shard * 7 % 600) / 600)])

@@ -38,7 +38,7 @@ def test_triples_are_read_back_as_a_knowledge_base(files: dict[str, Path]) -> No
     assert next(read_triples(files["tsv"])) == Triple("Q1030", "P36", "Q3935")
 
 
-def test_an_id_with_a_tab_has_no_place_among_triples(tmp_path: Path) -> None:
+def test_an_id_with_a_tab_is_left_out_of_triples(tmp_path: Path) -> None:
     facts = [make_extracted(head_id="a\tb"), make_extracted(relation="of\nthe"), make_extracted()]
     assert FORMS["tsv"].write(tmp_path / "x", facts, ABOUT) == 2
     assert (tmp_path / "x").read_text() == "Q1030\tP36\tQ3935\n"

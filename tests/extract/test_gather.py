@@ -12,13 +12,13 @@ def bare(sentence: Sentence) -> Sentence:
 
 
 @given(sentences())
-def test_a_line_holds_all_of_a_sentence_but_what_its_corpus_claims(sentence: Sentence) -> None:
+def test_a_line_holds_a_sentence_without_its_labels(sentence: Sentence) -> None:
     assert sentence_of(write_compact(sentence)) == bare(sentence)
     assert "\n" not in write_compact(sentence)
 
 
 @given(st.lists(sentences(), max_size=8))
-def test_sorting_brings_the_sentences_of_a_pair_together(found: list[Sentence]) -> None:
+def test_sorting_groups_the_sentences_of_a_pair(found: list[Sentence]) -> None:
     groups = list(by_pair(sorted(map(write_compact, found))))
     pairs = [pair for pair, _ in groups]
     assert len(pairs) == len(set(pairs)), "a pair stands in one place"

@@ -97,7 +97,7 @@ def test_only_facts_of_the_threshold_are_kept_the_most_probable_first(run: Path,
 
 
 @pytest.mark.parametrize("way", ["resume", "since"])
-def test_documents_added_later_give_what_all_at_once_gives(run: Path, tmp_path: Path, way: str) -> None:
+def test_documents_added_later_give_the_same_facts_as_all_at_once(run: Path, tmp_path: Path, way: str) -> None:
     corpus, inputs = tmp_path / "corpus", ExtractInputs(run=run, corpus=tmp_path / "corpus")
     write(corpus / "0.jsonl", sentences(range(2)))
     extract(inputs, EVERYTHING, tmp_path / "out")
@@ -116,7 +116,7 @@ def test_documents_added_later_give_what_all_at_once_gives(run: Path, tmp_path: 
     assert json.loads((out / "manifest.json").read_text())["is_finished"]
 
 
-def test_a_shard_that_is_too_large_for_memory_is_judged_slice_by_slice_with_the_same_facts(
+def test_a_shard_too_large_for_memory_is_predicted_in_slices_with_the_same_facts(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = list[int]()
@@ -146,7 +146,7 @@ def test_a_shard_that_is_too_large_for_memory_is_judged_slice_by_slice_with_the_
     assert [fact.sort_key for fact in found] == sorted(fact.sort_key for fact in found)
 
 
-def test_an_earlier_extraction_stays_as_it_is(run: Path, tmp_path: Path) -> None:
+def test_an_earlier_extraction_does_not_change(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus" / "0.jsonl", sentences(range(1))).parent
     facts_of(run, corpus, tmp_path / "out")
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
@@ -155,9 +155,7 @@ def test_an_earlier_extraction_stays_as_it_is(run: Path, tmp_path: Path) -> None
     assert before == {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
 
 
-def test_going_on_from_another_kind_of_extraction_or_a_live_one_is_refused_and_leaves_nothing(
-    run: Path, tmp_path: Path
-) -> None:
+def test_continuing_a_different_or_running_extraction_is_refused_and_leaves_nothing(run: Path, tmp_path: Path) -> None:
     inputs = ExtractInputs(run=run, corpus=write(tmp_path / "c.jsonl", sentences(range(1))))
     extract(inputs, EVERYTHING, tmp_path / "out")
     with pytest.raises(UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave since"):
@@ -195,7 +193,7 @@ def interrupted(num_shards: int) -> Callable[..., Iterator[Any]]:
 
 
 @pytest.mark.parametrize("num_done", [0, 1, 3])
-def test_an_interrupted_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path, num_done: int) -> None:
+def test_an_interrupted_run_resumes_with_the_same_result(run: Path, tmp_path: Path, num_done: int) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(3)))
     inputs, settings = ExtractInputs(run=run, corpus=corpus), replace(EVERYTHING, piece_bytes=2_000)
     facts_of(run, corpus, tmp_path / "whole", settings)
@@ -209,7 +207,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path,
     assert (tmp_path / "out" / "facts.jsonl").read_bytes() == (tmp_path / "whole" / "facts.jsonl").read_bytes()
 
 
-def test_going_on_from_an_earlier_one_may_be_interrupted_too(run: Path, tmp_path: Path) -> None:
+def test_continuing_an_earlier_extraction_may_be_interrupted_too(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "corpus" / "0.jsonl", sentences(range(2))).parent
     inputs = ExtractInputs(run=run, corpus=corpus)
     extract(inputs, EVERYTHING, tmp_path / "out")
@@ -222,7 +220,7 @@ def test_going_on_from_an_earlier_one_may_be_interrupted_too(run: Path, tmp_path
     assert not differing(list(found), facts_of(run, corpus, tmp_path / "at once"))
 
 
-def test_what_is_there_is_neither_overwritten_nor_mixed(run: Path, tmp_path: Path) -> None:
+def test_earlier_results_are_neither_overwritten_nor_mixed(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(1)))
     inputs = ExtractInputs(run=run, corpus=corpus)
     extract(inputs, EVERYTHING, tmp_path / "out")
@@ -255,7 +253,7 @@ def test_a_corpus_that_changed_is_refused_by_name(run: Path, tmp_path: Path) -> 
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
 
 
-def test_bad_lines_are_named_by_their_place_in_the_file_and_too_many_stop_it(run: Path, tmp_path: Path) -> None:
+def test_bad_lines_are_reported_with_their_number_and_too_many_stop_the_run(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(2)))
     lines = corpus.read_text().splitlines()
     corpus.write_text("\n".join([*lines[:9], "", "{}", *lines[9:]]) + "\n")
@@ -289,7 +287,7 @@ def test_types_that_cannot_be_read_leave_no_folder(run: Path, tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_a_refused_call_does_not_give_the_work_of_an_interrupted_one_away(run: Path, tmp_path: Path) -> None:
+def test_a_refused_call_keeps_the_work_of_an_interrupted_one(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(2)))
     inputs = ExtractInputs(run=run, corpus=corpus)
 
@@ -305,7 +303,7 @@ def test_a_refused_call_does_not_give_the_work_of_an_interrupted_one_away(run: P
             extract(inputs, EVERYTHING, tmp_path / "out")
 
 
-def test_packed_files_and_other_forms_are_read(run: Path, tmp_path: Path) -> None:
+def test_gzip_files_and_other_formats_are_read(run: Path, tmp_path: Path) -> None:
     plain = write(tmp_path / "plain.jsonl", sentences(range(2)))
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
@@ -326,8 +324,8 @@ def test_sentences_that_no_model_can_read_are_counted(run: Path, tmp_path: Path)
     assert (list(found), found.manifest["num_too_far_apart"]) == ([], 1)
 
 
-def test_a_name_decides_only_about_its_own_bag(run: Path, tmp_path: Path) -> None:
-    """An entity with an id that the model does not know is known by its name, which may differ from pair to pair."""
+def test_a_name_affects_only_its_own_bag(run: Path, tmp_path: Path) -> None:
+    """An entity with an unknown id is recognised by its name, which may differ between pairs."""
     known = sentences(range(1), num_pairs=2)
     unknown = [known[0]._replace(head=known[0].head._replace(entity_id="q"))]
     other = [known[1]._replace(head=known[1].head._replace(entity_id="q"))]

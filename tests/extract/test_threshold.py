@@ -15,7 +15,7 @@ def test_the_lowest_threshold_with_the_precision_is_chosen() -> None:
     assert choose_threshold(probability_BR, label_BR, wanted=1.0).threshold == 0.9
 
 
-def test_it_says_what_was_measured_on_what_and_that_new_facts_will_be_less_precise() -> None:
+def test_the_text_says_what_was_measured_and_that_new_facts_will_be_less_precise() -> None:
     label_BR = np.array([[1, 0], [0, 0], [1, 0], [0, 0]])
     chosen = choose_threshold(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.1]]), label_BR, wanted=0.6)
     assert chosen.text.startswith(
@@ -28,14 +28,14 @@ def test_it_says_what_was_measured_on_what_and_that_new_facts_will_be_less_preci
     assert not any("expect" in name for name in record)
 
 
-def test_a_precision_out_of_reach_is_said_with_the_best_there_is() -> None:
+def test_an_unreachable_precision_is_reported_with_the_best_one() -> None:
     with pytest.raises(ValueError, match=r"no threshold has a precision of 0\.9 .* the best is 0\.50"):
         choose_threshold(np.array([[0.9], [0.9], [0.1]]), np.array([[1], [0], [0]]), wanted=0.9)
     with pytest.raises(ValueError, match="it has no facts"):
         choose_threshold(np.array([[0.9]]), np.array([[0]]), wanted=0.0)
 
 
-def test_the_precision_on_other_validation_pairs_is_less_than_what_was_chosen_for() -> None:
+def test_the_held_out_precision_is_lower_than_the_wanted_one() -> None:
     """Labels that have nothing to do with the scores: a chosen precision is luck, which other pairs do not share."""
     rng = np.random.default_rng(3)
     label_BR = rng.random((300, 1)) < 0.5
@@ -47,7 +47,7 @@ def test_the_precision_on_other_validation_pairs_is_less_than_what_was_chosen_fo
     assert chosen.interval.low < 0.5 < chosen.interval.high
 
 
-def test_where_scores_are_right_so_is_the_precision_on_other_validation_pairs() -> None:
+def test_with_calibrated_scores_the_held_out_precision_is_right() -> None:
     probability_BR = np.random.default_rng(5).random((2_000, 2))
     label_BR = np.random.default_rng(6).random((2_000, 2)) < probability_BR
     chosen = choose_threshold(probability_BR, label_BR, wanted=0.8)

@@ -17,7 +17,7 @@ EVERYTHING = ExtractSettings(threshold=0.0, max_evidence=3, num_shards=4)
 
 
 def sentences(documents: range, num_pairs: int = 6) -> list[Sentence]:
-    """Return what documents of these numbers say: each of every pair something else than the document before it."""
+    """Return the sentences of documents with these numbers, one per pair, different from document to document."""
     found = []
     for document in documents:
         for pair in range(num_pairs):
@@ -39,7 +39,7 @@ def facts_of(run: Path, corpus: Path, out: Path, settings: ExtractSettings = EVE
 
 
 def differing(found: list[ExtractedFact], expected: list[ExtractedFact], tolerance: float = 1e-6) -> list[object]:
-    """Return in what two lists of facts differ, order aside: facts, quotes, and probabilities by more than this."""
+    """Return how two lists of facts differ, in any order: facts, quotes, or probabilities beyond the tolerance."""
     first, second = ({(f.head_id, f.relation, f.tail_id): f for f in facts} for facts in (found, expected))
     if first.keys() != second.keys():
         return list(first.keys() ^ second.keys())

@@ -36,7 +36,7 @@ def test_sentences_are_shown_as_their_documents_write_them(model: Model, bag: Ba
     assert (found["text"], found["source"]["glued"]) == (sentence.text, (9, 11))
 
 
-def test_the_most_probable_relation_is_explained_where_none_is_named(model: Model, bag: Bag) -> None:
+def test_by_default_the_most_probable_relation_is_explained(model: Model, bag: Bag) -> None:
     explanation = model.explain(bag)
     probability_R = model.predict_proba([bag])[0]
     assert explanation.probability == pytest.approx(probability_R.max(), abs=1e-6)
@@ -44,7 +44,7 @@ def test_the_most_probable_relation_is_explained_where_none_is_named(model: Mode
     assert explanation.is_label is None
 
 
-def test_only_the_named_mechanisms_are_asked(model: Model, bag: Bag) -> None:
+def test_only_the_named_mechanisms_are_used(model: Model, bag: Bag) -> None:
     explanation = model.explain(bag, "capital", methods=["saliency", "attention"])
     assert explanation.mechanisms == ["saliency", "attention"]
     assert explanation.ranked_by == "saliency"
@@ -147,17 +147,17 @@ def test_the_text_says_what_the_prediction_rests_on_and_not_what_is_true(
     assert support_sentence(support, 0.9, 0.75, num_sentences) == text
 
 
-def test_a_probability_just_below_the_threshold_does_not_look_like_it() -> None:
+def test_a_probability_just_below_the_threshold_is_shown_with_enough_digits() -> None:
     found = support_sentence(Support("not_predicted", 0, 0.0, 0.0, 0.0), 0.4996, 0.5, 2)
     assert found == "Not predicted (0.4996 is below the threshold 0.5)."
 
 
-def test_a_threshold_that_is_not_known_is_not_named() -> None:
+def test_an_unknown_threshold_is_not_named() -> None:
     found = support_sentence(Support("one_sentence", 1, 0.9, 0.01, 0.01), 0.9, None, 1)
     assert found == "Rests on one sentence: without it the probability falls from 0.90 to 0.01."
 
 
-def test_labels_speak_of_the_prediction() -> None:
+def test_labels_are_about_the_prediction() -> None:
     assert list(SUPPORT_LABELS) == [
         "one_sentence",
         "sentences_together",

@@ -25,7 +25,7 @@ def sentence(text: str, head: list[tuple[int, int]], tail: list[tuple[int, int]]
     return Sentence(tuple(text.split()), *mentions)
 
 
-def test_the_quote_is_the_shortest_stretch_that_names_both() -> None:
+def test_the_quote_is_the_shortest_span_that_names_both() -> None:
     quote = quote_of(sentence("h left , but later h saw t again", [(0, 1), (5, 6)], [(7, 8)]), 3, 0.25, "irrelevant")
     assert quote[:3] == ("h left , but later ", "h saw t", " again")
     assert (quote.rank, quote.score, quote.mark) == (3, 0.25, "irrelevant")
@@ -46,7 +46,7 @@ def test_prefix_quote_and_suffix_are_the_sentence_as_written(data: st.DataObject
     assert quote.source == Source("d", 5, 9)
 
 
-def test_a_record_says_what_the_prediction_rests_on_under_support() -> None:
+def test_a_record_has_what_the_prediction_rests_on_as_support() -> None:
     record = make_extracted(support=Support("several_sentences", 1, 0.9, 0.8, 0.1)).to_dict()
     assert record["support"]["kind"] == "several_sentences"
     assert "verdict" not in record

@@ -23,7 +23,7 @@ def test_a_line_for_each_quote_with_its_document_and_words() -> None:
     assert second.split("\t")[3:5] == ["S1683", "und:\"Namibia and 'Windhoek'\""]
 
 
-def test_ids_of_ones_own_need_a_table() -> None:
+def test_other_ids_need_a_table() -> None:
     fact = make_decided()
     assert quick_statements(fact) == []
     assert quick_statements(fact, {fact.relation: "P36"})[0].startswith("Q1030\tP36\tQ3935\tS1683\t")

@@ -27,7 +27,7 @@ def test_a_fact_is_a_statement_about_its_quotes() -> None:
     assert (item["sayso:mechanism"], item["sayso:probability"]) == ("shapley", 0.97)
 
 
-def test_a_sentence_of_a_document_is_selected_by_place_and_then_by_its_words() -> None:
+def test_a_sentence_of_a_document_is_selected_by_position_and_then_by_its_text() -> None:
     (item,) = annotations(make_decided(quotes=(TOLD,)))
     (target,) = item["target"]
     assert target["source"] == "urn:x-sayso:document:nyt/7"
@@ -39,7 +39,7 @@ def test_a_sentence_of_a_document_is_selected_by_place_and_then_by_its_words() -
     assert (target["sayso:rank"], target["sayso:score"], target["sayso:mark"]) == (1, 2.5, "rationale")
 
 
-def test_without_documents_the_words_are_all_there_is() -> None:
+def test_without_documents_a_quote_is_selected_by_its_text() -> None:
     (item,) = annotations(make_decided(quotes=(PLAIN,)))
     (target,) = item["target"]
     assert target["source"] == "urn:x-sayso:store:def"
@@ -47,7 +47,7 @@ def test_without_documents_the_words_are_all_there_is() -> None:
     assert "sayso:mark" not in target
 
 
-def test_the_same_facts_give_the_same_text_and_others_other_names() -> None:
+def test_the_same_facts_give_the_same_text_and_other_facts_other_ids() -> None:
     facts = [make_decided(), make_decided(tail_id="Q1")]
     assert web_annotations(facts) == web_annotations(facts)
     first, second = annotations(*facts)

@@ -27,7 +27,7 @@ def test_identical_marks_agree_completely(marks) -> None:
 
 
 @given(mark_pairs)
-def test_the_order_of_the_judges_does_not_matter(pairs) -> None:
+def test_the_order_of_the_annotators_does_not_matter(pairs) -> None:
     first, second = zip(*pairs, strict=True)
     assert percent_agreement(first, second) == percent_agreement(second, first)
     assert cohen_kappa(first, second) == cohen_kappa(second, first)
@@ -73,7 +73,7 @@ def test_nothing_marked_twice_gives_no_figure(first, second) -> None:
     assert krippendorff_alpha([first, second]) is None
 
 
-def test_marks_that_are_all_alike_leave_chance_corrected_figures_undefined() -> None:
+def test_identical_marks_leave_chance_corrected_figures_undefined() -> None:
     assert percent_agreement(["a", "a"], ["a", "a"]) == 1
     assert cohen_kappa(["a", "a"], ["a", "a"]) is None
     assert krippendorff_alpha([["a", "a"], ["a", "a"]]) is None

@@ -92,7 +92,7 @@ def test_infinite_logits_do_not_change_the_temperature() -> None:
     assert extended == fit_temperature(logits, labels)
 
 
-def test_data_that_set_no_limit_give_an_end_of_the_range_and_none_give_1() -> None:
+def test_separable_data_give_an_end_of_the_range_and_no_data_give_1() -> None:
     assert fit_temperature([1.0, -1.0], [1, 0]) == pytest.approx(MIN_TEMPERATURE)
     assert fit_temperature([1.0, -1.0], [0, 1]) == pytest.approx(MAX_TEMPERATURE)
     assert fit_temperature([], []) == fit_temperature([0.0, np.inf], [1, 1]) == 1.0

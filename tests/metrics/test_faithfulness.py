@@ -60,7 +60,7 @@ def test_scores_that_do_not_fit_are_refused(first, second) -> None:
         rank_agreement(first, second, np.array([0, 2]))
 
 
-def test_the_top_sentence_that_carries_all_is_comprehensive_and_sufficient() -> None:
+def test_a_top_sentence_that_decides_alone_is_comprehensive_and_sufficient() -> None:
     assert comprehensiveness([0.9], [0.1]) == pytest.approx([0.8])
     assert sufficiency([0.9], [0.9]) == pytest.approx([0.0])
 

@@ -80,7 +80,7 @@ def test_a_model_does_not_differ_from_itself() -> None:
     assert (difference.value, difference.interval, difference.p_value) == (0.0, (0.0, 0.0), 1.0)
 
 
-def test_a_steady_difference_is_seen_although_both_figures_vary() -> None:
+def test_a_constant_difference_is_found_although_both_figures_vary() -> None:
     first_U = np.random.default_rng(0).normal(size=40)
     second_U = first_U - 0.1
     difference = paired_difference(40, lambda w: w @ first_U / 40, lambda w: w @ second_U / 40, num_resamples=999)

@@ -20,7 +20,7 @@ def pairwise_tau(rationale: list[float], irrelevant: list[float]) -> float | Non
 
 
 @given(scores, scores)
-def test_tau_is_what_the_rank_sum_statistic_of_scipy_says(rationale, irrelevant) -> None:
+def test_tau_equals_the_rank_sum_statistic_of_scipy(rationale, irrelevant) -> None:
     # U counts concordant pairs and half the ties, so tau = 2 U / (n m) - 1.
     u = mannwhitneyu(rationale, irrelevant, method="asymptotic").statistic
     tau = pairwise_tau(rationale, irrelevant)
@@ -78,7 +78,7 @@ def test_bands_include_both_ends_and_nothing_between_them() -> None:
     assert tau_figures(facts).num_ties == 1
 
 
-def test_all_marks_alike_give_no_tuples_and_no_number() -> None:
+def test_identical_marks_give_no_tuples_and_no_tau() -> None:
     figures = tau_figures(marked_facts([(1.0, 1), (2.0, 1)], [(1.0, 0), (3.0, -1)]))
     assert figures.num_tuples == figures.num_facts == figures.num_bags == 0
     assert (figures.pooled, figures.per_fact_mean, figures.interval) == (None, None, None)
@@ -91,7 +91,7 @@ def test_facts_of_one_bag_are_one_unit() -> None:
     assert apart.interval == (-1.0, 1.0)
 
 
-def test_two_models_are_compared_only_where_both_are_sure() -> None:
+def test_two_models_are_compared_only_on_facts_in_the_band_of_both() -> None:
     first = marked_facts(RIGHT, RIGHT, RIGHT, WRONG, probabilities=[0.9, 0.9, 0.1, 0.9])
     worse = marked_facts(RIGHT, EQUAL, RIGHT, WRONG, probabilities=[0.8, 0.8, 0.8, 0.3])
     comparison = compare_tau(first, worse)

@@ -7,7 +7,7 @@ from sayso.metrics.link_ranking import filtered_ranks, mean_reciprocal_rank
 
 
 def plain_rank(scores, target, known):
-    """The definition, read aloud: mean of the best and the worst place among the entities that are left."""
+    """The definition as a loop: mean of the best and the worst place among the entities that are left."""
     left = [score for entity, score in enumerate(scores) if entity == target or entity not in known]
     best = 1 + sum(score > scores[target] for score in left)
     worst = sum(score >= scores[target] for score in left)
@@ -37,7 +37,7 @@ def test_ranks_equal_a_plain_loop_over_the_entities(query):
     assert ranks.tolist() == expected
 
 
-def test_a_model_that_scores_all_alike_gets_the_middle_rank():
+def test_constant_scores_get_the_middle_rank():
     none = np.array([], dtype=np.int64)
     assert filtered_ranks(np.zeros((1, 9)), np.array([3]), none, none).tolist() == [5.0]
 

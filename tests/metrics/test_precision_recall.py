@@ -49,7 +49,7 @@ def test_average_precision_of_many_random_scores_equals_that_of_sklearn() -> Non
 
 @settings(deadline=None)
 @given(scored, st.integers(0, 5), st.floats(0.05, 1.0))
-def test_area_is_the_step_sum_read_aloud(pairs: list[tuple[float, bool]], num_missed: int, limit: float) -> None:
+def test_area_is_the_step_sum(pairs: list[tuple[float, bool]], num_missed: int, limit: float) -> None:
     num_positives = sum(label for _, label in pairs) + num_missed
     area, reached = 0.0, 0.0
     for threshold in sorted({score for score, _ in pairs}, reverse=True):
@@ -83,7 +83,7 @@ def test_constant_scores_are_one_step() -> None:
     assert average_precision(curve) == 0.25
 
 
-def test_no_scores_give_nothing_found_and_no_positives_give_no_number() -> None:
+def test_without_scores_nothing_is_found_and_without_positives_figures_are_nan() -> None:
     missed = precision_recall_curve([], [], num_positives=3)
     assert (average_precision(missed), max_f1(missed)) == (0.0, 0.0)
     assert math.isnan(precision_at(missed, 1))
@@ -139,7 +139,7 @@ def tables(draw):
 
 
 @given(tables(), st.integers(0, 2))
-def test_weighing_bags_is_the_same_as_writing_them_several_times(table, num_unread) -> None:
+def test_weighting_bags_equals_repeating_them(table, num_unread) -> None:
     scores, labels, weight = table
     copied = precision_recall_curve(
         np.repeat(scores, weight, axis=0),
@@ -182,7 +182,7 @@ def test_no_bags_find_nothing() -> None:
     assert estimates["average_precision"] == (0.0, None)
 
 
-def test_a_better_model_is_told_from_a_worse_one_and_not_from_itself() -> None:
+def test_a_better_model_differs_from_a_worse_one_but_not_from_itself() -> None:
     rng = np.random.default_rng(0)
     labels = rng.random((200, 3)) < 0.2
     good, poor = labels + rng.normal(scale=0.3, size=labels.shape), rng.random(labels.shape)

@@ -11,7 +11,7 @@ from sayso.metrics.rationale import rationale_figures, tie_groups
 
 
 def expected_over_orders(fact):
-    """The definition, read aloud: mean of AP, reciprocal rank and P@1 over all orders that the scores allow."""
+    """The definition as a loop: mean of AP, reciprocal rank and P@1 over all orders that the scores allow."""
     marked = [(score, mark) for score, mark in fact if mark >= 0]
     values = []
     for order in permutations(marked):

@@ -35,7 +35,7 @@ def test_each_annotator_is_a_set_of_marks(tmp_path: Path) -> None:
     assert {name: len(each.by_sentence) for name, each in found.items()} == {"kim": 2, "ana": 1}
 
 
-def test_of_many_annotators_the_majority_counts(tmp_path: Path) -> None:
+def test_with_many_annotators_the_majority_counts(tmp_path: Path) -> None:
     line = evaluation_lines()[0]
     labels = ["rationale", "irrelevant", "rationale", "irrelevant", "rationale"]
     marks = [mark_line(line, label, by=f"person {number}") for number, label in enumerate(labels)]
@@ -43,7 +43,7 @@ def test_of_many_annotators_the_majority_counts(tmp_path: Path) -> None:
     assert {name: list(each.by_sentence.values()) for name, each in found.items()} == {"all annotators": [1]}
 
 
-def test_a_mark_for_a_relation_that_the_pair_does_not_have_is_no_fact(tmp_path: Path) -> None:
+def test_a_mark_for_a_relation_that_the_pair_does_not_have_is_not_counted(tmp_path: Path) -> None:
     lines = [line for line in evaluation_lines() if line.split("\t")[4] == "capital"]
     marks = [mark_line(lines[0], "rationale"), mark_line(lines[1], "irrelevant", relation="born")]
     (found,) = mark_sets(store_with_marks(tmp_path, marks)).values()

@@ -23,7 +23,7 @@ F_RAISES, LD_RAISES, E_RAISES = "F raises AUC", "LD raises AUC", "+E raises AUC 
 
 @pytest.fixture(scope="module")
 def plain() -> list[ClaimResult]:
-    """All claims on runs of which none is better, or better explained, than another."""
+    """All claims on runs without differences."""
     return check_claims(Sample(make_results(tau=lambda _: 0.0).values()), ["readers"])
 
 
@@ -49,7 +49,7 @@ def test_without_a_difference_nothing_is_supported(plain: list[ClaimResult]) -> 
     }
 
 
-def test_one_clear_exception_refutes_everywhere() -> None:
+def test_one_clear_exception_contradicts_a_claim_about_all() -> None:
     def area(name: str) -> float:
         return (
             0.3
@@ -67,7 +67,7 @@ def test_gains_that_differ_by_five_points_are_not_alike() -> None:
     assert judged(results, "Gains of F are alike with and without +E", "AUC").outcome == CONTRADICTED
 
 
-def test_lower_tau_is_what_fe_is_said_to_give() -> None:
+def test_a_lower_tau_with_fe_supports_the_claim() -> None:
     results = make_results(tau=lambda name: 0.1 if "FE" in features_of(name) else 0.6)
     for reading in ("τ by readers, −E, each", "τ by readers, −E, on the H of both", "τ by readers, +E, each"):
         assert judged(results, "FE lowers τ on H", reading).outcome == SUPPORTED
@@ -79,7 +79,7 @@ def test_tau_on_high_and_low_are_compared_within_a_model() -> None:
     assert len(found.singles) == 36
 
 
-def test_the_best_explained_model_may_be_another_than_the_most_accurate() -> None:
+def test_the_most_accurate_model_need_not_be_the_best_explained() -> None:
     claim = "The most accurate model is not always the best explained"
     apart = make_results(
         area=lambda name: 0.35 if name == "DirectSup" else 0.3, tau=lambda name: 0.8 if name == "CNNs+ATT" else 0.2
@@ -91,7 +91,7 @@ def test_the_best_explained_model_may_be_another_than_the_most_accurate() -> Non
     assert judged(alike, claim, "τ by readers, −E").outcome == CONTRADICTED
 
 
-def test_where_the_area_is_the_same_as_printed_average_precision_says_which_is_the_most_accurate() -> None:
+def test_equal_printed_areas_are_ordered_by_average_precision() -> None:
     results = make_results()
     for key, run in results.items():
         area, precision = (0.3999, 0.9) if run.variant == "CNNs+ATT" else (0.4, 0.8)
@@ -101,7 +101,7 @@ def test_where_the_area_is_the_same_as_printed_average_precision_says_which_is_t
     assert names[0] == "τ by readers, −E: better on H than CNNs+ATT"
 
 
-def test_a_run_that_diverged_is_left_out_of_its_pairs_and_one_seed_less_is_said() -> None:
+def test_a_diverged_run_is_left_out_and_its_pairs_have_one_seed_less() -> None:
     results = make_results()
     results["cnns_att-seed-14"] = diverged(results["cnns_att-seed-14"])
     found = judged(results, F_RAISES, "AUC")
@@ -109,13 +109,13 @@ def test_a_run_that_diverged_is_left_out_of_its_pairs_and_one_seed_less_is_said(
     assert found.mean.num_seeds == 2
 
 
-def test_variants_that_are_not_there_are_counted_as_missing() -> None:
+def test_missing_variants_are_counted() -> None:
     results = {key: run for key, run in make_results().items() if not run.variant.startswith("DirectSup")}
     found = judged(results, F_RAISES, "AUC")
     assert (len(found.singles), found.num_missing) == (4, 2)
 
 
-def test_a_claim_about_runs_that_are_not_there_is_listed_as_inconclusive(plain: list[ClaimResult]) -> None:
+def test_a_claim_about_missing_runs_is_inconclusive(plain: list[ClaimResult]) -> None:
     results = {key: run for key, run in make_results().items() if run.variant == "CNNs+ATT"}
     found = check_claims(Sample(results.values()), ["readers"])
     assert [each.claim for each in found] == [each.claim for each in plain]
@@ -144,7 +144,7 @@ def test_one_seed_leaves_everything_inconclusive() -> None:
         ("τ on H exceeds τ on L", (35, 36)),
     ],
 )
-def test_the_papers_own_table_bears_out_its_claims_so_far(
+def test_the_papers_own_table_supports_this_many_differences(
     plain: list[ClaimResult], claim: str, counts: tuple[int, int]
 ) -> None:
     assert next(each for each in plain if each.claim == claim).paper == counts
@@ -168,7 +168,7 @@ some = st.lists(estimates(), min_size=1, max_size=5)
 
 
 @given(estimates(), some)
-def test_a_rise_is_supported_only_above_nothing_and_without_a_fall(mean: Estimate, singles: list[Estimate]) -> None:
+def test_a_rise_is_supported_only_above_0_and_without_a_fall(mean: Estimate, singles: list[Estimate]) -> None:
     found = outcome_of("raises", mean, singles)
     assert (found == SUPPORTED) == (mean.low > 0 and all(each.high >= 0 for each in singles))
     assert (found == CONTRADICTED) == (mean.high < 0 or any(each.high < 0 for each in singles))
@@ -209,7 +209,7 @@ def test_gains_are_alike_within_the_margin_and_not_beyond() -> None:
     assert outcome_of("alike", estimated(0.0, 0.05), [estimated(-0.4, 0.2)], margin=0.1) == CONTRADICTED
 
 
-def test_one_clear_case_is_enough_for_some_and_none_at_all_refutes_it() -> None:
+def test_one_clear_case_supports_some_and_no_case_contradicts_it() -> None:
     mean = estimated(0.0)
     assert outcome_of("some", mean, [estimated(-0.5), estimated(0.3)]) == SUPPORTED
     assert outcome_of("some", mean, [estimated(-0.5), estimated(0.05)]) == INCONCLUSIVE

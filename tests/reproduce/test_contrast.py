@@ -31,7 +31,7 @@ def sample_of(areas: dict[str, list[float]], resampled: dict[str, np.ndarray] | 
     return Sample(runs)
 
 
-def test_seeds_are_paired_so_that_what_moves_both_alike_does_not_widen_the_interval() -> None:
+def test_seeds_are_paired_so_a_common_shift_does_not_widen_the_interval() -> None:
     sample = sample_of({WITHOUT_F: [0.1, 0.3, 0.2], WITH_F: [0.2, 0.4, 0.3]})
     found = estimate(sample, [contrast()], "")
     assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
@@ -44,13 +44,13 @@ def test_test_pairs_are_paired_too() -> None:
     assert found.high - found.low == pytest.approx(0, abs=1e-9)
 
 
-def test_with_seeds_alone_it_is_students_interval() -> None:
+def test_without_variance_over_bags_it_is_students_interval() -> None:
     sample = sample_of({WITHOUT_F: [0.0, 0.0, 0.0], WITH_F: [0.1, 0.2, 0.3]})
     found = estimate(sample, [contrast()], "")
     assert found.high - found.value == pytest.approx(4.303 * 0.1 / math.sqrt(3), rel=1e-3)
 
 
-def test_with_little_freedom_it_is_students_interval_to_the_last_digits() -> None:
+def test_with_few_degrees_of_freedom_it_is_students_interval_to_the_last_digits() -> None:
     """Of two seeds and 1.5 degrees of freedom; the quantile is t(0.9999, 1.5)."""
     seeds_variance = 0.1**2
     moved = np.random.default_rng(0).normal(0, 1, NUM_RESAMPLES)
@@ -66,19 +66,19 @@ def test_with_one_seed_the_interval_is_that_of_the_bootstrap() -> None:
     assert found.high - found.value == pytest.approx(1.96 * moved.std(ddof=1), rel=1e-3)
 
 
-def test_turning_a_contrast_round_turns_its_interval_round() -> None:
+def test_reversing_a_contrast_reverses_its_interval() -> None:
     sample = sample_of({WITHOUT_F: [0.0, 0.1, 0.0], WITH_F: [0.1, 0.2, 0.3]})
     one, other = estimate(sample, [contrast()], ""), estimate(sample, [contrast(WITHOUT_F, WITH_F)], "")
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
 
 
-def test_only_seeds_that_both_have_count_and_none_gives_nothing() -> None:
+def test_only_common_seeds_count_and_without_any_there_is_no_estimate() -> None:
     sample = sample_of({WITHOUT_F: [0.1, 0.3], WITH_F: [0.2]})
     assert estimate(sample, [contrast()], "").num_seeds == 1
     assert estimate(sample, [contrast("DirectSup")], "") is None
 
 
-def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+def test_the_interval_covers_the_truth_about_as_often_as_its_level() -> None:
     """Other seeds and other test pairs both move the figures; 95 % of the intervals must hold the true difference."""
     rng, truth, num_held, num_tried = np.random.default_rng(7), 0.02, 0, 300
     for _ in range(num_tried):
@@ -137,7 +137,7 @@ def test_resampled_tau_has_the_spread_of_the_metric() -> None:
     assert np.quantile(resampled_K, [0.025, 0.975]) == pytest.approx([low, high], abs=0.05)
 
 
-def test_with_a_partner_only_facts_count_that_both_hold_probable() -> None:
+def test_with_a_partner_only_facts_in_the_band_of_both_count() -> None:
     def facts(probabilities: list[float]) -> MarkedFacts:
         return MarkedFacts(
             score_N=np.array([2.0, 1.0, 1.0, 2.0]),

@@ -61,13 +61,13 @@ def test_the_same_results_give_the_same_text(store: Path, results: dict[str, Run
     assert json.dumps(summary_of(store, results)) == json.dumps(summary_of(store, turned))
 
 
-def test_figures_stand_alone_and_have_a_line_for_every_variant(written: Path) -> None:
+def test_figures_are_self_contained_and_have_a_line_per_variant(written: Path) -> None:
     for number in (1, 2):
         drawn = ElementTree.fromstring((written / f"figure-{number}.svg").read_text())
         assert len(drawn.findall(".//{*}polyline")) == len(NINE)
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_closes_what_it_opens(written: Path) -> None:
+def test_the_page_loads_nothing_and_closes_every_tag(written: Path) -> None:
     page = (written / "reproduction.html").read_text()
     assert not re.search(r"(src|href)\s*=", page)
     open_tags: list[str] = []
@@ -96,7 +96,7 @@ def test_every_row_of_a_markdown_table_has_the_columns_of_its_head(written: Path
         assert head.count("|") == columns
 
 
-def test_a_run_that_diverged_is_named_and_in_no_mean(written: Path, results: dict[str, RunResult]) -> None:
+def test_a_diverged_run_is_named_and_left_out_of_all_means(written: Path, results: dict[str, RunResult]) -> None:
     text = (written / "reproduction.md").read_text()
     assert "Diverged and in no mean: CNNs+ATT+F, seed 14: epoch 1, batch 3: the loss is nan." in text
     summary = json.loads((written / "reproduction.json").read_text())
@@ -106,7 +106,7 @@ def test_a_run_that_diverged_is_named_and_in_no_mean(written: Path, results: dic
     assert row["average_precision"]["mean"] == pytest.approx(sum(kept) / 2, abs=1e-6)
 
 
-def test_the_papers_figures_stand_beside_ours_and_the_data_are_named(written: Path) -> None:
+def test_the_papers_figures_are_beside_ours_and_the_data_are_named(written: Path) -> None:
     text = (written / "reproduction.md").read_text()
     row = next(line for line in text.splitlines() if line.startswith("| CNNs+ATT+F+LD | "))
     assert "(paper 27.7)" in row
@@ -114,12 +114,12 @@ def test_the_papers_figures_stand_beside_ours_and_the_data_are_named(written: Pa
     assert all("a <small> corpus" in line for line in text.splitlines() if line.startswith("**"))
 
 
-def test_the_best_weight_of_the_grid_is_by_validation(written: Path) -> None:
+def test_the_best_weight_of_the_grid_is_chosen_on_validation(written: Path) -> None:
     rows = [line for line in (written / "reproduction.md").read_text().splitlines() if "best AUC@0.4" in line]
     assert [line.split(" | ")[:2] for line in rows] == [["| CNNs+ATT+LD", "1"], ["| DirectSup+F+LD", "1"]]
 
 
-def test_without_marks_and_with_runs_to_do_the_rest_is_written_and_said(store: Path, tmp_path: Path) -> None:
+def test_without_marks_and_with_unfinished_runs_the_rest_is_written_with_notes(store: Path, tmp_path: Path) -> None:
     run = RunResult(**(vars(make_result("CNNs+ATT", 13)) | {"orders": {}}))
     summary = summary_of(store, {run.key: run}, PlanSettings(num_seeds=1, has_grid=False, is_quick=True))
     write_reproduction(summary, tmp_path)
@@ -133,7 +133,7 @@ def test_without_marks_and_with_runs_to_do_the_rest_is_written_and_said(store: P
     assert not (tmp_path / "figure-2.svg").exists()
 
 
-def test_a_claim_without_a_run_to_judge_it_by_has_its_row(store: Path, tmp_path: Path) -> None:
+def test_a_claim_without_runs_still_has_a_row(store: Path, tmp_path: Path) -> None:
     run = make_result("CNNs+ATT", 13)
     write_reproduction(summary_of(store, {run.key: run}), tmp_path)
     text = (tmp_path / "reproduction.md").read_text()
@@ -142,21 +142,21 @@ def test_a_claim_without_a_run_to_judge_it_by_has_its_row(store: Path, tmp_path:
     assert all("| inconclusive | – | – " in line for line in rows)
 
 
-def test_a_claim_refuted_by_one_difference_alone_names_it(store: Path, tmp_path: Path) -> None:
+def test_a_claim_contradicted_by_a_single_difference_names_it(store: Path, tmp_path: Path) -> None:
     results = make_results(area=lambda name: 0.2 if name == "DirectSup+FE+E" else 0.35 if name.endswith("+E") else 0.3)
     write_reproduction(summary_of(store, results), tmp_path)
     text = (tmp_path / "reproduction.md").read_text()
     assert "| +E raises AUC everywhere (AUC@0.4) | contradicted (by DirectSup+FE+E − DirectSup+FE) | +" in text
 
 
-def test_where_every_run_diverged_it_is_said_and_nothing_is_said_of_marks(store: Path) -> None:
+def test_if_every_run_diverged_a_note_says_so_and_none_is_about_marks(store: Path) -> None:
     run = diverged(make_result("CNNs+ATT", 13))
     lines = notes(summary_of(store, {run.key: run}, PlanSettings(variants=("CNNs+ATT",), has_grid=False)))
     assert "No run has finished with figures: there is nothing to compare." in lines
     assert not any("marks" in line for line in lines)
 
 
-def test_random_vectors_and_leaking_pairs_are_said_in_the_document(
+def test_random_vectors_and_leaking_pairs_are_noted_in_the_document(
     tmp_path: Path, results: dict[str, RunResult]
 ) -> None:
     store = make_store(tmp_path, "vectors", "entity_vectors")

@@ -33,7 +33,7 @@ def test_results_of_other_data_or_settings_are_refused(folder: ReproductionFolde
         folder.done([changed], "feed")
 
 
-def test_two_reproductions_never_work_in_one_folder(folder: ReproductionFolder) -> None:
+def test_two_reproductions_never_share_a_folder(folder: ReproductionFolder) -> None:
     with (
         folder.locked(),
         pytest.raises(UserError, match="`sayso reproduce` is at work in this folder"),
@@ -42,13 +42,13 @@ def test_two_reproductions_never_work_in_one_folder(folder: ReproductionFolder) 
         pass
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="name another folder"), ReproductionFolder(tmp_path / "file").locked():
         pass
 
 
-def test_a_reproduction_never_works_among_other_files(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("")
     with (
         pytest.raises(UserError, match=r"holds train\.txt, which is not of a reproduction"),
@@ -58,7 +58,7 @@ def test_a_reproduction_never_works_among_other_files(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]
 
 
-def test_a_broken_note_of_earlier_calls_is_one_line(folder: ReproductionFolder) -> None:
+def test_a_damaged_list_of_calls_is_reported_in_one_line(folder: ReproductionFolder) -> None:
     folder.note_call(num_runs=3, num_workers=1, seconds=2.0)
     assert [call["num_runs"] for call in folder.calls()] == [3]
     (folder.path / "calls.jsonl").write_text("{")

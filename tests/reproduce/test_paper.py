@@ -17,7 +17,7 @@ def test_a_variant_has_the_settings_of_its_file_in_configs(variant: str) -> None
     assert variant_config(variant).variant == variant
 
 
-def test_variants_come_in_the_papers_order_and_all_where_none_are_named() -> None:
+def test_variants_come_in_the_papers_order_and_default_to_all() -> None:
     assert variants_named([]) == VARIANTS
     assert variants_named(["DirectSup", "CNNs+ATT"]) == NINE[:2]
 
@@ -27,7 +27,7 @@ def test_an_unknown_variant_is_refused_with_the_nearest_known_one() -> None:
         variants_named(["CNN+ATT"])
 
 
-def test_a_change_of_every_run_is_made() -> None:
+def test_a_change_applies_to_every_run() -> None:
     assert variant_config("CNNs+ATT+LD", ["loss.distractor=10", "train.max_epochs=2"]).loss.distractor == 10
 
 

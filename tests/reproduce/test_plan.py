@@ -34,7 +34,7 @@ def test_the_first_seed_of_all_variants_comes_before_the_second(store: Path) -> 
     assert seeds == sorted(seeds)
 
 
-def test_a_users_change_has_the_last_word_over_quick(store: Path) -> None:
+def test_a_users_change_overrides_quick(store: Path) -> None:
     wish = PlanSettings(is_quick=True, changes=("train.max_epochs=2",))
     assert {job.config.train.max_epochs for job in make_plan(Store(store), wish).runs} == {2}
 
@@ -52,7 +52,7 @@ def test_a_users_change_has_the_last_word_over_quick(store: Path) -> None:
     ],
     ids=lambda case: case[0] if isinstance(case, tuple) else "",
 )
-def test_variants_that_need_what_the_store_lacks_are_left_out_and_the_rest_runs(
+def test_variants_without_data_are_left_out_and_the_others_run(
     tmp_path: Path, left_out: tuple[str, ...], is_gone, reason: str
 ) -> None:
     plan = make_plan(Store(make_store(tmp_path, *left_out)), PlanSettings(num_seeds=1, has_grid=False))
@@ -62,7 +62,7 @@ def test_variants_that_need_what_the_store_lacks_are_left_out_and_the_rest_runs(
     assert all(line.startswith(reason) for line in plan.left_out.values())
 
 
-def test_all_that_a_variant_lacks_is_named_at_once(tmp_path: Path) -> None:
+def test_everything_that_a_variant_lacks_is_named_at_once(tmp_path: Path) -> None:
     bare = make_store(tmp_path, "types", "direct", "vectors", "entity_vectors")
     assert make_plan(Store(bare), PlanSettings()).left_out["DirectSup+F+E"] == (
         "the store has no entity types (prepare it with --types) and no entity vectors (prepare it with"
@@ -82,7 +82,7 @@ def test_a_store_on_which_nothing_can_be_trained_is_refused(tmp_path: Path) -> N
 
 
 def changed(store: Path, folder: Path, num_sentences: int, **other: Any) -> Store:
-    """Return the store as if its training file had had so many sentences."""
+    """Return the store as if its training file had had this many sentences."""
     shutil.copytree(store, folder / "store")
     path = folder / "store" / MANIFEST
     manifest = json.loads(path.read_text())
@@ -110,7 +110,7 @@ def test_a_release_is_known_by_its_number_of_sentences(
 @pytest.mark.parametrize(
     ("leak", "said"), [("allow", "figures will be TOO GOOD"), ("drop", "of the training file were left out")]
 )
-def test_test_pairs_in_training_are_said(store: Path, tmp_path: Path, leak: str, said: str) -> None:
+def test_test_pairs_in_training_are_reported(store: Path, tmp_path: Path, leak: str, said: str) -> None:
     lines = survey_store(changed(store, tmp_path, 9, leakage={"test_pairs_in_train": 7}, settings={"leak": leak}))
     assert any(line.startswith("leakage: 7 test pairs") and said in line for line in lines)
 

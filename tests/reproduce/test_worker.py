@@ -12,7 +12,7 @@ from sayso.reproduce.worker import Event, RunWorker, Task
 def made(
     store: Path, out: Path, *changes: str, label: str = "", keeps_models: bool = False
 ) -> tuple[RunResult, list[Event]]:
-    """Return what a run leaves, and what it told while it was made."""
+    """Return the result of a run, and its events."""
     events: list[Event] = []
     config = variant_config("CNNs+ATT", [*SMALL, *changes])
     job = PlannedRun(variant="CNNs+ATT", config=config, label=label)

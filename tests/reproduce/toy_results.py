@@ -1,4 +1,4 @@
-"""Outcomes of runs that were never made, with the figures a test wants."""
+"""Results of runs that were never made, with any figures."""
 
 from collections.abc import Callable
 

@@ -37,7 +37,7 @@ def make_store(folder: Path, *left_out: str) -> Path:
 
 
 def _direct_block(number: int) -> str:
-    """Return a sentence in KBP37's form, of a relation and of none by turns."""
+    """Return a sentence in KBP37's format, with and without a relation by turns."""
     person = f"<e1> ada_{number} </e1>"
     if number % 2:
         return f'{number}\t"{person} sailed past <e2> north_land{number} </e2> ."\nno_relation\n\n\n'

@@ -44,7 +44,7 @@ _MOST_PIECES = 2_048
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What to write: formats by name, the statuses to keep (empty: all), and Wikidata ids for one's own."""
+    """What to write: formats by name, the statuses to keep (empty: all), and a table of Wikidata ids."""
 
     forms: Sequence[str] = ("jsonl",)
     only: Collection[Status] = ()

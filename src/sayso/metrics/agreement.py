@@ -2,7 +2,7 @@
 
 MarkRow are names (rationale, irrelevant, unsure) without an order; None is a mark that was not given. A figure is None
 where it is not defined: nothing was marked twice, or all marks are the same, so that chance already explains all.
-Shapes: U units (what is marked: a sentence for a fact), J judges, C categories.
+Shapes: U units (what is marked: a sentence for a fact), J annotators, C categories.
 """
 
 from collections.abc import Hashable, Iterable, Sequence

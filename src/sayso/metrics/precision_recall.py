@@ -63,7 +63,7 @@ def precision_recall_curve(
     if flat_scores.shape != is_positive.shape:
         raise ValueError(f"{flat_scores.size:,} scores do not fit {is_positive.size:,} labels")
     if np.isnan(flat_scores).any():
-        raise ValueError("a score is not a number")
+        raise ValueError("a score is NaN")
     num_found = int(is_positive.sum())
     if num_positives is not None and num_positives < num_found:
         raise ValueError(f"{num_found:,} positives are scored, more than num_positives ({num_positives:,})")
@@ -180,7 +180,7 @@ def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -
     if scores.shape != is_positive.shape or scores.ndim != 2:
         raise ValueError(f"scores of shape {scores.shape} do not fit labels of shape {is_positive.shape}")
     if np.isnan(scores).any():
-        raise ValueError("a score is not a number")
+        raise ValueError("a score is NaN")
     order = np.argsort(-scores.ravel())
     sorted_S, is_positive_S = scores.ravel()[order], is_positive.ravel()[order]
     bag_S = (order // max(1, scores.shape[1])).astype(np.int32)

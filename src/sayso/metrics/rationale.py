@@ -133,7 +133,7 @@ def _average_precision(groups: TieGroups, num_facts: int) -> NDArray[np.float64]
     place_P = np.arange(len(group_P)) - (np.cumsum(size_G) - size_G)[group_P]
     rationale_P, size_P = groups.num_rationale_G[group_P], size_G[group_P]
     before_P = (groups.rationale_before_G + groups.irrelevant_before_G)[group_P]
-    # If a place holds a rationale, each earlier place of its group holds one with this probability.
+    # Given a rationale at a position, each earlier position of its group has one with this probability.
     share_P = (rationale_P - 1) / np.maximum(size_P - 1, 1)
     precision_P = (groups.rationale_before_G[group_P] + 1 + place_P * share_P) / (before_P + place_P + 1)
     gain_P = rationale_P / size_P * precision_P
@@ -147,7 +147,7 @@ def _reciprocal_rank(groups: TieGroups, num_facts: int) -> NDArray[np.float64]:
     value_F = np.zeros(num_facts)
     for g in np.flatnonzero((groups.num_rationale_G > 0) & (groups.rationale_before_G == 0)):
         num_rationale, num_irrelevant = groups.num_rationale_G[g], groups.num_irrelevant_G[g]
-        # The first rationale comes after j irrelevant ones only if each of those drew an irrelevant place.
+        # The first rationale comes after j irrelevant ones if the first j positions all got irrelevant ones.
         j = np.arange(num_irrelevant + 1)
         left = num_rationale + num_irrelevant - j
         reached = np.cumprod(np.append(1.0, ((num_irrelevant - j) / left)[:-1]))

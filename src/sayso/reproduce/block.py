@@ -19,7 +19,7 @@ class Paragraph(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a table says, a remark in smaller print, and whether it is good news or bad."""
+    """Text of a table with a note in smaller print; `tone` colours it."""
 
     text: str
     small: str = ""
@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of cells under named columns, the first `num_text` of them text; a folded one is opened by the reader."""
+    """Rows of cells under named columns, the first `num_text` of them text; a folded table starts closed."""
 
     title: str
     columns: Sequence[str]

@@ -80,7 +80,7 @@ def extraction_table(summary: Summary) -> Table:
     ]
     note = (
         "Times 100; mean ± standard deviation over seeds. AUC@0.4 is the area up to recall 0.4, not divided by it: 40"
-        " is the most it can be. The paper's figures are of its own data: see Table 1."
+        " is its maximum. The paper's figures are of its own data: see Table 1."
     )
     return Table(f"Table 2: finding facts, {summary['name']}", columns, rows, note)
 
@@ -127,15 +127,15 @@ def _rows_of(summary: Summary, marks: str, ending: str) -> list[dict[str, Any]]:
 
 
 def _tau_table(rows: Sequence[Mapping[str, Any]], where: str, ending: str) -> Table:
-    by_place = {(row["variant"], row["mechanism"], row["band"]): row for row in rows}
+    by_key = {(row["variant"], row["mechanism"], row["band"]): row for row in rows}
     columns = ["variant", "tuples H", "tuples L"]
     columns += [f"{short} {band}" for short in MECHANISMS.values() for band in ("H", "L")]
     variants = list(dict.fromkeys(row["variant"] for row in rows))
     body = [
         [
             Cell(name),
-            *(_tuples(by_place[name, "attention", band]) for band in ("H", "L")),
-            *(_tau(by_place[name, mechanism, band]) for mechanism in MECHANISMS for band in ("H", "L")),
+            *(_tuples(by_key[name, "attention", band]) for band in ("H", "L")),
+            *(_tau(by_key[name, mechanism, band]) for mechanism in MECHANISMS for band in ("H", "L")),
         ]
         for name in variants
     ]
