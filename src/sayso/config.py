@@ -1,10 +1,10 @@
 """TOML to frozen dataclasses and back; an unknown key or value is refused with the nearest known one.
 
 A component whose kind is chosen by name is written as a table with `kind` and a table of that name with its settings;
-in the dataclass the field holds the settings, whose class says the kind.
+in the dataclass the field holds the settings, an instance of the kind's class.
 
-A number's range stands beside it, `num_filters: Annotated[int, Range(1, 10_000)] = 100`, and holds for TOML, `--set`,
-a model's config.json and Python alike: `fill` and `check_ranges`, which `__post_init__` calls, look it up.
+A number's range is part of its type, `num_filters: Annotated[int, Range(1, 10_000)] = 100`; `fill` checks it for TOML,
+`--set` and a model's config.json, `check_ranges`, which `__post_init__` calls, for Python.
 """
 
 import difflib
@@ -29,7 +29,7 @@ Kinds = Mapping[type, Mapping[str, type]]
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-"""What messages call a type of values."""
+"""Names of types in messages."""
 
 
 class Range(NamedTuple):
@@ -51,7 +51,7 @@ class Range(NamedTuple):
         return f"from {least} to {'below ' if self.below else ''}{most}"
 
     def holds(self, value: float) -> bool:
-        """Say whether the value lies in the range; what is not a number (NaN) does not."""
+        """Return whether the value is in the range; NaN is not."""
         is_high_enough = self.least < value if self.above else self.least <= value
         return is_high_enough and (value < self.most if self.below else value <= self.most)
 
@@ -61,7 +61,7 @@ SHARE = Range(0, 1)
 
 
 def check_ranges(config: Any) -> None:
-    """Raise `BadConfigError` where a number of a settings dataclass lies outside its range."""
+    """Raise `BadConfigError` if a number of a settings dataclass is out of range."""
     for name, hint in _hints(type(config)).items():
         value = getattr(config, name)
         for each in value if isinstance(value, tuple) else (value,):
@@ -69,7 +69,7 @@ def check_ranges(config: Any) -> None:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Return what a TOML file holds."""
+    """Return the tables of a TOML file."""
     try:
         return tomllib.loads(read_bytes(path).decode("utf-8"))
     except BadInputError as error:
@@ -94,7 +94,7 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
             if not isinstance(inner, dict):
                 raise BadConfigError(f"{option('changes:', '--set')} {change}: {name} is not a group of settings")
         inner[names[-1]] = value = _value_of(text.strip())
-        if isinstance(value, dict):  # it would wipe out what other changes and the file say of the group
+        if isinstance(value, dict):  # it would replace the whole group
             raise BadConfigError(
                 f"{option('changes:', '--set')} {change}: set its settings one by one, as {key.strip()}.NAME=value"
             )

@@ -28,7 +28,7 @@ class DistractorPool:
     """The sentences that distractors are drawn from, by the types of their bags' pairs.
 
     For relation k: a sentence of a bag with the same pair of types that is not labelled k, each such sentence with
-    the same chance; where there is none, a sentence of a bag without relation, each such bag with the same chance.
+    the same chance; if there is none, a sentence of a bag without relation, each such bag with the same chance.
     """
 
     def __init__(self, table: BagTable, type_E: np.ndarray) -> None:

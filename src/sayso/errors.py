@@ -1,7 +1,7 @@
-"""What goes wrong in a way the user can repair.
+"""Errors that the user can fix.
 
-A `UserError` says where, what and what to do, in one line; the command line prints that line and exits 2.
-Everything else that is raised is a bug and shows its traceback.
+A `UserError` says where, what and what to do, in one line; the command line prints that line and exits with code 2.
+Any other exception is a bug and shows its traceback.
 """
 
 import re
@@ -11,28 +11,28 @@ _OPTION = re.compile("\x01(.*?)\x02(.*?)\x03", re.DOTALL)
 
 
 class UserError(Exception):
-    """Something the user can repair; the text is the whole message.
+    """An error that the user can fix; the text is the whole message.
 
-    Where an argument of a function is an option of a command, the text has both (see `option`): `str(error)` names the
-    argument, `on_command_line` the option.
+    If an argument of a function is also an option of a command, the text has both names (see `option`): `str(error)`
+    shows the argument, `on_command_line` the option.
     """
 
     def __str__(self) -> str:
-        """Return the message for somebody who calls sayso from Python."""
+        """Return the message for callers from Python."""
         return _OPTION.sub(r"\1", super().__str__())
 
     def on_command_line(self) -> str:
-        """Return the message for somebody who types commands."""
+        """Return the message for the command line."""
         return _OPTION.sub(r"\2", super().__str__())
 
     @property
     def both(self) -> str:
-        """The message with both names in it, for an error that is raised again elsewhere."""
+        """The message with both names in it, for an error that is raised again in another process."""
         return super().__str__()
 
 
 class BadInputError(UserError):
-    """A file that cannot be used: missing, empty, cut short, or with too many bad lines."""
+    """A file that cannot be used: missing, empty, truncated, or with too many bad lines."""
 
 
 class BadConfigError(UserError):
@@ -40,22 +40,22 @@ class BadConfigError(UserError):
 
 
 class BadArgumentError(UserError, ValueError):
-    """What was asked of the model cannot be answered; to Python code it is a `ValueError`."""
+    """An invalid argument of a model's method; to Python code it is a `ValueError`."""
 
 
 class LeakageError(UserError):
-    """Training and test data share what they must not share."""
+    """Training and test data overlap."""
 
 
 class MissingExtraError(UserError):
-    """A feature whose optional library is not installed."""
+    """A feature needs an optional library that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional library: pip install 'sayso[{extra}]'")
 
 
 def as_command(*words: object) -> str:
-    """Return a command as a user can paste it into a shell: words with spaces are quoted.
+    """Return a command to paste into a shell: words with spaces are quoted.
 
     >>> as_command("sayso", "check", "my corpus/train.jsonl")
     "sayso check 'my corpus/train.jsonl'"
@@ -64,7 +64,7 @@ def as_command(*words: object) -> str:
 
 
 def option(argument: str, name: str = "") -> str:
-    """Return what a message of a `UserError` calls an argument, and the option (of the same name, if none is given).
+    """Return the name of an argument for the message of a `UserError`, with that of the option (default: the same).
 
     >>> error = UserError(f"2 bad lines: allow more with {option('max_bad_share', '--max-bad')}")
     >>> str(error), error.on_command_line()

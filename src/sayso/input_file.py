@@ -1,7 +1,7 @@
-"""A user's file to read: plain or gzip, standard input (`-`) or a pipe; what is wrong with it is told in one line.
+"""Input files: plain or gzip, standard input (`-`) or a pipe, with one-line errors.
 
-A pipe can be read once. It is what `-` names, or what the shell hands over as /dev/stdin or /dev/fd/N (`<(command)`).
-Other pipes, devices and sockets are refused: opening or reading them may never come to an end.
+A pipe can be read once. It is `-`, or what the shell passes as /dev/stdin or /dev/fd/N (`<(command)`). Other pipes,
+devices and sockets are refused: opening or reading them may never end.
 """
 
 import codecs
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from sayso.errors import BadInputError
 
 MAX_UNPACKED_BYTES = 512 * 2**20
-"""What a gzip file or a pipe may hold that is read whole; a plain file shows its size, and its owner means it."""
+"""Limit for a gzip file or a pipe that is read whole; a plain file's size can be seen beforehand."""
 
 _Item = TypeVar("_Item")
 
@@ -34,15 +34,15 @@ _HANDED_OVER = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 
 @cache
 def note_old_format(path: Path, what: str) -> None:
-    """Say once that a file of sayso 0.1 was read, and what has changed in its format."""
+    """Warn once that a file was written by sayso 0.1, and say what has changed in its format."""
     _log.warning("%s: written by sayso 0.1 (%s); sayso 0.3 will no longer read it", path, what)
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, "io.BufferedReader[Any]"]]:
-    """Give (the file itself, what to read from: the same, or unpacked where it is gzip).
+    """Give the raw file and the stream to read from, which unpacks gzip.
 
-    What fails while the block reads is a `BadInputError`.
+    An error while the block reads is raised as `BadInputError`.
     """
     raw = open_raw(path)
     try:
@@ -54,18 +54,18 @@ def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, "io.BufferedReader[An
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise damaged_gzip(path, error) from error
     except OSError as error:
-        raise told(path, error) from error
+        raise os_error(path, error) from error
     finally:
         raw.close()
 
 
 def damaged_gzip(where: object, error: Exception) -> BadInputError:
-    """Return the error for a gzip file that cannot be unpacked to its end."""
+    """Return the error for a gzip file that cannot be unpacked."""
     return BadInputError(f"{where}: the gzip file is cut short or damaged ({error})")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of the file, unpacked where it is gzip, without a byte order mark."""
+    """Return the content of the file, unpacked if it is gzip, without a byte order mark."""
     with open_bytes(path) as (raw, stream):
         if stream.raw is raw and raw.seekable():
             return without_mark(stream.read())
@@ -73,20 +73,20 @@ def read_bytes(path: Path) -> bytes:
     if len(data) > MAX_UNPACKED_BYTES:
         raise BadInputError(
             f"{path}: more than {MAX_UNPACKED_BYTES // 2**20} MiB come out of this gzip file or pipe, and it is read"
-            " whole: if that is meant, unpack it and name the plain file"
+            " whole: unpack it and name the plain file"
         )
     return without_mark(data)
 
 
 def without_mark(data: bytes) -> bytes:
-    """Return the bytes without the byte order mark of UTF-8 at their beginning: it is no part of the text."""
+    """Return the bytes without a UTF-8 byte order mark."""
     return data.removeprefix(codecs.BOM_UTF8)
 
 
 def open_raw(path: Path) -> io.RawIOBase:
-    """Return the file's own bytes, unbuffered."""
+    """Return the file, opened unbuffered."""
     if str(path) == "-":
-        # Where it is closed, the next file to be opened gets its number.
+        # If it is closed, the next file to be opened gets its number.
         if sys.stdin is None:
             raise BadInputError("-: standard input is closed; pipe a file into it, or name one")
         return _FirstBytes(0, closefd=False)
@@ -94,16 +94,16 @@ def open_raw(path: Path) -> io.RawIOBase:
         refuse_special(path)
         return _FirstBytes(path)
     except OSError as error:
-        raise told(path, error) from error
+        raise os_error(path, error) from error
 
 
 def holds_no(path: Path, what: str) -> BadInputError:
-    """Return the error for an input without a single record: an empty file, or one of blank lines."""
+    """Return the error for an input without records: empty, or blank lines only."""
     return BadInputError(f"{path}: holds no {what}")
 
 
 def holding(path: Path, what: str, items: Iterable[_Item]) -> Iterator[_Item]:
-    """Yield the records of a file; raise `BadInputError` where there is none."""
+    """Yield the records of a file; raise `BadInputError` if there are none."""
     is_empty = True
     for item in items:
         is_empty = False
@@ -112,36 +112,36 @@ def holding(path: Path, what: str, items: Iterable[_Item]) -> Iterator[_Item]:
         raise holds_no(path, what)
 
 
-def told(path: Path, error: OSError) -> BadInputError:
-    """Return what went wrong as one line about the file."""
+def os_error(path: Path, error: OSError) -> BadInputError:
+    """Return an OSError as one line about the file."""
     return BadInputError(f"{path}: {(error.strerror or str(error)).lower()}")
 
 
 def refuse_special(path: Path) -> None:
-    """Raise `BadInputError` for what is neither a plain file nor a pipe that the shell hands over."""
+    """Raise `BadInputError` for what is neither a plain file nor a pipe from the shell."""
     mode = path.stat().st_mode
     if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and path.parent in _HANDED_OVER):
         return
     if stat.S_ISDIR(mode):
         raise BadInputError(f"{path}: this is a folder; a file is needed")
     if stat.S_ISFIFO(mode):
-        raise BadInputError(f"{path}: this is a named pipe; name a file, or pipe into `-` where the command takes it")
+        raise BadInputError(f"{path}: this is a named pipe; name a file, or pipe into `-` if the command accepts it")
     raise BadInputError(f"{path}: this is a device or a socket, not a file")
 
 
 def is_pipe(path: Path) -> bool:
-    """Say whether this can be read only once: standard input, or a pipe."""
+    """Return whether this can be read only once: standard input, or a pipe."""
     return str(path) == "-" or path.is_fifo()
 
 
 def refuse_pipe(path: Path, what: str) -> None:
-    """Raise `BadInputError` for standard input and pipes where `what` is read more than once."""
+    """Raise `BadInputError` for standard input and pipes, because `what` is read more than once."""
     if is_pipe(path):
         raise BadInputError(f"{path}: {what} read more than once: name a file, not standard input or a pipe")
 
 
 class _FirstBytes(io.FileIO):
-    """A file whose first read gives enough to tell its form by, also from a pipe that gives a byte at a time."""
+    """A file whose first read returns enough bytes to detect its form, even from a pipe that yields one at a time."""
 
     _is_begun = False
 

@@ -1,4 +1,4 @@
-"""How much memory there is, and a refusal in one line for what would need more, before it is allocated."""
+"""Available memory, and a one-line error before more than that is allocated."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory
 
 
 def available_bytes() -> int:
-    """Return how much memory this process may still take: what is free or can be freed, within its limits."""
+    """Return how much more memory this process can allocate, within its limits."""
     limits = [_free_bytes()]
     for path in _LIMITS:
         with contextlib.suppress(OSError, ValueError):  # "max": no limit
@@ -23,14 +23,14 @@ def available_bytes() -> int:
 
 
 def refuse_beyond_memory(num_bytes: int, what: str, remedy: str, available: int | None = None) -> None:
-    """Raise `UserError` where this many bytes are more than are available (on this machine, if not given)."""
+    """Raise `UserError` if this many bytes are more than are available (default: on this machine)."""
     room = available_bytes() if available is None else available
     if num_bytes > room:
         raise UserError(f"{what} about {gigabytes(num_bytes)} of memory, but {gigabytes(room)} are available: {remedy}")
 
 
 def gigabytes(num_bytes: int) -> str:
-    """Return a size as people read it.
+    """Return a size in gigabytes, as text.
 
     >>> gigabytes(12_345_678_901)
     '12.3 GB'

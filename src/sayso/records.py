@@ -1,4 +1,4 @@
-"""The words everybody uses: frozen records that travel between the layers.
+"""The records that all layers share.
 
 Spans count tokens, from `start` up to but not including `stop`. NA is not a relation but the empty set of relations.
 """
@@ -10,7 +10,7 @@ from sayso.tokens import Span as Span
 from sayso.tokens import control_character, keep_apart, locate_freely, tokenise
 
 NA_NAMES = frozenset({"NA", "no_relation", "Other"})
-"""How corpora write "none of the relations"; readers turn each of them into the empty set."""
+"""How corpora write "no relation"; readers turn each of them into the empty set."""
 
 
 class OnProgress(Protocol):
@@ -33,7 +33,7 @@ class Mention(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a sentence stands in its document, in characters, and how the document writes its tokens.
+    """The position of a sentence in its document, in characters, and how the document writes its tokens.
 
     `glued` are the tokens that follow the one before them without white space, `curly` those that the document writes
     with ’ instead of '; both in ascending order.
@@ -54,7 +54,7 @@ class Sentence(NamedTuple):
         head: The mention of the head entity: id, name, and spans of tokens.
         tail: The mention of the tail entity.
         relations: The relations that the pair is labelled with.
-        source: Where the sentence stands in its document, if that is known.
+        source: The position of the sentence in its document, if known.
         expresses: How sure a person is that the sentence states a relation (1 yes, 0 no); None if nobody was asked.
     """
 
@@ -126,7 +126,7 @@ class Sentence(NamedTuple):
 
     @property
     def written(self) -> str:
-        """The sentence as its document writes it, any white space as one space; the text where there is no source.
+        """The sentence as its document writes it, any white space as one space; the text if there is no source.
 
         >>> sentence = Sentence.from_text("Windhoek, Namibia's capital", "Namibia", "Windhoek")
         >>> sentence.text, sentence._replace(source=Source("d", 0, 27, glued=(1, 3))).written
@@ -198,7 +198,7 @@ class Bag(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A relation of the inventory; definition and example are empty where the inventory gives none."""
+    """A relation of the inventory; definition and example may be empty."""
 
     name: str
     definition: str = ""
@@ -215,7 +215,7 @@ class Triple(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """One person's mark: whether a sentence says that the pair stands in the relation.
+    """One person's mark: whether a sentence says that the relation holds between the pair.
 
     `label` is `rationale`, `irrelevant`, or anything else for "neither" (unsure, indirect).
     """
@@ -272,7 +272,7 @@ def support_kind(kind: str, num_smallest: int) -> str:
 
 
 def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, str]]:
-    """Return each token as its document writes it, and in front what stands between it and the one before.
+    """Return each token as its document writes it, after the white space before it.
 
     >>> as_written(("it", "'s", "so"), Source("d", 0, 7, glued=(1,), curly=(1,)))
     [('', 'it'), ('', '’s'), (' ', 'so')]

@@ -1,6 +1,6 @@
-"""Where a text names an entity: text to tokens, and a name to every stretch of tokens that is the name.
+"""Tokenise a sentence, and find the spans of tokens that are a name.
 
-The lowest of all layers with words in it, so that both readers of files and records built by hand can use it.
+A low layer, because both the readers of files and records built by hand need it.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 Spans = tuple["Span", ...]
 
 _ALONE = re.compile(r"(?:^|\s)(?:[,.;?!]|''|``|-[lr]rb-|n't|'(?:s|re|ve|ll|d|m))(?:\s|$)", re.IGNORECASE)
-"""A text in which one of these stands alone has been tokenised already."""
+"""A text with one of these as a word of its own has been tokenised already."""
 
 _OPENING = "\"'([{“‘«¿¡"
 _CLOSING = "\"')]}”’»,;:?!…"
@@ -24,36 +24,36 @@ _ABBREVIATION = re.compile(
 )
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""What ends a line, separates columns, or steers a terminal."""
+"""Characters that end a line, separate columns, or control a terminal."""
 
 
 def control_character(*names: str) -> str:
-    """Return the first control character of ids or names, as Python writes it; empty where there is none.
+    """Return the first control character of ids or names, as Python writes it, or an empty string.
 
     >>> control_character("m.05bcl", "Windhoek"), control_character("Q1\\tP36")
     ('', "'\\\\t'")
     """
     together = "".join(names)
-    # Nearly every name is printable, which is told without a search; those with special spaces are not.
+    # Nearly every name is printable, which is fast to check; names with special spaces are not.
     found = None if together.isprintable() else _CONTROL.search(together)
     return repr(found[0]) if found else ""
 
 
 class Span(NamedTuple):
-    """A stretch of tokens, half open."""
+    """Tokens from `start` up to but not including `stop`."""
 
     start: int
     stop: int
 
     def overlaps(self, other: "Span") -> bool:
-        """Say whether the two stretches share a token."""
+        """Return whether the two spans share a token."""
         return self.start < other.stop and other.start < self.stop
 
 
 def tokenise(text: str) -> list[str]:
-    """Return the tokens of one sentence: punctuation, possessives and the full stop stand alone.
+    """Return the tokens of one sentence: punctuation, possessives and the full stop are tokens.
 
-    Abbreviations keep their stops. A text that is tokenised already is only split at its spaces.
+    Abbreviations keep their full stops. A text that is tokenised already is only split at its spaces.
 
     >>> tokenise("Mr. Pohamba left Windhoek, Namibia's capital (in the U.S. press too).")[4:]
     [',', 'Namibia', "'s", 'capital', '(', 'in', 'the', 'U.S.', 'press', 'too', ')', '.']
@@ -63,7 +63,7 @@ def tokenise(text: str) -> list[str]:
     words = text.split()
     if _ALONE.search(text):
         return words
-    # A sentence has one full stop, at its end; a stop anywhere else belongs to an abbreviation.
+    # A sentence has one full stop, at its end; any other belongs to an abbreviation.
     last = len(words) - 1
     return [token for index, word in enumerate(words) for token in _parts(word, is_last=index == last)]
 
@@ -80,7 +80,7 @@ def _parts(word: str, is_last: bool) -> list[str]:
 
 
 def _without_ending(word: str, is_last: bool) -> tuple[str, list[str]]:
-    """Return the word without the punctuation at its end, and that, each character alone."""
+    """Return the word without the punctuation at its end, and the characters of that."""
     end = len(word)
     while end > 1 and (word[end - 1] in _CLOSING or (is_last and _ends_sentence(word[:end]))):
         end -= 1
@@ -93,7 +93,7 @@ def _ends_sentence(word: str) -> bool:
 
 
 def locate(tokens: Sequence[str], name: str) -> Spans:
-    """Return every stretch of tokens that is the name, whether its words are joined by `_` or not.
+    """Return every span of tokens that is the name, whether its words are joined by `_` or not.
 
     >>> locate(["from", "el_paso", "to", "san_francisco", "bay"], "san_francisco_bay")
     (Span(start=3, stop=5),)
@@ -108,7 +108,7 @@ def locate(tokens: Sequence[str], name: str) -> Spans:
 
 
 def _locate_words(tokens: Sequence[str], name: str) -> Spans:
-    """Return the stretches that spell the name once `_` and the space between tokens count as the same."""
+    """Return the spans that spell the name if `_` and the space between tokens count as the same."""
     wanted = " ".join(name.replace("_", " ").split())
     text = " ".join(tokens).replace("_", " ")
     if not wanted or wanted not in text:
@@ -116,7 +116,7 @@ def _locate_words(tokens: Sequence[str], name: str) -> Spans:
     ends = list(accumulate((len(token) + 1 for token in tokens), initial=0))
     spans, start = [], 0
     while start < len(tokens) and (position := text.find(wanted, ends[start])) >= 0:
-        # A token on, not a character: a token may be as long as the line, and hold the name as often.
+        # On by a token, not by a character: a long token may contain the name many times.
         start = bisect_left(ends, position)
         stop = bisect_left(ends, position + len(wanted) + 1)
         if (ends[start], ends[stop]) == (position, position + len(wanted) + 1):
@@ -128,9 +128,9 @@ def _locate_words(tokens: Sequence[str], name: str) -> Spans:
 
 
 def locate_freely(tokens: Sequence[str], name: str) -> Spans:
-    """Return where the name stands as people write it: as it is or tokenised; if nowhere, whatever its case.
+    """Return the spans of a name as people write it: as it is, tokenised, or else ignoring case.
 
-    The name's own case comes first, so that a country called US is not found in every "us".
+    The name's own case goes first, so that a country called US is not found in every "us".
 
     >>> locate_freely(["WINDHOEK", ",", "Namibia", "'s", "capital"], "Windhoek")
     (Span(start=0, stop=1),)
@@ -142,7 +142,7 @@ def locate_freely(tokens: Sequence[str], name: str) -> Spans:
 
 
 def apart_from(spans: Iterable[Span], taken: Sequence[Span]) -> Spans:
-    """Return the spans that share no token with any of those taken.
+    """Return the spans that overlap none of those taken.
 
     >>> apart_from([Span(0, 2), Span(3, 4)], [Span(1, 3)])
     (Span(start=3, stop=4),)
@@ -151,9 +151,9 @@ def apart_from(spans: Iterable[Span], taken: Sequence[Span]) -> Spans:
 
 
 def is_free_of(taken: Sequence[Span]) -> Callable[[Span], bool]:
-    """Return what says of a span whether it shares no token with any of those taken.
+    """Return a function that says whether a span overlaps none of those taken.
 
-    Sorted once and looked up: a sentence of 5,000 tokens may have thousands of mentions.
+    They are sorted once: a sentence of 5,000 tokens may have thousands of mentions.
     """
     ordered = sorted(taken)
     starts = [start for start, _ in ordered]
@@ -162,7 +162,7 @@ def is_free_of(taken: Sequence[Span]) -> Callable[[Span], bool]:
 
 
 def shortest_cover(first: Sequence[Span], second: Sequence[Span]) -> Span:
-    """Return the shortest stretch that holds a span of each, the first of those that are as short.
+    """Return the shortest span that contains one of each, the first of several equally short ones.
 
     >>> shortest_cover((Span(0, 1), Span(8, 9)), (Span(5, 6),))
     Span(start=5, stop=9)
@@ -171,10 +171,10 @@ def shortest_cover(first: Sequence[Span], second: Sequence[Span]) -> Span:
 
 
 def _covers(begin: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
-    """Yield, for each span to begin with, the shortest stretch from its start that holds one of the others."""
+    """Yield, for each span of `begin`, the shortest span from its start that contains one of the others."""
     ordered = sorted(others)
     starts = [start for start, _ in ordered]
-    # The nearest end of the others from each place on.
+    # The nearest end of the others from each index on.
     nearest = list(accumulate((stop for _, stop in reversed(ordered)), min))[::-1]
     for start, stop in begin:
         place = bisect_left(starts, start)
@@ -183,9 +183,10 @@ def _covers(begin: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
 
 
 def keep_apart(head: Spans, tail: Spans) -> tuple[Spans, Spans]:
-    """Return the occurrences left when a name inside the other's longer name no longer counts.
+    """Return the spans of head and tail without those of the shorter name inside the longer one.
 
-    Nothing left of one of them is a `ValueError`.
+    Raises:
+        ValueError: one of them has no span left.
     """
     if _width(head) >= _width(tail):
         tail = apart_from(tail, head)

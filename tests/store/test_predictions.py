@@ -55,7 +55,7 @@ def test_they_are_read_without_torch(folder: Path) -> None:
 
 def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(UserError, match="holds something else than predictions"):
+    with pytest.raises(UserError, match="holds something other than predictions"):
         write_predictions(tmp_path, PredictionColumns(facts={}, evidence={}, words={}, manifest={}))
 
 

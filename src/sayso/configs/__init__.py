@@ -1,4 +1,4 @@
-"""The configs that come with sayso: one whole run per TOML file, taken by the file's name without `.toml`."""
+"""The configs that come with sayso: one TOML file per run, named without `.toml`."""
 
 import difflib
 from pathlib import Path
@@ -18,12 +18,12 @@ def config_names() -> list[str]:
 
 
 def find_config(config: str | Path) -> Path:
-    """Return the file of a config: one that comes with sayso, by name or variant, or any other, by path.
+    """Return the file of a config, given by its name or variant, or by path.
 
-    A name goes before a file of the same name: write `./cnns_att` for the file.
+    A name takes precedence over a file of the same name: write `./cnns_att` for the file.
 
     Raises:
-        BadConfigError: there is neither such a name nor such a file.
+        BadConfigError: there is no config and no file of this name.
 
     >>> find_config("CNNs+ATT+F+LD").name
     'cnns_att_f_ld.toml'
@@ -42,7 +42,7 @@ def find_config(config: str | Path) -> Path:
 
 
 def describe_config(name: str) -> str:
-    """Return in one line what a config that comes with sayso trains, and what the store must be prepared with.
+    """Return one line about a config: what it trains, and what the store must be prepared with.
 
     >>> describe_config("cnns_att")
     'CNNs+ATT: relation-specific attention over the sentences of a bag'

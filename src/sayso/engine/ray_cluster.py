@@ -17,7 +17,7 @@ from sayso.engine.base import Engine, EngineSettings
 from sayso.errors import MissingExtraError, UserError
 
 MAX_RETRIES = 3
-"""How often a shard is repeated whose worker died: what kills worker after worker is no accident."""
+"""How often a shard is repeated if its worker dies."""
 
 _TASKS_PER_WORKER = 2
 """Tasks submitted at a time, so that no worker is idle; more would only take memory."""

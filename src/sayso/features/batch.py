@@ -63,7 +63,7 @@ class SentenceBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class BagIndex:
-    """Which sentence belongs to which bag, and whose bag it is.
+    """The bag of each sentence, and the pair of each bag.
 
     `bag_N` never decreases. `head_B` and `tail_B` are rows of the entity vectors (row 0 is the entity without one).
     """
@@ -103,7 +103,7 @@ class BagBatch:
 
     The first N of the S sentences are those of the bags; then come M distractors, one for each (bag, relation) in
     `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences. `target_S` is each sentence's
-    own target (it expresses some relation: 1, none: 0), NaN where it has none.
+    own target: 1 if it expresses a relation, 0 if not, NaN if unknown.
     """
 
     sentences: SentenceBatch

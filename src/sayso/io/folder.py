@@ -1,7 +1,7 @@
 """An output folder that a command fills step by step: one writer at a time, a manifest, and resuming.
 
 The manifest names the command that made the folder, so that nothing else is ever overwritten, and what it was made
-with, so that work is resumed only where it fits what is there.
+with, so that it is resumed only with the same settings.
 """
 
 import contextlib
@@ -65,7 +65,7 @@ class OutputFolder:
             file.write(to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
 
     def read_checked(self, kind: type[_Record], what: str) -> _Record | None:
-        """Return the entries of `kind` in the manifest, None if there is none; `what` made it is for the error."""
+        """Return the manifest's entries of `kind`, None without a manifest; `what` is for the error message."""
         manifest = self.read()
         try:
             return record_of(kind, manifest, is_open=True) if manifest else None
@@ -143,7 +143,7 @@ def locked(folder: Path, command: str) -> Iterator[None]:
         os.write(descriptor, f"`{command}` is at work in this folder (process {os.getpid()})".encode())
         yield
     finally:
-        # Before the lock is released: whoever gets it next must see that the file is gone.
+        # Before the lock is released: the next process to lock it must see that the file is gone.
         lock.unlink(missing_ok=True)
         if is_new:
             with contextlib.suppress(OSError):  # not empty

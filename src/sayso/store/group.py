@@ -24,7 +24,7 @@ _NO_SOURCE = Source("", 0, 0)
 class Grouped:
     """Bags, with the key of each sentence (equal for the same sentence of other pairs) and what was left out.
 
-    `num_facts_unread` counts facts all of whose sentences were left out; they stay in the denominator of recall.
+    `num_facts_unread` counts facts without a readable sentence; they stay in the denominator of recall.
     """
 
     table: BagTable
@@ -113,7 +113,7 @@ def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
 
 
 def _key_hashes(tokens: Rows, words: Iterable[str]) -> np.ndarray:
-    """Return 64 bits per sentence that stand for its `sentence_key`: equal however names in it are joined by `_`."""
+    """Return a 64-bit hash of each sentence's `sentence_key`: equal however names in it are joined by `_`."""
     numbers = Numbering(words)
     parts = [
         [numbers[part] for part in sentence_key(word).split(" ")] if "_" in word or " " in word else (number,)

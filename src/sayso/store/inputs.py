@@ -1,4 +1,4 @@
-"""The files a store is made from, and how it is made from them."""
+"""The input files and settings of a store."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from sayso.store.collect import DEFAULT_MAX_TOKENS
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The files of a corpus; all but the training file may be missing.
+    """The files of a corpus; all but the training file are optional.
 
-    `decisions` are on facts; `rest` has sentences of other pairs, of which those decided on are used.
+    `decisions` are on facts; of `rest`, sentences of other pairs, those with a decision are used.
     """
 
     train: Path
@@ -32,7 +32,7 @@ class Inputs:
     rest: Path | None = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
-        """Yield each file with its role; several files of a role are told apart by a number."""
+        """Yield each file with its role; several files of a role are numbered."""
         for role, value in vars(self).items():
             paths = value if isinstance(value, tuple) else (value,) if value else ()
             for number, path in enumerate(paths, 1):
@@ -56,7 +56,7 @@ class PrepareSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceFiles:
-    """Reads the sentences of a role's files and remembers how each of them went."""
+    """Reads the sentences of a role's files, and counts the good and bad lines of each."""
 
     inputs: Inputs
     max_bad_share: float
@@ -64,7 +64,7 @@ class SentenceFiles:
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     def read(self, role: str, relations: Collection[str] | None) -> Iterator[Sentence]:
-        """Yield the sentences of the role's files; too many bad lines in one of them are refused at its end."""
+        """Yield the sentences of the role's files; raise `BadInputError` after a file with too many bad lines."""
         for name, path in self.inputs.files():
             if name.split()[0] == role:
                 yield from self._read_file(name, path, relations)
@@ -81,7 +81,7 @@ class SentenceFiles:
         self.on_progress(f"reading {name}", size, size)
 
     def fingerprints(self) -> dict[str, dict[str, Any]]:
-        """Return for each file its hash and, where it holds sentences, how reading it went."""
+        """Return the hash of each file and, if it has sentences, its counts of lines."""
         entries: dict[str, dict[str, Any]] = {}
         for name, path in self.inputs.files():
             entries[name] = {"file": str(path), "sha256": sha256_of(path)}
@@ -96,7 +96,7 @@ class SentenceFiles:
 
 
 def refuse_missing(inputs: Inputs) -> None:
-    """Raise `BadInputError` for the first file that is not there, before hours of work are spent on the others."""
+    """Raise `BadInputError` for the first missing file, before hours of work are spent on the others."""
     for _, path in inputs.files():
         if str(path) != "-" and not path.exists():
             raise BadInputError(f"{path}: no such file or directory")

@@ -1,4 +1,4 @@
-"""What a run says about a part of a store, and why, as files that pages and exports read without torch.
+"""A run's predictions on a part of a store, with their explanations, as files that are read without torch.
 
 One folder: `facts.arrow` (a row per fact), `evidence.arrow` (a row per fact and sentence), `words.arrow` (a row per
 fact, sentence and word) and `manifest.json`. docs/predictions-store.md describes the columns.
@@ -23,13 +23,13 @@ from sayso.store.store import Store
 FORMAT = 1
 MANIFEST, FACTS, EVIDENCE, WORDS = "manifest.json", "facts.arrow", "evidence.arrow", "words.arrow"
 IN_RUN = "predictions"
-"""Where a run keeps them."""
+"""The folder's name in a run."""
 _ADVICE = "make them again with `sayso evaluate`"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Manifest:
-    """What readers rely on."""
+    """The keys that readers rely on."""
 
     mechanisms: list[str]
     data_fingerprint: str
@@ -46,7 +46,7 @@ class _Manifest:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionColumns:
-    """All that the folder holds: the columns of its three files, and the manifest."""
+    """The columns of the folder's three files, and its manifest."""
 
     facts: Mapping[str, Column]
     evidence: Mapping[str, Column]
@@ -55,9 +55,13 @@ class PredictionColumns:
 
 
 def write_predictions(folder: Path, columns: PredictionColumns) -> None:
-    """Write the folder whole or not at all; what an earlier evaluation left there is replaced, nothing else is."""
+    """Write the folder, whole or not at all, in place of the predictions of an earlier evaluation.
+
+    Raises:
+        UserError: the folder holds something else.
+    """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise UserError(f"{folder}: the folder holds something else than predictions; move it away")
+        raise UserError(f"{folder}: the folder holds something other than predictions; move it away")
     with atomic_folder(folder, overwrite=True) as work:
         write_columns(work / FACTS, columns.facts)
         write_columns(work / EVIDENCE, columns.evidence)
@@ -67,7 +71,7 @@ def write_predictions(folder: Path, columns: PredictionColumns) -> None:
 
 
 class Predictions:
-    """The opened folder; columns are memory-mapped as they are used."""
+    """An opened folder of predictions; columns are memory-mapped when they are first used."""
 
     def __init__(self, folder: Path, in_memory: bool = False) -> None:
         self.folder = folder
@@ -88,7 +92,7 @@ class Predictions:
 
     @property
     def mechanisms(self) -> list[str]:
-        """The names of the mechanisms that have a score for every sentence."""
+        """The mechanisms that have a score for every sentence."""
         return list(self.manifest["mechanisms"])
 
     @cached_property
@@ -104,11 +108,11 @@ class Predictions:
 
     @cached_property
     def words(self) -> dict[str, pa.Array]:
-        """A row per fact, sentence and word, for the sentences that count most."""
+        """A row per fact, sentence and word, for the sentences with the highest scores."""
         return read_columns(self.files, WORDS)
 
     def refuse_other_store(self, store: Store) -> None:
-        """Raise `BadInputError` where the predictions speak of another store."""
+        """Raise `BadInputError` if the predictions are of another store."""
         if self.manifest["data_fingerprint"] != store.fingerprint:
             raise BadInputError(
                 f"{self.folder}: made from a store of fingerprint {self.manifest['data_fingerprint']}, but"

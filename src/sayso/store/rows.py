@@ -72,7 +72,7 @@ class Rows(NamedTuple):
 
 
 def starts(length: np.ndarray) -> np.ndarray:
-    """Return where rows of these lengths start when stored end to end, and where the last one ends."""
+    """Return the starts of rows of these lengths, stored end to end, and the end of the last one."""
     start = np.zeros(len(length) + 1, np.int64)
     np.cumsum(length, out=start[1:])
     return start

@@ -20,7 +20,7 @@ class BagTable:
 
     Entities, relations and tokens are numbers of the store's vocabulary. `head_spans` and `tail_spans` hold start and
     stop of every occurrence one after the other. `window_N2` is the part of the sentence that a model reads.
-    `expresses_N` is NaN where nobody has said. `document_N` is NO_DOCUMENT where the corpus names none; `place_N2` are
+    `expresses_N` is NaN if unknown. `document_N` is NO_DOCUMENT if the corpus names none; `place_N2` are
     the characters of the document that the sentence covers, `glued` and `curly` how it writes them (`records.Source`).
     """
 
@@ -118,7 +118,7 @@ def replace_mentions(sentences: SentenceRows, head: Rows, tail: Rows) -> Sentenc
     first_P = tokens.start[sentence_P] + span_P2[:, 0]
     width_P = span_P2[:, 1] - span_P2[:, 0]
     replacement = Rows.concatenate([head, tail]).take(np.where(is_head_P, sentence_P, sentence_P + len(head)))
-    # Each token gives one token; the first of a mention as many as its replacement has, its others none.
+    # A token becomes one token; the first of a mention becomes the whole replacement, its others nothing.
     given_T = np.ones(len(tokens.value), np.int64)
     given_T[ranges(first_P, width_P)] = 0
     given_T[first_P] = replacement.length
@@ -137,7 +137,7 @@ def replace_mentions(sentences: SentenceRows, head: Rows, tail: Rows) -> Sentenc
 
 
 def cut_to_window(sentences: SentenceRows, window_N2: np.ndarray) -> SentenceRows:
-    """Return the part of each sentence inside its window; occurrences outside are gone, cut ones shortened."""
+    """Return the part of each sentence inside its window; mentions outside are dropped, cut ones shortened."""
     length_N = window_N2[:, 1] - window_N2[:, 0]
     kept = ranges(sentences.tokens.start[:-1] + window_N2[:, 0], length_N)
     return SentenceRows(
