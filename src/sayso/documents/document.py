@@ -18,14 +18,22 @@ from sayso.readers.files import OnBytes, lines_of
 from sayso.readers.json_line import json_object, string
 
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is a prefix of this one
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
 )
+"""Byte order marks, and encodings that remove them."""
 _MAX_NUL_SHARE = 0.01
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+
+
+_ENDINGS = (".txt", ".text", ".html", ".htm")
+_KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
+_JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
+_MB = 2**20
+_EMPTY = "empty"
 
 
 class UnreadableError(Exception):
@@ -46,15 +54,21 @@ def decode(data: bytes, only_utf8: bool = False) -> Decoded:
     >>> decode("Zürich".encode("cp1252"))
     Decoded(text='Zürich', is_not_utf8=True, has_nul=False)
     """
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return without_nul(_strictly(data[len(mark) :], encoding))
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
-        return without_nul(data.decode("utf-8"))
+        return without_nul(data.decode(encoding))
     except UnicodeDecodeError as error:
+        if encoding != "utf-8":
+            raise UnreadableError(
+                f"its first bytes say {encoding.removesuffix('-sig')}, but byte {error.start + 1:,} is not"
+            ) from error
         if only_utf8:
             raise UnreadableError(f"byte {error.start + 1:,} is not UTF-8") from error
-    decoded = without_nul(_from_windows(data))
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:  # five bytes are undefined in Windows-1252, none in Latin-1
+        text = data.decode("latin-1")
+    decoded = without_nul(text)
     num = len(_CONTROL.findall(decoded.text))
     if num > _MAX_NUL_SHARE * len(decoded.text) + 1:
         raise UnreadableError(f"{num:,} of {len(decoded.text):,} characters are control characters: not a text")
@@ -67,27 +81,6 @@ def without_nul(text: str) -> Decoded:
     if num > _MAX_NUL_SHARE * len(text) + 1:
         raise UnreadableError(f"{num:,} of {len(text):,} characters are NUL: not a text, or UTF-16 without a mark")
     return Decoded(text.replace("\0", " "), has_nul=num > 0)
-
-
-def _strictly(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"its first bytes say {encoding}, but byte {error.start + 1:,} is not") from error
-
-
-def _from_windows(data: bytes) -> str:
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes are undefined in Windows-1252, none in Latin-1
-        return data.decode("latin-1")
-
-
-_ENDINGS = (".txt", ".text", ".html", ".htm")
-_KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
-_JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
-_MB = 2**20
-_EMPTY = "empty"
 
 
 class GivenMention(NamedTuple):

@@ -1,6 +1,7 @@
 """The sentences of the planned bags, each with the truth about what it states, and counts of them."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -138,40 +139,39 @@ class PartTally:
     """Counts bags as they are written."""
 
     def __init__(self) -> None:
-        self._sizes: list[int] = []
-        self._num_labels: list[int] = []
-        self._num_tokens = self._num_na = self._num_irrelevant = self._num_supported = self._num_unseen = 0
+        self._sizes: Counter[int] = Counter()
+        self._labels: Counter[int] = Counter()
+        self._sentences: Counter[str] = Counter()
 
     def add(self, bag: Sequence[MadeSentence], num_unseen: int) -> None:
         """Count a bag with this many sentences of unseen wordings."""
-        labels = bag[0].sentence.relations
-        self._sizes.append(len(bag))
-        self._num_labels.append(len(labels))
-        self._num_tokens += sum(len(made.sentence.tokens) for made in bag)
-        self._num_unseen += num_unseen
-        if labels:
-            stated = [label for made in bag for label in made.wording.states if label in labels]
-            self._num_supported += len(set(stated))
-            self._num_irrelevant += sum(not set(made.wording.states) & set(labels) for made in bag)
-        else:
-            self._num_na += len(bag)
+        labels = set(bag[0].sentence.relations)
+        self._sizes[len(bag)] += 1
+        self._labels[len(labels)] += 1
+        self._sentences["tokens"] += sum(len(made.sentence.tokens) for made in bag)
+        self._sentences["unseen"] += num_unseen
+        stated = [labels.intersection(made.wording.states) for made in bag]
+        self._sentences["supported"] += len(set().union(*stated))
+        self._sentences["irrelevant" if labels else "na"] += sum(not found for found in stated)
 
     def counts(self) -> PartCounts:
         """Return the counts so far."""
-        num_sentences, facts = sum(self._sizes), sum(self._num_labels)
+        num, num_bags = self._sentences, self._sizes.total()
+        num_sentences = sum(size * count for size, count in self._sizes.items())
+        facts = sum(number * count for number, count in self._labels.items())
         return PartCounts(
             sentences=num_sentences,
-            bags=len(self._sizes),
-            positive_bags=sum(number > 0 for number in self._num_labels),
-            multi_label_bags=sum(number > 1 for number in self._num_labels),
+            bags=num_bags,
+            positive_bags=num_bags - self._labels[0],
+            multi_label_bags=num_bags - self._labels[0] - self._labels[1],
             facts=facts,
-            na_sentences=self._num_na,
-            single_sentence_share=_share(self._sizes.count(1), len(self._sizes)),
+            na_sentences=num["na"],
+            single_sentence_share=_share(self._sizes[1], num_bags),
             largest_bag=max(self._sizes, default=0),
-            mean_tokens=_share(self._num_tokens, num_sentences),
-            irrelevant_share=_share(self._num_irrelevant, num_sentences - self._num_na),
-            supported_share=_share(self._num_supported, facts),
-            unseen_wording_share=_share(self._num_unseen, num_sentences),
+            mean_tokens=_share(num["tokens"], num_sentences),
+            irrelevant_share=_share(num["irrelevant"], num_sentences - num["na"]),
+            supported_share=_share(num["supported"], facts),
+            unseen_wording_share=_share(num["unseen"], num_sentences),
         )
 
 
