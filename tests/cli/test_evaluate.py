@@ -78,7 +78,7 @@ def test_several_runs_are_compared_and_those_on_other_data_refused(run: Path, st
     assert "one − two: average precision" in result.stdout
     (tmp_path / "plain").mkdir()
     stranger = make_run(toy_config(), make_store(tmp_path / "plain"), tmp_path / "stranger")
-    with pytest.raises(BadInputError, match="stranger: the run was made on a store of fingerprint"):
+    with pytest.raises(BadInputError, match="stranger: the run was trained on a store of fingerprint"):
         evaluate(run, stranger, "--data", store)
 
 

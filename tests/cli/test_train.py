@@ -155,8 +155,8 @@ def test_a_run_that_cannot_be_resumed_is_one_line_and_exit_2(sayso, config, stor
     state = tmp_path / "run" / "state.safetensors"
     cases = [
         (words, "there is a run here already: continue it with --resume, or name another folder"),
-        ((*words, "--resume", "--set", "train.patience=9"), "made with another config.train.patience: 10, not 9"),
-        (("train", config, "--data", bare, "--out", tmp_path / "run", "--resume"), "made with another data"),
+        ((*words, "--resume", "--set", "train.patience=9"), "trained with another config.train.patience: 10, not 9"),
+        (("train", config, "--data", bare, "--out", tmp_path / "run", "--resume"), "trained with another data"),
     ]
     for given, message in cases:
         result = sayso(*given)

@@ -88,7 +88,7 @@ def test_runs_made_on_other_data_are_refused(runs: list[Path], store: Store, tmp
     (other / "manifest.json").unlink()
     (other / "manifest.json").write_text(json.dumps(manifest))
     rewrite(other / "manifest.json")
-    with pytest.raises(BadInputError, match=r"made on a store of fingerprint .* but .* has something else"):
+    with pytest.raises(BadInputError, match=r"trained on a store of fingerprint .* but .* has something else"):
         open_runs(runs, Store(other), "test")
 
 

@@ -164,15 +164,15 @@ def changed(folder: Path, **changes: object) -> Path:
             {"model": {"encoder": {"kind": "cnn", "cnn": {"num_filters": 10**9}}}},
             "model.encoder.cnn.num_filters is 1000000000; it must be from 1 to 10,000",
         ),
-        ({"relations": [{"name": "r"}]}, "tensor .* asks for"),
+        ({"relations": [{"name": "r"}]}, "tensor .* requires"),
         ({"relations": [{"title": "r"}]}, "not the settings of a model, or damaged"),
         ({"form": {}}, r"not the settings of a model, or damaged \(form.is_lower: missing\)"),
         ({"mentions": "wrods"}, "mentions: 'wrods' is not one of words, type, type_and_words; did you mean words?"),
         ({"max_tokens": 0}, "no tokens, or no relations"),
         ({"training": [1]}, "training: a group of settings is expected"),
         ({"variant": 5}, "variant: text is expected, not 5"),
-        ({"types": ["/one"]}, "the files are of two models"),
-        ({"mentions": "words"}, r"tensor embedding.type_KW is \(4, 6\) where config.json asks for \(0, 6\)"),
+        ({"types": ["/one"]}, "the files belong to different models"),
+        ({"mentions": "words"}, r"tensor embedding.type_KW is \(4, 6\), but config.json requires \(0, 6\)"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(folder: Path, changes: dict[str, object], message: str) -> None:
@@ -183,10 +183,10 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, changes: dict[str, o
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [
-        ("embedding.word_VW", (NUM_WORDS + 1, 6), "not one vector for each of the 30 words"),
-        ("scorer.entity.entity_EV", (3, 3), "not one vector for each of the 6 entities"),
-        ("scorer.bias_R", (2,), r"tensor scorer.bias_R is \(2,\) where config.json asks for \(5,\)"),
-        ("scorer.surplus", (2,), r"tensor scorer.surplus is \(2,\) where config.json asks for none"),
+        ("embedding.word_VW", (NUM_WORDS + 1, 6), "another number of word vectors than the 30 words"),
+        ("scorer.entity.entity_EV", (3, 3), "another number of entity vectors than the 6 entities"),
+        ("scorer.bias_R", (2,), r"tensor scorer.bias_R is \(2,\), but config.json requires \(5,\)"),
+        ("scorer.surplus", (2,), r"tensor scorer.surplus is \(2,\), but config.json requires none"),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(folder: Path, name: str, shape: tuple[int, ...], message: str) -> None:

@@ -119,9 +119,9 @@ def test_a_run_is_not_resumed_on_another_store_and_its_records_stay(store: Path,
     other = store_of(tmp_path, sentences, types={"h1": ["/person"]})
     train(toy_config(), store, tmp_path / "run", "cpu")
     before = {path: path.read_bytes() for path in sorted((tmp_path / "run").glob("*.*"))}
-    with pytest.raises(BadInputError, match="made with another data"):
+    with pytest.raises(BadInputError, match="trained with another data"):
         train(toy_config(), other, tmp_path / "run", "cpu", resume=True)
-    with pytest.raises(BadInputError, match=r"made with another config.train.learning_rate: 0.001, not 0.1"):
+    with pytest.raises(BadInputError, match=r"trained with another config.train.learning_rate: 0.001, not 0.1"):
         train(toy_config(learning_rate=0.1), store, tmp_path / "run", "cpu", resume=True)
     assert {path: path.read_bytes() for path in sorted((tmp_path / "run").glob("*.*"))} == before
 

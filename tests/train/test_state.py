@@ -83,10 +83,10 @@ def test_a_state_without_checksums_is_read(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epoch": -5}, "says that -5 epochs are done"),
-        ({"epoch": 99}, "says that 99 epochs are done, the best the 1th, of at most 30"),
-        ({"epoch": 1, "best_epoch": 2}, "says that 1 epochs are done, the best the 2th"),
-        ({"best_epoch": 0}, "says that 2 epochs are done, the best the 0th"),
+        ({"epoch": -5}, "-5 epochs done with"),
+        ({"epoch": 99}, "99 epochs done with best epoch 1 of at most 30"),
+        ({"epoch": 1, "best_epoch": 2}, "1 epochs done with best epoch 2"),
+        ({"best_epoch": 0}, "2 epochs done with best epoch 0"),
         ({"epoch": "2"}, "standing.epoch: a whole number is expected, not '2'"),
         ({"seconds": float("nan")}, "NaN is not a number that can be used"),
         ({"epoch": 10**30}, "a number has too many digits"),
@@ -117,10 +117,10 @@ def test_a_file_of_weights_is_not_a_state(path: Path) -> None:
 @pytest.mark.parametrize(
     ("identity", "message"),
     [
-        ({**IDENTITY, "data": "xyz"}, "made with another data: abc, not xyz"),
+        ({**IDENTITY, "data": "xyz"}, "trained with another data: abc, not xyz"),
         (
             {**IDENTITY, "config": {"seed": 1, "train": {"patience": 5, "max_epochs": 30}}},
-            "made with another config.train.patience: 3, not 5",
+            "trained with another config.train.patience: 3, not 5",
         ),
         (
             {**IDENTITY, "config": {"seed": 1, "train": {"patience": 3, "max_epochs": 30, "new": 0}}},

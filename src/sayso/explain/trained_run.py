@@ -124,7 +124,7 @@ def open_model(model: ModelParts, folder: Path, store: Store, part: str) -> Trai
     made_on = model.training.get("data_fingerprint")
     if made_on != store.fingerprint:
         raise BadInputError(
-            f"{folder}: the run was made on a store of fingerprint {made_on}, but {store.folder} has"
+            f"{folder}: the run was trained on a store of fingerprint {made_on}, but {store.folder} has"
             f" {store.fingerprint}: evaluate it on its own store"
         )
     if part not in store.parts or part == "direct":

@@ -177,7 +177,7 @@ def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
     )
     if not is_within(lexicon.type_E, 0, len(lexicon.types)):
         raise BadInputError(
-            f"{files.folder / ENTITIES}: types that {CONFIG} does not name: the files are of two models"
+            f"{files.folder / ENTITIES}: has types that {CONFIG} does not list: the files belong to different models"
         )
     return lexicon
 
@@ -191,10 +191,12 @@ def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, 
         raise BadInputError(f"{path}: not the weights of a model, or truncated ({error}): {_ADVICE}") from error
     word_VW, entity_EV = tensors.get("embedding.word_VW"), tensors.get("scorer.entity.entity_EV")
     if word_VW is None or len(word_VW) != len(lexicon.words):
-        raise BadInputError(f"{path}: not one vector for each of the {len(lexicon.words):,} words of {WORDS}")
+        raise BadInputError(
+            f"{path}: has another number of word vectors than the {len(lexicon.words):,} words of {WORDS}"
+        )
     if entity_EV is not None and len(entity_EV) != 1 + len(lexicon.entity_ids):
         raise BadInputError(
-            f"{path}: not one vector for each of the {len(lexicon.entity_ids):,} entities of {ENTITIES}"
+            f"{path}: has another number of entity vectors than the {len(lexicon.entity_ids):,} entities of {ENTITIES}"
         )
     num_types = 0 if lexicon.mentions == "words" else len(lexicon.types)
     tables = ModelTables(word_VW=word_VW, num_types=num_types, num_relations=num_relations, entity_EV=entity_EV)
@@ -210,7 +212,7 @@ def _refuse_misfits(path: Path, found: dict[str, Tensor], expected: dict[str, Te
         shapes = [tuple(tensors[name].shape) if name in tensors else None for tensors in (found, expected)]
         if shapes[0] != shapes[1]:
             raise BadInputError(
-                f"{path}: tensor {name} is {shapes[0] or 'missing'} where {CONFIG} asks for {shapes[1] or 'none'}"
+                f"{path}: tensor {name} is {shapes[0] or 'missing'}, but {CONFIG} requires {shapes[1] or 'none'}"
             )
         if found[name].dtype != expected[name].dtype:
             raise BadInputError(

@@ -78,7 +78,9 @@ class Extractor(nn.Module):
         entity = None
         if config.use_entities:
             if tables.entity_EV is None:
-                raise BadConfigError("model use_entities is set, but there are no entity vectors: prepare with some")
+                raise BadConfigError(
+                    "model use_entities is set, but there are no entity vectors: add them with prepare"
+                )
             entity = EntityProjection(tables.entity_EV, width, generator)
         self.scorer = RelationScorer(tables.num_relations, width, entity, config.initial_probability, generator)
         self.use_generator(torch.Generator().manual_seed(sub_seed(seed, "dropout")))
@@ -115,7 +117,7 @@ def _module_of(kinds: Mapping[str, tuple[type[Settings], type[Module]]], setting
     for config_class, module_class in kinds.values():
         if type(settings) is config_class:
             return module_class
-    raise BadConfigError(f"{type(settings).__name__} belongs to no known kind: choose {', '.join(kinds)}")
+    raise BadConfigError(f"{type(settings).__name__} is not a known kind: choose {', '.join(kinds)}")
 
 
 KINDS: Kinds = {

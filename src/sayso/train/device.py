@@ -76,7 +76,7 @@ def claimed_by_first(folder: Path, shard: ProcessShard, device: torch.device) ->
             except UserError as error:
                 refusal = error
         if from_first([float(refusal is not None)], shard, device)[0]:
-            raise refusal or UserError(f"{folder}: the first process could not claim this folder")
+            raise refusal or UserError(f"{folder}: the first process could not lock this folder")
         yield
 
 

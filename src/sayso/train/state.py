@@ -123,14 +123,14 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
     about = _about(path, metadata)
     if (difference := _difference(about.identity, identity, "")) is not None:
         raise BadInputError(
-            f"{path}: the run was made with another {difference.removeprefix('.')}:"
+            f"{path}: the run was trained with another {difference.removeprefix('.')}:"
             " resume with the same, or start from scratch"
         )
     status, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
     if not 0 <= status.best_epoch <= status.epoch <= most or (status.epoch and not status.best_epoch):
         raise BadInputError(
-            f"{path}: says that {status.epoch} epochs are done, the best the {status.best_epoch}th, of at most"
-            f" {most}: {_ADVICE}"
+            f"{path}: {status.epoch} epochs done with best epoch {status.best_epoch} of at most {most} is not possible:"
+            f" {_ADVICE}"
         )
     return about
 
