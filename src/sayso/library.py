@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from sayso.explain.bag import explain_own_bag
+from sayso.explain.bag import explain_bag, own_bag
 from sayso.facts.corpus_facts import CorpusFacts
 from sayso.facts.explanation import Explanation
 from sayso.facts.fact import Fact
@@ -196,7 +196,8 @@ class Model:
 
         Example: `model.explain(bag, methods=["attention", "leave_one_out"]).show()`
         """
-        return explain_own_bag(self.parts, bag, (relation,) if relation else (), methods, threshold, types)[0]
+        asked = own_bag(self.parts, bag, types)
+        return explain_bag(self.parts, asked, (relation,) if relation else (), methods, threshold)[0]
 
     def predict_corpus(
         self,

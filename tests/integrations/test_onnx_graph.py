@@ -31,5 +31,5 @@ def test_a_kind_without_such_a_form_is_said() -> None:
 
     extractor = make_extractor(VARIANTS["attention"])
     extractor.encoder.__class__ = Newer
-    with pytest.raises(UserError, match="Newer has no ONNX form yet; these have: CnnEncoder, PcnnEncoder"):
+    with pytest.raises(UserError, match="Newer cannot be exported to ONNX yet; these can: CnnEncoder, PcnnEncoder"):
         FlatExtractor(extractor)

@@ -127,7 +127,7 @@ def test_a_document_without_pairs_has_no_facts(run: Path) -> None:
 
 def test_what_is_missing_is_said(run: Path) -> None:
     nlp = spacy.blank("en")
-    with pytest.raises(ValueError, match="name a run or a model"):
+    with pytest.raises(ValueError, match="set the run or model"):
         nlp.add_pipe("sayso")
     nlp.add_pipe("sayso", config={"run": str(run)})
     with pytest.raises(ValueError, match="sayso needs sentences"):

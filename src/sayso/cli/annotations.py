@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say, say_next
+from sayso.cli.console import note, print_json, print_result, print_table, say_next
 from sayso.cli.options import AsJson, Database, form_of
 from sayso.errors import UserError, as_command
 
@@ -64,10 +64,8 @@ def export(
     if num_left_out:
         note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
     num = len(marks) - num_left_out
-    if as_json:
-        print_json({"written": str(out), "form": chosen_form, "num_marks": num, "num_left_out": num_left_out})
-    else:
-        say(f"{num:,} marks")
+    counts = {"num_marks": num, "num_left_out": num_left_out}
+    print_result(as_json, {"written": str(out), "form": chosen_form, **counts}, f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
     evaluating = ("evaluate", "RUN", "--data", "STORE", "--marks")
     following = evaluating if chosen_form in ("jsonl", "eraser") else ("annotations", "import", "--db", "FILE")
@@ -102,10 +100,8 @@ def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> Non
             found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
         file.writelines(comment_lines(found))
-    if as_json:
-        print_json({"written": str(out), "form": "remarks", "num_remarks": len(found)})
-    else:
-        say(f"{len(found):,} remarks")
+    record = {"written": str(out), "form": "remarks", "num_remarks": len(found)}
+    print_result(as_json, record, f"{len(found):,} remarks")
     say_next(str(out), as_command("sayso", "annotations", "import", "--db", "FILE", out))
 
 
@@ -132,12 +128,9 @@ def take(
     with writing_to(db) as connection:
         taken = save_marks(connection, marks, known)
         save_comments(connection, remarks)
-    if as_json:
-        counts = {"num_marks": taken.num_marks, "num_annotators": taken.num_annotators}
-        print_json({"written": str(db), **counts, "num_facts": taken.num_facts, "num_remarks": len(remarks)})
-    else:
-        marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
-        say("\n".join([marked] * bool(marks) + [f"{len(remarks):,} remarks"] * bool(remarks)))
+    marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
+    text = "\n".join([marked] * bool(marks) + [f"{len(remarks):,} remarks"] * bool(remarks))
+    print_result(as_json, {"written": str(db), **taken._asdict(), "num_remarks": len(remarks)}, text)
     say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
 
 

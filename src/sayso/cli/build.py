@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sayso.cli.console import interrupted, note, print_json, print_table, say_next, stages
+from sayso.cli.console import note, print_json, print_table, resumable, say_next, stages
 from sayso.cli.options import Address, AsJson, EngineName, Workers, open_engine, settings_from
 from sayso.errors import UserError, as_command
 
@@ -69,13 +69,8 @@ def build(
     if spacy_model and finder != "spacy":
         raise UserError("--spacy-model is for --finder spacy")
     inputs, settings = settings_from(BuildInputs, locals()), settings_from(BuildSettings, locals())
-    try:
-        with open_engine(engine, address, workers) as chosen, stages() as show:
-            manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
-    except KeyboardInterrupt as error:
-        raise interrupted(
-            error, f"interrupted; the work so far is in {out}: continue with the same command and --append"
-        ) from None
+    with resumable(out, "--append"), open_engine(engine, address, workers) as chosen, stages() as show:
+        manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
     if as_json:
         print_json(manifest)
     else:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -47,6 +48,14 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     """Print a result as JSON, on one line if there is no indent."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def print_result(as_json: bool, value: Any, text: str) -> None:
+    """Print a result as JSON, or as text for people."""
+    if as_json:
+        print_json(value)
+    else:
+        say(text)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], num_text: int = 1) -> None:
@@ -107,8 +116,9 @@ def shown_warnings() -> Iterator[None]:
 
 
 def say_next(wrote: str, *commands: str, hint: str = "") -> None:
-    """Note what was written, the commands that come next, ready to paste, and a hint."""
-    note(f"wrote {wrote}")
+    """Note what was written, if anything, the commands that come next, ready to paste, and a hint."""
+    if wrote:
+        note(f"wrote {wrote}")
     for command in commands:
         note(f"next: {command}")
     if hint:
@@ -171,6 +181,16 @@ def interrupted(error: KeyboardInterrupt, text: str = "interrupted") -> typer.Ex
     note(f"sayso: {text}")
     number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
     return typer.Exit(128 + number)
+
+
+@contextmanager
+def resumable(out: Path, option: str = "") -> Iterator[None]:
+    """Tell the user how to continue if the block is interrupted; its work so far is in the folder."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        how = f"continue with the same command{option and f' and {option}'}"
+        raise interrupted(error, f"interrupted; the work so far is in {out}: {how}") from None
 
 
 @contextmanager

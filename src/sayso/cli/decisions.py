@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sayso.cli.console import note, print_json, say, say_next
+from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AsJson, Database, NoVerify, Wikidata, form_of
 from sayso.errors import UserError, as_command
 
@@ -59,11 +59,8 @@ def export(
         raise UserError(f"{db}: no fact is {' or '.join(chosen.decisions)} yet; make decisions with `sayso serve`")
     with atomic_file(out) as file:
         file.write(chosen.write(facts))
-    if as_json:
-        counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
-        print_json({"written": str(out), "form": name, **counts})
-    else:
-        say(f"{len(facts):,} facts")
+    counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
+    print_result(as_json, {"written": str(out), "form": name, **counts}, f"{len(facts):,} facts")
     note(f"wrote {out}; docs/workbench-facts.md documents the format")
 
 
@@ -103,8 +100,6 @@ def take(
         num = decide_on_found(connection, read_extracted(facts), wanted, by)
     if num < len(wanted):
         note(f"{len(wanted) - num:,} decisions were left out: {facts} does not have their facts")
-    if as_json:
-        print_json({"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num})
-    else:
-        say(f"{num:,} decisions")
+    record = {"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num}
+    print_result(as_json, record, f"{num:,} decisions")
     say_next(str(db), as_command("sayso", "decisions", "export", "accepted.jsonld", "--db", db))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, print_json, say, say_next
+from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AsJson, Device, MaxBad, settings_from
 from sayso.errors import as_command
 from sayso.seeding import drawn_seed
@@ -49,10 +49,8 @@ def train_words(
     report = train_skip_gram(corpora, out, settings_from(SkipGramSettings, locals()), max_bad, on_progress=note)
     if report.num_bad:
         note(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
-    if as_json:
-        print_json({"words": report.num_words, "sentences": report.num_sentences, "seed": seed})
-    else:
-        say(f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
+    record = {"words": report.num_words, "sentences": report.num_sentences, "seed": seed}
+    print_result(as_json, record, f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
     files = ("--train", corpora[0], *_tables_beside(corpora[0]), "--vectors", out, "--out", "STORE")
     say_next(str(out), as_command("sayso", "prepare", *files))
 
@@ -121,15 +119,11 @@ def train_entities(
     found = train_transe(graph, settings, on_epoch=_show)
     seconds = time.monotonic() - started
     write_word_vectors(out, graph.entity_ids, found.entity_ED, binary=out.suffix == ".bin")
-    if as_json:
-        counts = {"entities": graph.num_entities, "facts": len(graph.fact_F3), "seed": seed, "seconds": seconds}
-        held_out = {"held_out_mrr": found.held_out_mrr, "held_out_facts": found.num_held_out}
-        print_json({**counts, **held_out, "best_epoch": found.best_epoch, "facts_left_out": left_out})
-    else:
-        say(
-            f"{graph.num_entities:,} entities; filtered MRR {found.held_out_mrr:.3f} on {found.num_held_out:,}"
-            f" held-out facts (epoch {found.best_epoch}); {seconds:.1f} s"
-        )
+    counts = {"entities": graph.num_entities, "facts": len(graph.fact_F3), "seed": seed, "seconds": seconds}
+    held_out = {"held_out_mrr": found.held_out_mrr, "held_out_facts": found.num_held_out}
+    record = {**counts, **held_out, "best_epoch": found.best_epoch, "facts_left_out": left_out}
+    text = f"filtered MRR {found.held_out_mrr:.3f} on {found.num_held_out:,} held-out facts (epoch {found.best_epoch})"
+    print_result(as_json, record, f"{graph.num_entities:,} entities; {text}; {seconds:.1f} s")
     say_next(str(out), as_command("sayso", "prepare", "--entity-vectors", out, "--train", "FILE", "--out", "STORE"))
 
 

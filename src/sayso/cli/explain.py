@@ -11,7 +11,9 @@ from sayso.cli.options import AsJson, Methods, NoVerify, Part, Run, Threshold
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
+    from sayso.explain.bag import BagToExplain
     from sayso.facts.explanation import Explanation
+    from sayso.model.checkpoint import ModelParts
     from sayso.records import Sentence
 
 
@@ -40,16 +42,18 @@ def explain(
 
     Example: `sayso explain runs/demo --data demo/store --head namibia --tail windhoek`
     """
+    from sayso.explain.bag import explain_bag
     from sayso.io.atomic import refuse_unwritable_path
 
     _refuse_mixed(data, file, part, types)
     if html is not None:
         refuse_unwritable_path(html)
     if data is not None:
-        found = _from_store(run, data, part or "test", (head, tail), relation or [], methods, threshold)
+        model, bag = _from_store(run, data, part or "test", head, tail)
     else:
         assert file is not None
-        found = _from_file(run, file, (head, tail), relation or [], methods, threshold, types)
+        model, bag = _from_file(run, file, types, head, tail)
+    found = explain_bag(model, bag, relation or [], methods, threshold)
     if html is not None:
         _write(html, found)
         say_next(str(html), hint="open it in a browser")
@@ -69,37 +73,20 @@ def _refuse_mixed(data: Path | None, file: Path | None, part: str, types: Path |
         raise UserError("--types is for --file: a store has its own types")
 
 
-def _from_store(
-    run: Path,
-    data: Path,
-    part: str,
-    pair: tuple[str, str],
-    relations: list[str],
-    methods: list[str] | None,
-    threshold: float,
-) -> "list[Explanation]":
-    from sayso.explain.bag import bag_of_run, explain_bag
+def _from_store(run: Path, data: Path, part: str, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":
+    from sayso.explain.bag import bag_of_run
     from sayso.explain.marks import marks_of_store
     from sayso.explain.trained_run import open_runs
     from sayso.store.store import Store
 
     store = Store(data)
     (opened,) = open_runs([run], store, part)
-    bag = bag_of_run(opened, opened.find_bag(*pair), marks_of_store(store, part))
-    return explain_bag(opened.model, bag, relations, methods, threshold)
+    return opened.model, bag_of_run(opened, opened.find_bag(head, tail), marks_of_store(store, part))
 
 
-def _from_file(
-    run: Path,
-    file: Path,
-    pair: tuple[str, str],
-    relations: list[str],
-    methods: list[str] | None,
-    threshold: float,
-    types: Path | None,
-) -> "list[Explanation]":
+def _from_file(run: Path, file: Path, types: Path | None, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":
     from sayso.documents.folder import types_of
-    from sayso.explain.bag import explain_own_bag
+    from sayso.explain.bag import own_bag
     from sayso.library import load
     from sayso.readers.entity_type import read_entity_types
     from sayso.records import Bag
@@ -107,11 +94,10 @@ def _from_file(
     named = types_of(file, types)
     model = load(run)
     typed = read_entity_types(named, model.relations) if named else {}
-    bag = Bag.from_sentences(_sentences(file, pair))
-    return explain_own_bag(model.parts, bag, relations, methods, threshold, typed)
+    return model.parts, own_bag(model.parts, Bag.from_sentences(_sentences(file, head, tail)), typed)
 
 
-def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
+def _sentences(file: Path, head: str, tail: str) -> "list[Sentence]":
     """Return the distinct sentences of a file that name the pair, by id or by name."""
     from sayso.readers.files import parts_of
     from sayso.readers.read import Tally, read_sentences
@@ -123,15 +109,15 @@ def _sentences(file: Path, pair: tuple[str, str]) -> "list[Sentence]":
     tally = Tally(file)
     found: dict[Sentence, Sentence] = {}
     for sentence in chain.from_iterable(read_sentences(part, tally) for part in parts_of(file)):
-        if is_meant(sentence.head.entity_id, sentence.head.name, pair[0]) and is_meant(
-            sentence.tail.entity_id, sentence.tail.name, pair[1]
+        if is_meant(sentence.head.entity_id, sentence.head.name, head) and is_meant(
+            sentence.tail.entity_id, sentence.tail.name, tail
         ):
             unlabelled = sentence._replace(relations=(), expresses=None)
             found.setdefault(unlabelled._replace(source=None), unlabelled)
     if tally.num_bad:
         note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not found:
-        raise UserError(f"{file}: no sentence has the head {pair[0]!r} and the tail {pair[1]!r}")
+        raise UserError(f"{file}: no sentence has the head {head!r} and the tail {tail!r}")
     pairs = list(dict.fromkeys(sentence.pair for sentence in found.values()))
     if len(pairs) > 1:
         ids = "; ".join(" ".join(each) for each in pairs[:5])

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.console import note, print_json, say, say_next
+from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AsJson, NoVerify, Run
 
 
@@ -29,8 +29,7 @@ def export(
     model = load(run)
     note("exporting; this takes a few seconds")
     error = export_onnx(model, out)
-    if as_json:
-        print_json({"variant": model.variant, "relations": len(model.relations), "largest_difference": error})
-    else:
-        say(f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}")
+    record = {"variant": model.variant, "relations": len(model.relations), "largest_difference": error}
+    text = f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}"
+    print_result(as_json, record, text)
     say_next(f"{out} ({out.stat().st_size:,} bytes)", hint="docs/library.md documents its inputs")

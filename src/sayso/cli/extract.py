@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import interrupted, note, print_json, print_table, say_next, stages
+from sayso.cli.console import note, print_json, print_table, resumable, say_next, stages
 from sayso.cli.options import (
     Address,
     AsJson,
@@ -135,13 +135,8 @@ def extract(
     inputs = _inputs(run, corpus, kb, types)
     if only and inputs.kb is None:
         raise UserError("--only needs a knowledge base to compare with: name one with --kb")
-    try:
-        with open_engine(engine, address, workers, gpus) as chosen_engine, stages() as show:
-            found = extract_facts(inputs, settings, out, mode, since, output, chosen_engine, show)
-    except KeyboardInterrupt as error:
-        raise interrupted(
-            error, f"interrupted; the work so far is in {out}: continue with the same command and --resume"
-        ) from None
+    with resumable(out, "--resume"), open_engine(engine, address, workers, gpus) as opened, stages() as show:
+        found = extract_facts(inputs, settings, out, mode, since, output, opened, show)
     _report(found, as_json)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     has_facts = "jsonl" in files and found.manifest["num_written"] > 0

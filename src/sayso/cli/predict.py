@@ -12,9 +12,9 @@ from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Run, SentenceFor
 from sayso.errors import as_command
 
 if TYPE_CHECKING:
-    from sayso.facts.corpus_facts import CorpusFact, CorpusFacts
-    from sayso.library import Model
+    from sayso.facts.corpus_facts import CorpusFacts
     from sayso.readers.read import Tally
+    from sayso.records import OnProgress, Sentence
 
 
 def predict(
@@ -41,7 +41,7 @@ def predict(
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """
     from sayso.documents.folder import types_of
-    from sayso.io.atomic import refuse_unwritable_path
+    from sayso.io.atomic import atomic_file, refuse_unwritable_path
     from sayso.library import load
     from sayso.readers.entity_type import read_entity_types
     from sayso.readers.read import Tally, refuse_unknown_form
@@ -55,10 +55,12 @@ def predict(
     typed = read_entity_types(named, model.relations) if named else {}
     model.limit_table_memory(table_memory)
     tally = Tally(file, form)
-    facts = _find(model, tally, typed, max_bad, threshold, top)
-    _remark_on(facts, tally, threshold)
+    with stages() as show:
+        facts = model.predict_corpus(_sentences(tally, max_bad, show), threshold, top, typed)
+    _note_counts(facts, tally, threshold)
     if out is not None:
-        _write(out, facts)
+        with atomic_file(out) as lines:
+            lines.writelines(json.dumps(fact.to_dict(), ensure_ascii=False) + "\n" for fact in facts)
         say_next(f"{out}: {len(facts):,} facts", as_command("less", out))
     if as_json:
         for fact in facts:
@@ -69,32 +71,19 @@ def predict(
         print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)
 
 
-def _find(
-    model: "Model",
-    tally: "Tally",
-    types: dict[str, tuple[str, ...]],
-    max_bad: float,
-    threshold: float,
-    top: int | None,
-) -> "CorpusFacts":
+def _sentences(tally: "Tally", max_bad: float, show: "OnProgress") -> "Iterator[Sentence]":
     from sayso.readers.files import parts_of
     from sayso.readers.read import read_sentences
-    from sayso.records import Sentence
 
     path = tally.path
     size = path.stat().st_size if path.is_file() else 0
-    with stages() as show:
-
-        def sentences() -> Iterator[Sentence]:
-            for part in parts_of(path):
-                yield from read_sentences(part, tally, None, lambda done: show(f"reading {path}", done, size))
-            tally.refuse_too_many_bad(max_bad)
-            show("predicting", 0, 0)
-
-        return model.predict_corpus(sentences(), threshold, top, types)
+    for part in parts_of(path):
+        yield from read_sentences(part, tally, None, lambda done: show(f"reading {path}", done, size))
+    tally.refuse_too_many_bad(max_bad)
+    show("predicting", 0, 0)
 
 
-def _remark_on(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
+def _note_counts(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
     note(
         f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs, {facts.num_repeated:,} repeated sentences left out"
     )
@@ -104,14 +93,3 @@ def _remark_on(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
         note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not len(facts) and facts.num_pairs:
         note(f"no fact reaches {threshold:g}; the most probable has {facts.highest:.3f}: try a lower --threshold")
-
-
-def _write(path: Path, facts: "CorpusFacts") -> None:
-    from sayso.io.atomic import atomic_file
-
-    with atomic_file(path) as file:
-        file.writelines(_line(fact) + "\n" for fact in facts)
-
-
-def _line(fact: "CorpusFact") -> str:
-    return json.dumps(fact.to_dict(), ensure_ascii=False)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import interrupted, note, print_json, print_table, say, say_next
+from sayso.cli.console import note, print_json, print_table, resumable, say, say_next
 from sayso.cli.options import AsJson, Device, NoVerify, complete_variants
 from sayso.cli.progress import shown_overview
 
@@ -65,6 +65,7 @@ def reproduce(
     from sayso.reproduce.paper import variants_named
     from sayso.reproduce.plan import PlanSettings
     from sayso.reproduce.run import Request
+    from sayso.reproduce.run import reproduce as run_plan
 
     plan = PlanSettings(
         variants=variants_named(word.strip() for word in variants.split(",") if word.strip()),
@@ -86,19 +87,9 @@ def reproduce(
     if dry_run:
         _say_plan(request, as_json)
         return
-    _report(_run(request), resamples, as_json)
-
-
-def _run(request: "Request") -> "Reproduced":
-    from sayso.reproduce.run import reproduce
-
-    try:
-        with shown_overview() as overview:
-            return reproduce(request, overview.begin, overview.update)
-    except KeyboardInterrupt as error:
-        raise interrupted(
-            error, f"interrupted; the work so far is in {request.out}: continue with the same command"
-        ) from None
+    with resumable(out), shown_overview() as overview:
+        result = run_plan(request, overview.begin, overview.update)
+    _report(result, resamples, as_json)
 
 
 def _say_plan(request: "Request", as_json: bool) -> None:

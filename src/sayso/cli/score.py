@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say
+from sayso.cli.console import note, print_json, print_table, say, say_next
 from sayso.cli.extract import OnlyStatus
 from sayso.cli.options import AsJson, NoVerify
 from sayso.errors import UserError, as_command
@@ -55,10 +55,10 @@ def score(
         _print(found, known.path, is_list=truth is not None)
     _remark(found, known.path)
     if truth:
-        note(f"next: {as_command('sayso', 'serve', '--data', 'STORE', '--facts', facts)}")
+        say_next("", as_command("sayso", "serve", "--data", "STORE", "--facts", facts))
     else:
         words = ("--train", "CORPUS/train", "--rest", "CORPUS/rest", "--decisions", known.path, "--out", "STORE")
-        note(f"next: {as_command('sayso', 'prepare', *words)}")
+        say_next("", as_command("sayso", "prepare", *words))
 
 
 def _print(found: "Score", against: Path, is_list: bool) -> None:

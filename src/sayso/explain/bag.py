@@ -55,29 +55,21 @@ def bag_of_run(run: TrainedRun, index: int, marks: SentenceMarks) -> BagToExplai
     )
 
 
-def explain_own_bag(
-    model: ModelParts,
-    bag: Bag,
-    relations: Sequence[str] = (),
-    methods: Sequence[str] | None = None,
-    threshold: float = 0.5,
-    types: TypesById | None = None,
-) -> list[Explanation]:
-    """Return `explain_bag` for a bag that a user built; raise `BadArgumentError` if no sentence can be read."""
+def own_bag(model: ModelParts, bag: Bag, types: TypesById | None = None) -> BagToExplain:
+    """Return a bag that a user built, to explain; raise `BadArgumentError` if no sentence can be read."""
     own = read_bags([bag], model.lexicon)
     if not own.sentences:
         reason = too_far_apart(model.lexicon)
         raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {reason}")
     taken = own.taken(len(model.relations), types, model.extractor.config.use_entities)
     type_L, names = taken.entities.type_L, model.lexicon.types
-    asked = BagToExplain(
+    return BagToExplain(
         part=taken.part,
         sentences=tuple(own.sentences),
         head_type=names[int(type_L[taken.head_B[0]])],
         tail_type=names[int(type_L[taken.tail_B[0]])],
         labels=bag.relations or None,
     )
-    return explain_bag(model, asked, relations, methods, threshold)
 
 
 def explain_bag(

@@ -1,1 +1,1 @@
-"""Models in other people's forms; each needs an optional library, and nothing imports it but its command."""
+"""Integrations with other libraries; each needs an optional dependency."""

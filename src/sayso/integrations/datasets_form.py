@@ -1,4 +1,4 @@
-"""Hugging Face `datasets` in and out: rows with the fields of our JSON lines, or of OpenNRE's."""
+"""Conversion from and to Hugging Face `datasets`, with the fields of our JSON lines or of OpenNRE's."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,9 +14,10 @@ _FORMS = ("jsonl", "opennre", "crowdtruth")
 
 
 def sentences_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
-    """Yield the sentence of each row of a dataset, in whichever form of JSON lines its fields are.
+    """Yield the sentence of each row of a dataset; the format is detected from its fields.
 
-    A row that cannot be read is a `BadInputError` with its number.
+    Raises:
+        BadInputError: A row cannot be read, or the fields are of no known format.
     """
     lines = (json.dumps(_without_none(row), ensure_ascii=False) for row in rows)
     form = ""
@@ -29,13 +30,13 @@ def sentences_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
 
 
 def sentences_dataset(sentences: Iterable[Sentence]) -> Any:
-    """Return a `datasets.Dataset` with a row for each sentence, the fields of our JSON lines."""
-    optional = {"document": None, "expresses": None}  # a dataset has the fields of its first row, and no others
+    """Return a `datasets.Dataset` with one row per sentence, with the fields of our JSON lines."""
+    optional = {"document": None, "expresses": None}  # a dataset only has the fields of its first row
     return _dataset(optional | json.loads(jsonl.write(sentence)) for sentence in sentences)
 
 
 def facts_dataset(facts: Iterable[ExtractedFact]) -> Any:
-    """Return a `datasets.Dataset` with a row for each extracted fact, the fields of `facts.jsonl`."""
+    """Return a `datasets.Dataset` with one row per extracted fact, with the fields of `facts.jsonl`."""
     return _dataset(fact.to_dict() for fact in facts)
 
 
@@ -51,11 +52,11 @@ def _form_of(line: str) -> str:
     for name in _FORMS:
         if READERS[name].recognises(line):
             return name
-    raise BadInputError("the dataset's fields are none that sayso knows: docs/data-format.md names them")
+    raise BadInputError("the fields of the dataset are of no known format: see docs/data-format.md")
 
 
 def _without_none(value: Any) -> Any:
-    """Return a row without the fields that it has not: a dataset has every field in every row."""
+    """Return a row without its None fields: in a dataset, every row has every field."""
     if isinstance(value, Mapping):
         return {key: _without_none(each) for key, each in value.items() if each is not None}
     return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value

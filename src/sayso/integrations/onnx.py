@@ -1,4 +1,4 @@
-"""A trained model as one ONNX file, for programs without torch: tokens and bags in, logits out."""
+"""Export of a trained model to ONNX: from tokens and bags to logits, without torch."""
 
 import json
 import logging
@@ -26,21 +26,22 @@ from sayso.records import Bag
 TOLERANCE = 1e-4
 OPSET = 18
 INPUTS = ("token_T", "head_distance_T", "tail_distance_T", "piece_T", "start_S1", "bag_S", "head_B", "tail_B")
-"""What the file takes, all of them int64: columns of a `SentenceBatch`, then of a `BagIndex`."""
+"""The inputs of the file, all int64: columns of a `SentenceBatch`, then of a `BagIndex`."""
 OUTPUT = "logit_BR"
 
 _TRIED_SIZES = ((1,), (9,), (1, 1, 1), (3, 1, 12, 2), (40, 1, 5))
 
 
 def export_onnx(model: Model, path: Path) -> float:
-    """Write the model as an ONNX file and return the largest difference to torch found on random batches.
+    """Write the model as an ONNX file and return the largest difference from torch on random batches.
 
-    A difference above 1e-4 is an error, and nothing is written.
+    Raises:
+        UserError: The difference is above 1e-4; nothing is written.
     """
     onnx, onnxruntime = _libraries()
     extractor = model.parts.extractor.eval()
     if next(extractor.parameters()).device.type != "cpu":
-        raise ValueError("a model is exported from the CPU: load it there")
+        raise ValueError("only a model on the CPU can be exported: load it there")
     proto = _traced(extractor)
     about = {"variant": model.variant, "relations": json.dumps(model.relations), "sayso": __version__}
     onnx.helper.set_model_props(proto, about)
@@ -48,7 +49,7 @@ def export_onnx(model: Model, path: Path) -> float:
     error = measured_error(extractor, onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"]))
     if not error <= TOLERANCE:
         raise UserError(
-            f"{path}: the ONNX form differs from torch by {error:.1e}, more than {TOLERANCE:g}: not written"
+            f"{path}: the exported model differs from torch by {error:.1e}, more than {TOLERANCE:g}: not written"
         )
     with atomic_file(path, "wb") as file:
         file.write(content)
@@ -56,7 +57,7 @@ def export_onnx(model: Model, path: Path) -> float:
 
 
 def measured_error(extractor: Extractor, session: Any) -> float:
-    """Return the largest difference between torch's logits and the session's on random batches of several sizes."""
+    """Return the largest difference between the logits of torch and of the session on random batches."""
     errors = []
     for seed, sizes in enumerate(_TRIED_SIZES):
         batch = random_batch(extractor, sizes, seed)
@@ -102,7 +103,7 @@ def inputs_of(batch: BagBatch) -> tuple[Tensor, ...]:
 
 
 def random_batch(extractor: Extractor, sizes: tuple[int, ...], seed: int) -> BagBatch:
-    """Return bags of these sizes whose sentences have 1 to 30 tokens, all drawn."""
+    """Return random bags of these sizes, with sentences of 1 to 30 tokens."""
     rng = np.random.default_rng(seed)
     length_S = rng.integers(1, 31, sum(sizes))
     num_tokens, num_bags = int(length_S.sum()), len(sizes)
@@ -134,7 +135,7 @@ def random_batch(extractor: Extractor, sizes: tuple[int, ...], seed: int) -> Bag
 
 
 def _traced(extractor: Extractor) -> Any:
-    # Sizes other than 0 and 1, which tracing would take for constants; all of them are free in the file.
+    # Tracing would treat the sizes 0 and 1 as constants; all sizes are dynamic in the file.
     batch = random_batch(extractor, (2, 3, 4), seed=0)
     free = {0: torch.export.Dim.AUTO}
     with torch.no_grad(), _quiet():
@@ -154,7 +155,7 @@ def _traced(extractor: Extractor) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter from telling about other people's libraries while the block runs."""
+    """Silence the exporter's warnings about other libraries."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

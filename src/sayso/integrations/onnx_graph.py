@@ -1,6 +1,6 @@
-"""The extractor's forward path in operations that ONNX has: no gradients, no loops over bags, one table of tokens.
+"""The extractor's forward pass in ONNX operations: no gradients, no loops over bags, one token table.
 
-The weights are the extractor's own. Shapes: S sentences (all of them sentences of bags), T tokens of the sentences end
+It shares the extractor's weights. Shapes: S sentences (all of them sentences of bags), T tokens of the sentences end
 to end, B bags, R relations, D width of a sentence vector, F filters, G groups of windows.
 """
 
@@ -25,8 +25,8 @@ from sayso.model.relation import RelationScorer
 Forms = Mapping[type[nn.Module], Callable[..., Tensor]]
 
 
-class Rows(NamedTuple):
-    """The tokens' vectors, which sentence each is in, where, and how long that sentence is."""
+class TokenRows(NamedTuple):
+    """The vector of each token, its sentence, its position in it, and the length of the sentence."""
 
     row_TD: Tensor
     sentence_T: Tensor
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
 
 
 class FlatExtractor(nn.Module):
-    """Computes the extractor's logits from plain tensors, of any sizes."""
+    """The extractor as a function of plain tensors of any size."""
 
     token_table: Tensor
 
@@ -93,19 +93,19 @@ def _encode_pcnn(encoder: PcnnEncoder, token_table: Tensor, sentences: SentenceB
     return vector_SD
 
 
-def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> Rows:
+def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> TokenRows:
     position_TP = encoder.convolution.position(sentences)
     row_TD = torch.cat([nn.functional.embedding(sentences.token_T, token_table), position_TP], 1)
-    # Every sentence but the first adds one at its first token; the running sum is the sentence's number.
+    # Each sentence but the first adds one at its first token; the cumulative sum is the sentence's number.
     is_start_T = torch.zeros_like(sentences.token_T)
     is_start_T = is_start_T.scatter_add(0, sentences.start_S1[1:-1], torch.ones_like(sentences.start_S1[1:-1]))
     sentence_T = is_start_T.cumsum(0)
     place_T = torch.arange(sentences.token_T.shape[0]) - sentences.start_S1[sentence_T]
-    return Rows(row_TD, sentence_T, place_T, sentences.length_S[sentence_T])
+    return TokenRows(row_TD, sentence_T, place_T, sentences.length_S[sentence_T])
 
 
-def _window_scores(rows: Rows, weight: Tensor, before: int = 0) -> Tensor:
-    """Return each filter's value at the window that starts `before` tokens before each token, zeros beyond the ends."""
+def _window_scores(rows: TokenRows, weight: Tensor, before: int = 0) -> Tensor:
+    """Return each filter's value for the window that starts `before` tokens before each token, zero-padded."""
     total_TF = torch.zeros(1)
     place_T = torch.arange(rows.row_TD.shape[0])
     for tap, tap_FD in enumerate(weight):
@@ -137,5 +137,5 @@ _AGGREGATORS: Forms = {Attention: _attend, Direct: _run, NoisyOr: _run}
 def _form_of(forms: Forms, module: nn.Module) -> Callable[..., Tensor]:
     if type(module) not in forms:
         known = ", ".join(kind.__name__ for kind in forms)
-        raise UserError(f"{type(module).__name__} has no ONNX form yet; these have: {known}")
+        raise UserError(f"{type(module).__name__} cannot be exported to ONNX yet; these can: {known}")
     return forms[type(module)]

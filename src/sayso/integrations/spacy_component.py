@@ -1,7 +1,8 @@
-"""A spaCy pipeline component: `nlp.add_pipe("sayso", config={"run": "runs/demo"})` finds facts in every document.
+"""A spaCy pipeline component: `nlp.add_pipe("sayso", config={"run": "runs/demo"})` extracts the facts of
+every document.
 
-It pairs the named entities of each sentence, judges every pair by all its sentences of the document, and leaves the
-facts with their evidence in `Doc._.sayso`; `Span._.sayso` are those that the sentence is evidence for.
+It pairs the named entities of each sentence, predicts every pair from all its sentences in the document, and stores the
+facts with their evidence in `Doc._.sayso`; `Span._.sayso` has those with evidence in the span.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ except ImportError:
     raise MissingExtraError("the spaCy component", "spacy") from None
 
 _KEY = "sayso"
-"""Where a document carries its facts."""
+"""The key of the facts in `Doc.user_data`."""
 
 _DEFAULTS: dict[str, Any] = {"threshold": 0.5, "method": "shapley", "max_evidence": 5, "types": {}}
 
@@ -35,10 +36,10 @@ _DEFAULTS: dict[str, Any] = {"threshold": 0.5, "method": "shapley", "max_evidenc
 def create(
     nlp: Language, name: str, run: str, threshold: float, method: str, max_evidence: int, types: dict[str, str]
 ) -> "FactFinder":
-    """Return the component; `types` are the model's types for labels of entities, such as PERSON: /person."""
+    """Return the component; `types` maps entity labels to the model's types, such as PERSON: /person."""
     del nlp
     if not run:
-        raise ValueError(f"{name}: name a run or a model: nlp.add_pipe('sayso', config={{'run': 'runs/demo'}})")
+        raise ValueError(f"{name}: set the run or model: nlp.add_pipe('sayso', config={{'run': 'runs/demo'}})")
     settings = ExtractSettings(threshold=threshold, method=method, max_evidence=max_evidence)
     model = load_model(Path(run))
     return FactFinder(
@@ -48,25 +49,25 @@ def create(
 
 @dataclass(frozen=True)
 class FactFinder:
-    """Finds facts in documents whose entities are known: by `kb_id_`, else by `ent_id_`, else by their words."""
+    """The component; an entity is identified by `kb_id_`, else by `ent_id_`, else by its words."""
 
     judge: FactPredictor
     types: dict[str, str]
 
     def __call__(self, doc: Doc) -> Doc:
-        """Return the document with its facts, the most probable first."""
+        """Return the document with its facts, most probable first."""
         bags: dict[tuple[str, str], list[Sentence]] = {}
         for sentence in _sentences(doc):
             bags.setdefault(sentence.pair, []).append(sentence)
         types = {_entity_id(each): self.types[each.label_] for each in doc.ents if each.label_ in self.types}
         found = replace(self.judge, types=types).find([Bag(*pair, tuple(each)) for pair, each in bags.items()])
-        # As text: whatever a document carries must be plain, or it cannot be stored or come from another process.
+        # As JSON: spaCy can only serialise plain values, to disk or between processes.
         doc.user_data[_KEY] = [fact.to_json() for fact in sorted(found.facts, key=lambda fact: fact.sort_key)]
         return doc
 
 
 def _facts_of_doc(doc: Any) -> list[ExtractedFact]:
-    """Return the facts of the document; none where nothing has looked for them."""
+    """Return the facts of the document, empty if the component has not run."""
     return [ExtractedFact.from_json(text) for text in doc.user_data.get(_KEY, ())]
 
 
@@ -85,14 +86,14 @@ if not Doc.has_extension("sayso"):
 
 
 def _sentences(doc: Any) -> Iterator[Sentence]:
-    """Yield each sentence of the document once for every pair of different entities in it."""
+    """Yield each sentence once per ordered pair of different entities in it."""
     if not doc.has_annotation("SENT_START"):
         raise ValueError('sayso needs sentences: nlp.add_pipe("sentencizer") before it, or a parser')
     for sent in doc.sents:
         entities: dict[str, list[Any]] = {}
         for entity in sent.ents:
             if control_character(_entity_id(entity), _name(entity)):
-                continue  # no fact can be written about it
+                continue  # facts about it could not be exported
             entities.setdefault(_entity_id(entity), []).append(entity)
         words = [token for token in sent if not token.is_space]
         places = {token.i: place for place, token in enumerate(words)}
@@ -104,7 +105,7 @@ def _sentences(doc: Any) -> Iterator[Sentence]:
 
 
 def _are_glued(before: Any, token: Any) -> bool:
-    """Say whether nothing stands between two tokens, neither a space nor a token of white space."""
+    """Return whether there is no white space between two tokens."""
     return bool(before.i + 1 == token.i and not before.whitespace_)
 
 
@@ -121,5 +122,5 @@ def _entity_id(entity: Any) -> str:
 
 
 def _name(entity: Any) -> str:
-    """Return the entity's words, line ends and other white space between them as one space."""
+    """Return the entity's words, separated by single spaces."""
     return " ".join(entity.text.split())

@@ -37,7 +37,7 @@ class _Warnings(logging.Handler):
 
 def answer(model: "Model", question: Question) -> dict[str, Any]:
     """Return the most probable relations, and explanations of the top ones."""
-    from sayso.explain.bag import explain_own_bag
+    from sayso.explain.bag import explain_bag, own_bag
 
     warnings = _Warnings()
     logging.getLogger("sayso").addHandler(warnings)
@@ -47,7 +47,8 @@ def answer(model: "Model", question: Question) -> dict[str, Any]:
         listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
         found = [name for name, probability in listed if probability >= question.threshold]
         wanted = [question.relation] if question.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
-        explained = explain_own_bag(model.parts, bag, wanted, threshold=question.threshold, types=question.types)
+        to_explain = own_bag(model.parts, bag, question.types)
+        explained = explain_bag(model.parts, to_explain, wanted, None, question.threshold)
     finally:
         logging.getLogger("sayso").removeHandler(warnings)
     return {
