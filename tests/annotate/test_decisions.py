@@ -19,7 +19,7 @@ from sayso.annotate.decisions import (
     withdraw,
 )
 from sayso.annotate.people import Annotator, annotator_named
-from sayso.annotate.store import Connection, Database
+from sayso.annotate.store import AnnotationDatabase, Connection
 from sayso.errors import UserError
 from sayso.facts.fact import Quote
 from sayso.records import Triple
@@ -30,7 +30,7 @@ FACT = Triple("Q1030", "/location/country/capital", "Q3935")
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    database = Database(tmp_path / "marks.sqlite")
+    database = AnnotationDatabase(tmp_path / "marks.sqlite")
     with database.writing() as opened:
         yield opened
     database.close()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sayso.annotate.log import Change, record, undo, value_of
 from sayso.annotate.marking import fact_number
 from sayso.annotate.people import AGREED, annotator_named
-from sayso.annotate.store import Connection, Database
+from sayso.annotate.store import AnnotationDatabase, Connection
 from sayso.records import Triple
 
 
@@ -81,7 +81,7 @@ def test_undo_skips_what_someone_else_has_changed_since(connection: Connection) 
 )
 def test_the_entries_are_what_a_stack_of_states_gives(actions) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(Path(folder) / "a.db")
+        database = AnnotationDatabase(Path(folder) / "a.db")
         with database.writing() as connection:
             ada, _, fact = setup(connection)
             states = [{1: "", 2: "", 3: ""}]

@@ -9,7 +9,7 @@ from sayso.annotate.agreement import submitted_marks
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import pilot_facts
 from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
-from sayso.annotate.store import Database, DiskFullError, is_open_to_others, reading_from, writing_to
+from sayso.annotate.store import AnnotationDatabase, DiskFullError, is_open_to_others, reading_from, writing_to
 from sayso.errors import BadInputError
 
 
@@ -28,7 +28,7 @@ def make_older(path: Path, version: int) -> None:
 @pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
 def test_an_older_database_is_migrated_and_keeps_its_content(tmp_path: Path, version: int) -> None:
     make_older(tmp_path / "a.db", version)
-    database = Database(tmp_path / "a.db")
+    database = AnnotationDatabase(tmp_path / "a.db")
     with database.reading() as connection:
         assert connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
         assert [row[0] for row in connection.execute("SELECT name FROM annotator")] == ["Ada"]
@@ -69,7 +69,7 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(BadInputError, match="newer sayso"):
-        Database(tmp_path / "a.db")
+        AnnotationDatabase(tmp_path / "a.db")
     assert sqlite3.connect(tmp_path / "a.db").execute("PRAGMA user_version").fetchone()[0] == 99
 
 
@@ -81,7 +81,7 @@ def test_a_migration_that_fails_leaves_the_older_database_as_it_was(
         "sayso.annotate.store.MIGRATIONS", (MIGRATIONS[0], "CREATE TABLE one (a);\nCREATE TABEL two;\n")
     )
     with pytest.raises(sqlite3.OperationalError):
-        Database(tmp_path / "a.db")
+        AnnotationDatabase(tmp_path / "a.db")
     tables = {row[0] for row in sqlite3.connect(tmp_path / "a.db").execute("SELECT name FROM sqlite_master")}
     assert "annotator" in tables
     assert "one" not in tables
@@ -91,31 +91,31 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("CREATE TABLE bookmarks (address)")
     with pytest.raises(BadInputError, match="another program"):
-        Database(tmp_path / "a.db")
+        AnnotationDatabase(tmp_path / "a.db")
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("dear diary, " * 200)
     with pytest.raises(BadInputError, match="not an annotation database"):
-        Database(tmp_path / "a.db")
+        AnnotationDatabase(tmp_path / "a.db")
 
 
 def test_a_folder_a_missing_folder_and_a_missing_file_are_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="this is a folder"):
-        Database(tmp_path)
+        AnnotationDatabase(tmp_path)
     with pytest.raises(BadInputError, match="does not exist"):
-        Database(tmp_path / "nowhere" / "a.db")
+        AnnotationDatabase(tmp_path / "nowhere" / "a.db")
     with pytest.raises(BadInputError, match="no such file"), reading_from(tmp_path / "a.db"):
         pass
     (tmp_path / "loop.db").symlink_to(tmp_path / "loop.db")
     with pytest.raises(BadInputError, match="cannot be opened for writing"):
-        Database(tmp_path / "loop.db")
+        AnnotationDatabase(tmp_path / "loop.db")
     with pytest.raises(BadInputError, match=r"cannot be opened for writing .*name too long"):
-        Database(tmp_path / ("a" * 300))
+        AnnotationDatabase(tmp_path / ("a" * 300))
 
 
 def test_a_full_disk_is_reported_and_saving_works_again_with_space(tmp_path: Path) -> None:
-    database = Database(tmp_path / "a.db", max_pages=40)
+    database = AnnotationDatabase(tmp_path / "a.db", max_pages=40)
     saved: list[str] = []
 
     def fill() -> None:
@@ -130,7 +130,7 @@ def test_a_full_disk_is_reported_and_saving_works_again_with_space(tmp_path: Pat
     with database.reading() as connection:
         assert [row[0] for row in connection.execute("SELECT name FROM annotator ORDER BY id")] == saved
     database.close()
-    roomy = Database(tmp_path / "a.db")
+    roomy = AnnotationDatabase(tmp_path / "a.db")
     with roomy.writing() as connection:
         annotator_named(connection, "one more")
 
@@ -146,7 +146,7 @@ def test_a_file_is_written_read_and_closed(tmp_path: Path) -> None:
 
 
 def test_a_block_that_fails_saves_nothing(tmp_path: Path) -> None:
-    database = Database(tmp_path / "a.db")
+    database = AnnotationDatabase(tmp_path / "a.db")
 
     def fail() -> None:
         with database.writing() as connection:
@@ -160,8 +160,8 @@ def test_a_block_that_fails_saves_nothing(tmp_path: Path) -> None:
 
 
 def test_writers_in_threads_and_in_two_processes_lose_nothing(tmp_path: Path) -> None:
-    # Two Database objects have a lock each, as two processes have; SQLite keeps them apart.
-    databases = [Database(tmp_path / "a.db"), Database(tmp_path / "a.db")]
+    # Two AnnotationDatabase objects have a lock each, as two processes have; SQLite keeps them apart.
+    databases = [AnnotationDatabase(tmp_path / "a.db"), AnnotationDatabase(tmp_path / "a.db")]
 
     def work(number: int) -> None:
         for turn in range(15):
@@ -178,7 +178,7 @@ def test_writers_in_threads_and_in_two_processes_lose_nothing(tmp_path: Path) ->
 
 
 def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
-    database = Database(tmp_path / "a.db")
+    database = AnnotationDatabase(tmp_path / "a.db")
     with database.reading() as reader:
         before = reader.execute("SELECT count(*) FROM annotator").fetchone()[0]
         with database.writing() as connection:
@@ -187,12 +187,12 @@ def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
-    Database(tmp_path / "a.db")
+    AnnotationDatabase(tmp_path / "a.db")
     assert stat.S_IMODE((tmp_path / "a.db").stat().st_mode) == 0o600
 
 
 def test_a_file_that_others_may_read_is_noticed(tmp_path: Path) -> None:
-    Database(tmp_path / "a.db")
+    AnnotationDatabase(tmp_path / "a.db")
     assert not is_open_to_others(tmp_path / "a.db")
     for mode in (0o644, 0o640, 0o602):
         (tmp_path / "a.db").chmod(mode)
@@ -226,7 +226,7 @@ def test_reading_changes_no_database_of_any_version(tmp_path: Path, version: int
 def test_reading_leaves_the_log_of_a_killed_server_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "live").mkdir()
     (tmp_path / "killed").mkdir()
-    database = Database(tmp_path / "live" / "a.db")
+    database = AnnotationDatabase(tmp_path / "live" / "a.db")
     with database.writing() as connection:
         annotator_named(connection, "Ada")
     for name in ("a.db", "a.db-wal"):  # what a killed process leaves
@@ -242,7 +242,7 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
     connection.close()
     before = files_of(tmp_path)
     with pytest.raises(BadInputError, match="another program"):
-        Database(tmp_path / "a.db")
+        AnnotationDatabase(tmp_path / "a.db")
     with pytest.raises(BadInputError, match="another program"):
         read_names(tmp_path / "a.db")
     assert files_of(tmp_path) == before

@@ -7,7 +7,7 @@ import pytest
 from command import choices, sayso
 from sayso.annotate.decisions import decide
 from sayso.annotate.people import annotator_named
-from sayso.annotate.store import Database
+from sayso.annotate.store import AnnotationDatabase
 from sayso.cli.decisions import export
 from sayso.facts.export import FORMS
 from toy_facts import make_decided, make_extracted
@@ -16,7 +16,7 @@ from toy_facts import make_decided, make_extracted
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     path = tmp_path / "marks.db"
-    opened = Database(path)
+    opened = AnnotationDatabase(path)
     with opened.writing() as connection:
         ada = annotator_named(connection, "Ada")
         decide(connection, ada, make_decided(), "key 1")
@@ -44,7 +44,7 @@ def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path, name
 
 
 def test_facts_that_do_not_fit_into_a_form_are_counted(database: Path, tmp_path: Path) -> None:
-    opened = Database(database)
+    opened = AnnotationDatabase(database)
     with opened.writing() as connection:
         decide(connection, annotator_named(connection, "Ada"), make_decided(relation="P36"), "key 3")
     opened.close()
@@ -83,7 +83,7 @@ def test_the_default_is_json_ld_of_the_accepted(database: Path, tmp_path: Path) 
 def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
     missing = sayso("decisions", "export", tmp_path / "out", "--db", tmp_path / "absent.db")
     assert (missing.returncode, "no such file" in missing.stderr) == (2, True)
-    Database(tmp_path / "empty.db").close()
+    AnnotationDatabase(tmp_path / "empty.db").close()
     empty = sayso("decisions", "export", tmp_path / "out", "--db", tmp_path / "empty.db")
     assert (empty.returncode, "no fact is accepted yet" in empty.stderr) == (2, True)
     assert not (tmp_path / "out").exists()

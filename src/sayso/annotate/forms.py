@@ -98,7 +98,7 @@ ERASER_FILE = "rationales.jsonl"
 _NUM_SHOWN = 5
 
 
-class Form(NamedTuple):
+class MarkFormat(NamedTuple):
     """How a format is written (returning the number of marks left out) and read, and its name."""
 
     write: Callable[[Path, Iterable[Mark]], int]
@@ -114,11 +114,11 @@ def _write_lines(path: Path, marks: Iterable[Mark]) -> int:
     return 0
 
 
-FORMS: dict[str, Form] = {
-    "jsonl": Form(_write_lines, read_mark_lines, "JSON lines", ".jsonl"),
-    "eraser": Form(write_eraser, read_eraser, "ERASER JSON lines", "", is_folder=True),
-    "csv": Form(write_csv, read_csv, "CSV", ".csv"),
-    "tuples": Form(write_tuples, read_tuples, "expl-eval tuples", ".jsonl"),
+FORMS: dict[str, MarkFormat] = {
+    "jsonl": MarkFormat(_write_lines, read_mark_lines, "JSON lines", ".jsonl"),
+    "eraser": MarkFormat(write_eraser, read_eraser, "ERASER JSON lines", "", is_folder=True),
+    "csv": MarkFormat(write_csv, read_csv, "CSV", ".csv"),
+    "tuples": MarkFormat(write_tuples, read_tuples, "expl-eval tuples", ".jsonl"),
 }
 
 
@@ -140,7 +140,7 @@ def read_any(path: Path) -> list[Mark]:
     return marks
 
 
-def _form_of(path: Path) -> Form:
+def _form_of(path: Path) -> MarkFormat:
     if path.suffix == ".csv":
         return FORMS["csv"]
     first, _ = first_of(read_lines(path))

@@ -33,7 +33,7 @@ class BusyError(UserError):
     """Another program has locked the database for too long; nothing was saved."""
 
 
-class Database:
+class AnnotationDatabase:
     """An open annotation database, shared by all threads; created if missing."""
 
     def __init__(self, path: Path, max_pages: int | None = None) -> None:
@@ -121,7 +121,7 @@ def is_open_to_others(path: Path) -> bool:
 @contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[Connection]:
     """Give a connection for one transaction on a file, created if missing, and close it afterwards."""
-    with contextlib.closing(Database(path)) as database, database.writing() as connection:
+    with contextlib.closing(AnnotationDatabase(path)) as database, database.writing() as connection:
         yield connection
 
 

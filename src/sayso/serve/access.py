@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import people
 from sayso.annotate.people import Annotator
-from sayso.annotate.store import Database
+from sayso.annotate.store import AnnotationDatabase
 from sayso.serve.errors import RequestError
 from sayso.serve.settings import ServeSettings
 from sayso.serve.workbench import Workbench
@@ -23,7 +23,7 @@ _COOKIE_SECONDS = 90 * 24 * 3600
 class Access:
     """The sessions of a workbench; stored in the database, so that another process can end them."""
 
-    def __init__(self, database: Database, settings: ServeSettings) -> None:
+    def __init__(self, database: AnnotationDatabase, settings: ServeSettings) -> None:
         self._database = database
         self._settings = settings
         with database.writing() as connection:

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sayso.annotate.people import annotator_named, end_links, has_link, make_link
-from sayso.annotate.store import Database
+from sayso.annotate.store import AnnotationDatabase
 from sayso.errors import UserError
 from sayso.serve.settings import ServeSettings
 
@@ -142,7 +142,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def make_links(
-    database: Database, settings: ServeSettings, names: Sequence[str], is_renewed: bool
+    database: AnnotationDatabase, settings: ServeSettings, names: Sequence[str], is_renewed: bool
 ) -> list[tuple[str, str]]:
     """Return (name, link) for everyone who gets a new link; existing links are kept.
 

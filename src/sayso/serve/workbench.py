@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
-from sayso.annotate.store import Database
+from sayso.annotate.store import AnnotationDatabase
 from sayso.facts.file import FACTS_FILE, facts_file
 from sayso.records import Bag, Triple
 from sayso.serve.predictions.run import OpenRun, RunPredictions
@@ -34,7 +34,7 @@ class Workbench:
         self.table: BagTable = self.store.part(settings.part)
         self.runs = self._open_runs()
         self.extractions = _open_extractions(settings.facts)
-        self.database = Database(settings.database)
+        self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, also by different people, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
         self._candidates = lru_cache(maxsize=1)(self._find_candidates)

@@ -17,13 +17,16 @@ def test_the_relation_and_its_definition_are_on_the_page(ada: Person) -> None:
     page = ada.page("/annotate/fact", bag=0, relation="capital")
     assert "The tail is the seat of government of the head." in page
     assert "Oslo is the capital of Norway." in page
-    assert '<mark class="head">north land0</mark>' in page
-    assert '<mark class="tail">port town0</mark>' in page
+    assert '<mark class="head" dir="auto">north land0</mark>' in page
+    assert '<mark class="tail" dir="auto">port town0</mark>' in page
 
 
 def test_sentences_are_shown_as_their_documents_write_them(ada: Person) -> None:
     page = ada.page("/annotate/fact", bag=0, relation="capital")
-    assert 'he left <mark class="head">north land0</mark> for <mark class="tail">port town0</mark>.' in page
+    assert (
+        'he left <mark class="head" dir="auto">north land0</mark> for <mark class="tail" dir="auto">port town0</mark>.'
+        in page
+    )
     assert " ." not in page.split('id="sentences"')[1].split("</ol>")[0]
 
 

@@ -30,9 +30,7 @@ class PredictionQuery(TableQuery):
         Loss, Field(description="Minimum drop in probability without the top-ranked sentence.")
     ] = -1.0
     max_faithfulness: Loss = 1.0
-    sort: Literal["probability", "faithfulness", "disagreement", "sentences", "relation", "head", "tail"] = (
-        "probability"
-    )
+    sort: PredictionSort = "probability"
 
 
 PRESETS: tuple[tuple[str, PredictionQuery], ...] = (

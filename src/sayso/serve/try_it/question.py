@@ -12,7 +12,7 @@ from sayso.tokens import Span, Spans, apart_from, control_character, keep_apart,
 
 MAX_SENTENCES, MAX_CHARACTERS, MAX_TOGETHER = 64, 20_000, 200_000
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+EntityName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Question(BaseModel):
@@ -24,8 +24,8 @@ class Question(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     sentences: Annotated[list[Annotated[str, Field(max_length=MAX_CHARACTERS)]], Field(max_length=MAX_SENTENCES)]
-    heads: Annotated[list[Name], Field(min_length=1, max_length=8)]
-    tails: Annotated[list[Name], Field(min_length=1, max_length=8)]
+    heads: Annotated[list[EntityName], Field(min_length=1, max_length=8)]
+    tails: Annotated[list[EntityName], Field(min_length=1, max_length=8)]
     head_type: Annotated[str, Field(max_length=200)] = ""
     tail_type: Annotated[str, Field(max_length=200)] = ""
     relation: Annotated[str, Field(max_length=500)] = ""
