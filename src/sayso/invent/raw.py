@@ -29,7 +29,8 @@ RAW_FILES = {
     "kb.tsv": "the knowledge base without the withheld facts: head, relation, tail",
     "relations.tsv": "the relations, with definition and example",
     "types.json": "entity id to types; some entities have none",
-    "truth_withheld.tsv": "the withheld facts, and whether a sentence states them",
+    "truth_withheld.tsv": "the withheld facts: head, relation, tail",
+    "truth_stated.tsv": "those of the withheld facts that a sentence states",
     "truth_sentences.jsonl": "for each sentence that names a pair: its place, and the relations it states",
     "truth_types.json": "the types of all entities",
     "manifest.json": "this file: settings and counts",
@@ -106,17 +107,12 @@ class _Writer:
                 text, records = self._document(f"news-{number:05d}", article)
                 documents.write(json.dumps({"id": f"news-{number:05d}", "text": text}) + "\n")
                 truth.writelines(json.dumps(record) + "\n" for record in records)
-        facts, withheld = self._write_tables(
-            {(line.pair, name) for line in lines for name in line.draft.wording.states}
-        )
-        num_stated = sum(row.endswith("true") for row in withheld)
+        stated = {(line.pair, name) for line in lines for name in line.draft.wording.states}
         counts = {
             "documents": len(articles),
             "sentences": len(lines),
             "entities": len(self.plan.entities),
-            "facts": len(facts),
-            "withheld": len(withheld),
-            "withheld_stated": num_stated,
+            **self._write_tables(stated),
         }
         manifest = {"made_by": "sayso invent --raw", "settings": asdict(self.settings), **counts, "files": RAW_FILES}
         write_lines(self.folder / "manifest.json", [json.dumps(manifest, indent=2)])
@@ -162,20 +158,22 @@ class _Writer:
     def _gap(self, article: Article) -> str:
         return "\n\n" if article.text and self.rng.random() < _PARAGRAPH_SHARE else " "
 
-    def _write_tables(self, stated: set[tuple[EntityPair, str]]) -> tuple[list[str], list[str]]:
-        """Write the tables; return the lines of the knowledge base and of the withheld facts."""
+    def _write_tables(self, stated: set[tuple[EntityPair, str]]) -> dict[str, int]:
+        """Write the tables; return the number of facts, known and withheld."""
         entities = self.plan.entities
         facts = list(graph_lines(self.plan))
-        withheld = [
-            "\t".join((entities[pair.head].id, name, entities[pair.tail].id, str((pair, name) in stated).lower()))
+        withheld = {
+            (pair, name): f"{entities[pair.head].id}\t{name}\t{entities[pair.tail].id}"
             for pair in (bag.pair for bag in self.plan.test.bags)
             for name in pair.relations
-        ]
+        }
+        withheld_stated = [line for fact, line in withheld.items() if fact in stated]
         rng = rng_of(self.settings, "raw types")
         typed = [entity._replace(types=() if rng.random() < UNTYPED_SHARE else entity.types) for entity in entities]
         tables = {
             "kb.tsv": facts,
-            "truth_withheld.tsv": withheld,
+            "truth_withheld.tsv": withheld.values(),
+            "truth_stated.tsv": withheld_stated,
             "relations.tsv": relation_lines(),
             "names.tsv": name_lines(_with_common_names(entities)),
             "truth_types.json": type_lines(entities),
@@ -183,7 +181,7 @@ class _Writer:
         }
         for name, lines in tables.items():
             write_lines(self.folder / name, lines)
-        return facts, withheld
+        return {"facts": len(facts), "withheld": len(withheld), "withheld_stated": len(withheld_stated)}
 
 
 def _with_common_names(entities: Sequence[Entity]) -> Iterator[Entity]:
