@@ -82,13 +82,22 @@ class Evaluation:
         found: np.ndarray = self.subject.label_BR[self.explained.bag_F, self.explained.relation_F]
         return found
 
+    @cached_property
+    def is_marked_F(self) -> np.ndarray:
+        """Whether a sentence of each fact has a mark."""
+        marked_E = self.fact_E[self.mark_E != NEITHER]
+        return np.bincount(marked_E, minlength=len(self.explained.sentences)) > 0
+
+    @property
+    def fact_E(self) -> np.ndarray:
+        """The fact of each sentence."""
+        return np.repeat(np.arange(len(self.explained.sentences)), self.explained.sentences.length)
+
     def marked_facts(self, mechanism: str) -> MarkedFacts:
         """Return the labelled facts with marks, scored by a mechanism: expl-eval, the same facts for all runs."""
         sentences = self.explained.sentences
-        fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
-        is_marked_F = np.bincount(fact_E, self.mark_E != NEITHER, minlength=len(sentences)) > 0
-        facts = np.flatnonzero(is_marked_F & self.is_label_F)
-        is_in_E = np.isin(fact_E, facts)
+        facts = np.flatnonzero(self.is_marked_F & self.is_label_F)
+        is_in_E = np.isin(self.fact_E, facts)
         return MarkedFacts(
             score_N=self.explained.scores[mechanism][is_in_E],
             mark_N=self.mark_E[is_in_E],
@@ -188,9 +197,8 @@ def _entity_columns(run: Evaluation, side: str, number_F: np.ndarray) -> dict[st
 
 def _evidence(run: Evaluation) -> dict[str, Column]:
     explained = run.explained
-    length = explained.sentences.length
     return {
-        "fact": np.repeat(np.arange(len(length)), length),
+        "fact": run.fact_E,
         "sentence": explained.sentences.value.astype(np.int64),
         "rank": explained.rank_E,
         "is_in_smallest": explained.in_smallest_E.astype(np.uint8),

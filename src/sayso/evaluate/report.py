@@ -22,7 +22,6 @@ from sayso.facts.html import NEEDS_JINJA, can_render, render
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import make_folder
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
-from sayso.metrics.rationale import NEITHER
 from sayso.records import SUPPORT_LABELS
 
 REPORT, PAGE = "report.json", "report.html"
@@ -155,13 +154,11 @@ def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
 def _facts(run: Evaluation) -> Iterator[dict[str, Any]]:
     """Yield the facts that the page shows, the most probable first; facts with marks are chosen first."""
     explained = run.explained
-    fact_E = np.repeat(np.arange(len(explained.bag_F)), explained.sentences.length)
-    is_marked_F = np.bincount(fact_E, run.mark_E != NEITHER, minlength=len(explained.bag_F)) > 0
     several_F = explained.sentences.length > 1
-    order = np.lexsort((-explained.probability_F, ~several_F, ~is_marked_F))[:NUM_FACTS]
+    order = np.lexsort((-explained.probability_F, ~several_F, ~run.is_marked_F))[:NUM_FACTS]
     order = order[np.argsort(-explained.probability_F[order], kind="stable")]
     for fact in order.tolist():
         bag, threshold = int(explained.bag_F[fact]), run.settings.threshold
         asked, first_row = bag_of_run(run.subject, bag, run.marks), int(run.subject.table.first_B1[bag])
         found = explanation_of(run.subject.model, asked, explained, run.words, fact, threshold, first_row)
-        yield {**found.to_dict(), "run": run.subject.name, "is_marked": bool(is_marked_F[fact])}
+        yield {**found.to_dict(), "run": run.subject.name, "is_marked": bool(run.is_marked_F[fact])}

@@ -173,6 +173,15 @@ class SortedScores:
             num_positives=int(found[-1]) + self.num_unread,
         )
 
+    def resample(self, measures: Mapping[str, CurveMeasure], num_resamples: int, seed: int = 0) -> NDArray[np.float64]:
+        """Return the measures of every resample of the bags, one row per resample."""
+        return bootstrap(self.num_bags, lambda weight_B: self.measure(measures, weight_B), num_resamples, seed)
+
+    def measure(self, measures: Mapping[str, CurveMeasure], weight_B: NDArray[np.int64]) -> list[float]:
+        """Return the measures of the curve with these weights of the bags."""
+        curve = self.curve(weight_B)
+        return [measure(curve) for measure in measures.values()]
+
 
 def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -> SortedScores:
     """Return the scores sorted; a label that is not 0 is a positive."""
@@ -208,13 +217,8 @@ def curve_estimates(
     seed: int = 0,
 ) -> dict[str, Estimate]:
     """Return each measure with its interval over bags, None without positives."""
-
-    def measure_all(weight_B: NDArray[np.int64]) -> list[float]:
-        curve = scores.curve(weight_B)
-        return [measure(curve) for measure in measures.values()]
-
-    whole = measure_all(np.ones(scores.num_bags, dtype=np.int64))
-    values = bootstrap(scores.num_bags, measure_all, num_resamples, seed)
+    whole = scores.measure(measures, np.ones(scores.num_bags, dtype=np.int64))
+    values = scores.resample(measures, num_resamples, seed)
     return {
         name: Estimate(None if np.isnan(value) else value, percentile_interval(values[:, i]))
         for i, (name, value) in enumerate(zip(measures, whole, strict=True))

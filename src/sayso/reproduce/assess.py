@@ -1,6 +1,6 @@
 """A trained run to its figures: on the test part, on resamples of it, and the order of every marked tuple.
 
-Shapes: B bags, N sentences of a part, R relations, F facts with a mark, E their sentences, K resamples.
+Shapes: B bags, N sentences of a part, R relations, F facts with a mark, E their sentences, K resamples, M measures.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,10 @@ from sayso.explain import mechanisms_named
 from sayso.explain.base import Explainer, explain_all
 from sayso.explain.marks import SentenceMarks
 from sayso.features.batch import Part
-from sayso.metrics.interval import bootstrap
 from sayso.metrics.kendall import tau_counts
 from sayso.metrics.precision_recall import (
     MEASURES,
     PrecisionRecallCurve,
-    SortedScores,
     precision_recall_curve,
     sort_scores,
 )
@@ -64,9 +62,10 @@ class Assessor:
         unread = int(self.store.manifest["read"].get("test", {}).get("num_facts_unread", 0))
         curve = precision_recall_curve(logit_BR, label_BR, int(label_BR.sum()) + unread)
         mechanisms = mechanisms_named(list(MECHANISMS))
+        resampled_KM = sort_scores(logit_BR, label_BR, unread).resample(MEASURES, self.num_resamples)
         return RunFigures(
             test=plain(relation_figures(logit_BR, label_BR, unread)),
-            resampled=_resampled(sort_scores(logit_BR, label_BR, unread), self.num_resamples),
+            resampled={name: plain(column_K) for name, column_K in zip(MEASURES, resampled_KM.T, strict=True)},
             curve=_thinned(curve),
             orders={
                 name: fact_orders(marked_facts(extractor, test, marks, mechanisms))
@@ -167,15 +166,6 @@ def _weigh(extractor: Extractor, part: Part) -> tuple[np.ndarray, float]:
         peak_BD = bag_max(vector_ND, batch.bags.bag_N, batch.bags.num_bags)
         silent.append((peak_BD == 0).float().mean(1).cpu().numpy())
     return np.concatenate(weights), float(np.concatenate(silent).mean())
-
-
-def _resampled(scores: SortedScores, num_resamples: int) -> dict[str, list[float | None]]:
-    def measure_all(weight_B: np.ndarray) -> list[float]:
-        curve = scores.curve(weight_B)
-        return [measure(curve) for measure in MEASURES.values()]
-
-    values = bootstrap(scores.num_bags, measure_all, num_resamples)
-    return {name: plain(values[:, place]) for place, name in enumerate(MEASURES)}
 
 
 def _thinned(curve: PrecisionRecallCurve) -> list[float]:

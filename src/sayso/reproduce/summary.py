@@ -1,5 +1,6 @@
 """The results of all runs as one JSON object, from which documents are made; None where there is no figure."""
 
+import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -47,7 +48,7 @@ def summarise(
         "curves": {variant: _curve(sample, variant) for variant in _present(sample)},
         "claims": [_claim(each) for each in check_claims(sample, mark_sets)],
     }
-    rounded: dict[str, Any] = _rounded(plain(found))
+    rounded: dict[str, Any] = json.loads(json.dumps(plain(found)), parse_float=lambda text: round(float(text), _DIGITS))
     return rounded
 
 
@@ -171,11 +172,3 @@ def _curve(sample: Sample, variant: str) -> list[float]:
 
 def _claim(each: ClaimResult) -> dict[str, Any]:
     return asdict(each) | {"paper": {"num_as_claimed": each.paper[0], "num": each.paper[1]}}
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, _DIGITS)
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list) else value
