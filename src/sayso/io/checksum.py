@@ -9,7 +9,7 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from sayso.errors import BadInputError
 
@@ -47,16 +47,11 @@ def set_verifying(is_wanted: bool) -> None:
 
 def sum_of(path: Path) -> FileSum:
     """Return size and checksum of a file, read block by block."""
-    with path.open("rb", buffering=0) as file:
-        return sum_of_stream(file)
-
-
-def sum_of_stream(file: BinaryIO) -> FileSum:
-    """Return size and checksum of the rest of an open file."""
     size = crc = 0
     block = memoryview(bytearray(_BLOCK))
-    while length := file.readinto(block):  # type: ignore[attr-defined]
-        crc, size = zlib.crc32(block[:length], crc), size + length
+    with path.open("rb", buffering=0) as file:
+        while length := file.readinto(block):
+            crc, size = zlib.crc32(block[:length], crc), size + length
     return FileSum(size, crc)
 
 

@@ -19,7 +19,7 @@ from sayso.readers.base import BadLine, Line
 from sayso.readers.file_piece import FilePiece, files_with_text, new_pieces
 from sayso.readers.files import files_of
 from sayso.readers.read import Tally, outside
-from sayso.records import OnProgress, Sentence
+from sayso.records import Sentence
 from sayso.store.collect import Collected
 from sayso.store.decisions import FactDecisions
 from sayso.store.group import BagBuilder, Lines
@@ -54,9 +54,10 @@ class ParallelReader:
         reader = _PieceReader(max_tokens=self.max_tokens, relations=relations, decisions=decisions, rest=rest)
         pieces = list(new_pieces([Path(file) for file in name_of], [], "auto", PIECE_BYTES))
         tallies = {name: self.files.tallies.setdefault(name, Tally(path)) for name, path in named}
-        lines, num_before = list[Lines](), dict.fromkeys(name_of, 0)
-        total = sum(piece.size for piece in pieces)
-        for found in _with_progress(_in_order(self.engine(reader, pieces)), roles[0], total, self.files.on_progress):
+        lines, num_before, num_bytes = list[Lines](), dict.fromkeys(name_of, 0), 0
+        for found in _in_order(self.engine(reader, pieces)):
+            num_bytes += found.piece.size
+            self.files.on_progress(f"reading {roles[0]}", num_bytes, sum(piece.size for piece in pieces))
             lines.append(_renumbered(found, vocabulary))
             decisions.add_counts(found.decisions)
             _count(tallies[name_of[found.piece.file]], found, num_before)
@@ -128,16 +129,6 @@ def _in_order(results: Iterable[_PieceLines]) -> Iterator[_PieceLines]:
         while following in waiting:
             yield waiting.pop(following)
             following += 1
-
-
-def _with_progress(
-    results: Iterable[_PieceLines], role: str, total: int, on_progress: OnProgress
-) -> Iterator[_PieceLines]:
-    done = 0
-    for found in results:
-        done += found.piece.size
-        on_progress(f"reading {role}", done, total)
-        yield found
 
 
 def _count(tally: Tally, found: _PieceLines, num_before: dict[str, int]) -> None:
