@@ -46,7 +46,7 @@ def train_words(
     from sayso.embeddings.skip_gram import SkipGramSettings, train_skip_gram
 
     seed = _given_or_drawn(seed)
-    report = train_skip_gram(corpora, out, settings_from(SkipGramSettings, locals()), max_bad, on_progress=note)
+    report = train_skip_gram(corpora, out, settings_from(SkipGramSettings, locals()), max_bad, on_note=note)
     if report.num_bad:
         note(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
     record = {"words": report.num_words, "sentences": report.num_sentences, "seed": seed}

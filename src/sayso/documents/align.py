@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from sayso.documents.mention import MentionedEntity
-
 
 class AlignedPair(NamedTuple):
     """Two entities of a sentence, their relations in the knowledge base, and whether they are for training."""
 
-    head: MentionedEntity
-    tail: MentionedEntity
+    head_id: str
+    tail_id: str
     relations: tuple[str, ...]
     is_for_training: bool
 
@@ -30,26 +28,25 @@ class Aligner:
         self._facts, self._seed, self._max_pairs = facts, seed, max_pairs
         self._bound = round(na_share * 2**64)
 
-    def align(self, entities: Sequence[MentionedEntity]) -> tuple[list[AlignedPair], int]:
+    def align(self, entity_ids: Sequence[str]) -> tuple[list[AlignedPair], int]:
         """Return the ordered pairs of different entities, and how many beyond `max_pairs` are left out.
 
         Related pairs are kept first, then those with the lowest `pair_number`.
         """
-        pairs = [self._pair(head, tail) for head, tail in permutations(entities, 2)]
+        pairs = [self._pair(*pair) for pair in permutations(entity_ids, 2)]
         num_left_out = max(0, len(pairs) - self._max_pairs)
         if num_left_out:
             ranked = sorted(range(len(pairs)), key=lambda index: self._rank(pairs[index]))
             pairs = [pairs[index] for index in sorted(ranked[: self._max_pairs])]
         return pairs, num_left_out
 
-    def _pair(self, head: MentionedEntity, tail: MentionedEntity) -> AlignedPair:
-        ids = head.mention.entity_id, tail.mention.entity_id
-        relations = self._facts.get(ids, ())
-        return AlignedPair(head, tail, relations, bool(relations) or pair_number(*ids, self._seed) < self._bound)
+    def _pair(self, head_id: str, tail_id: str) -> AlignedPair:
+        relations = self._facts.get((head_id, tail_id), ())
+        is_for_training = bool(relations) or pair_number(head_id, tail_id, self._seed) < self._bound
+        return AlignedPair(head_id, tail_id, relations, is_for_training)
 
     def _rank(self, pair: AlignedPair) -> tuple[bool, int]:
-        head_id, tail_id = pair.head.mention.entity_id, pair.tail.mention.entity_id
-        return not pair.relations, pair_number(head_id, tail_id, self._seed)
+        return not pair.relations, pair_number(pair.head_id, pair.tail_id, self._seed)
 
 
 def pair_number(head_id: str, tail_id: str, seed: int) -> int:

@@ -1,16 +1,16 @@
 """Shards of a build: some documents, the lines made from them, and the record that marks the shard as finished."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.documents.align import AlignedPair, Aligner
+from sayso.documents.align import Aligner
 from sayso.documents.document import Document
 from sayso.documents.knowledge import Names
 from sayso.documents.link import Linker
-from sayso.documents.mention import DocumentReader, Find, MentioningSentence
+from sayso.documents.mention import DocumentReader, Find
 from sayso.documents.type_guess import context_lines
 from sayso.io.atomic import atomic_file
 from sayso.io.json_file import read_record, to_json
@@ -90,9 +90,11 @@ class ShardBuilder:
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
         for document in shard.documents:
             for sentence in reader.sentences(document):
-                pairs, num_left_out = self.aligner.align(sentence.entities)
+                entities = {entity.mention.entity_id: entity for entity in sentence.entities}
+                pairs, num_left_out = self.aligner.align(list(entities))
+                written = write_pairs(sentence.tokens, sentence.source, entities, [pair[:3] for pair in pairs])
                 reader.counts["pairs too many for their sentence"] += num_left_out
-                for pair, line in zip(pairs, _lines(sentence, pairs), strict=True):
+                for pair, line in zip(pairs, written, strict=True):
                     lines[TRAIN if pair.is_for_training else REST].append(line)
                     reader.counts["lines " + _kind(bool(pair.relations), pair.is_for_training)] += 1
                 if self.with_contexts:
@@ -104,12 +106,6 @@ class ShardBuilder:
         record = BuiltShard(shard.number, dict(reader.counts), ambiguous, fingerprints)
         write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
-
-
-def _lines(sentence: MentioningSentence, pairs: Sequence[AlignedPair]) -> list[str]:
-    entities = {entity.mention.entity_id: entity for entity in sentence.entities}
-    ids = ((pair.head.mention.entity_id, pair.tail.mention.entity_id, pair.relations) for pair in pairs)
-    return write_pairs(sentence.tokens, sentence.source, entities, ids)
 
 
 _ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv"}

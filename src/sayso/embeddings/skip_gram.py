@@ -42,7 +42,7 @@ class SkipGramReport:
 
 
 def train_skip_gram(
-    corpora: Sequence[Path], out: Path, settings: SkipGramSettings, max_bad: float, on_progress: Callable[[str], None]
+    corpora: Sequence[Path], out: Path, settings: SkipGramSettings, max_bad: float, on_note: Callable[[str], None]
 ) -> SkipGramReport:
     """Write vectors of the words of the corpora, as text or (if `out` ends in `.bin`) binary.
 
@@ -58,7 +58,7 @@ def train_skip_gram(
         text = Path(folder) / "sentences.txt"
         tallies = [Tally(path) for path in corpora]
         num_sentences = _write_text(text, tallies, settings.window, max_bad)
-        on_progress(f"{num_sentences:,} distinct sentences")
+        on_note(f"{num_sentences:,} distinct sentences")
         model = model_class(
             vector_size=settings.width,
             window=settings.window,
@@ -70,8 +70,8 @@ def train_skip_gram(
         model.build_vocab(_TextLines(text))
         if not model.wv.index_to_key:
             raise BadInputError(f"{corpora[0]}: no word occurs {settings.min_count} times; lower {option('min_count')}")
-        on_progress(f"{len(model.wv.index_to_key):,} words occur {settings.min_count} times or more")
-        lines = _TextLines(text, lambda epoch: on_progress(f"epoch {epoch} of {settings.epochs}"))
+        on_note(f"{len(model.wv.index_to_key):,} words occur {settings.min_count} times or more")
+        lines = _TextLines(text, lambda epoch: on_note(f"epoch {epoch} of {settings.epochs}"))
         model.train(lines, total_examples=model.corpus_count, epochs=settings.epochs)
     write_word_vectors(out, model.wv.index_to_key, model.wv.vectors, binary=out.suffix == ".bin")
     return SkipGramReport(num_sentences, len(model.wv.index_to_key), sum(tally.num_bad for tally in tallies))
