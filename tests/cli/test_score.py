@@ -36,7 +36,7 @@ def test_facts_are_scored_against_withheld_ones_and_precision_is_called_a_lower_
         f"A fact that {withheld} lacks may still be right: if that list is incomplete, precision is a lower bound."
         in (lines)
     )
-    assert "1 known facts left out" in done.stderr
+    assert "facts left out: 1 known (see --only)" in done.stderr
     assert f"next: sayso serve --data STORE --facts {folder}" in done.stderr
 
 
@@ -61,7 +61,7 @@ def test_decided_facts_are_the_only_ones_that_count(folder: Path, tmp_path: Path
     assert "1 of 2 facts (2 new)" in done.stdout
     assert "1 of 1 accepted facts" in done.stdout
     assert "Only decided facts are counted" in done.stdout
-    assert f"{len(FACTS) - 3} facts left out: not decided" in done.stderr
+    assert f"facts left out: {len(FACTS) - 3} not decided in {decisions}" in done.stderr
     assert f"--decisions {decisions}" in done.stderr.splitlines()[-1]
 
 

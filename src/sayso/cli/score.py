@@ -109,20 +109,19 @@ def _range(interval: "Interval | None") -> str | None:
 
 
 def _of(num_right: int, found: "Score") -> str:
-    counts = ", ".join(f"{num:,} {_named(status)}" for status, num in found.num_scored.items())
-    return f"{num_right:,} of {found.overall.num_facts:,} facts ({counts})"
+    return f"{num_right:,} of {found.overall.num_facts:,} facts ({_listed(found.num_scored)})"
 
 
-def _named(status: str) -> str:
-    return status.replace("_", " ")
+def _listed(num_by_status: dict[str, int]) -> str:
+    return ", ".join(f"{num:,} {status.replace('_', ' ')}" for status, num in num_by_status.items())
 
 
 def _remark(found: "Score", against: Path) -> None:
     """Note what was left out and what looks like a mistake."""
-    for status, num in found.num_left_out.items():
-        note(f"{num:,} {_named(status)} facts left out (see --only)")
+    if found.num_left_out:
+        note(f"facts left out: {_listed(found.num_left_out)} (see --only)")
     if found.num_undecided:
-        note(f"{found.num_undecided:,} facts left out: not decided in {against}")
+        note(f"facts left out: {found.num_undecided:,} not decided in {against}")
     if "not_compared" in found.num_scored:
         note("the facts were not compared with a knowledge base (`sayso extract --kb`): known facts count, too")
     if not found.overall.num_right:
