@@ -55,7 +55,7 @@ def claim(
 
 
 def has_room(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int) -> bool:
-    """Say whether fewer people than wanted have the fact."""
+    """Say whether the fact needs more people."""
     number = fact_number(connection, fact)
     return len(_others(connection, annotator, number)) < (_quota(connection, number) or annotators_per_fact)
 

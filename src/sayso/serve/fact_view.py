@@ -153,7 +153,7 @@ def _places(scores: Sequence[float]) -> list[int]:
 
 
 def support_text(fact: ExtractedFact, threshold: float | None) -> str:
-    """Return what the prediction rests on, in a sentence; the threshold is the extraction's, where it is known."""
+    """Return what the prediction rests on, in a sentence; the threshold may be unknown."""
     return support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
 
 

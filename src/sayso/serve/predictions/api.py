@@ -1,4 +1,4 @@
-"""Facts, curves and comparisons as JSON."""
+"""JSON API of runs, predictions, curves and comparisons."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -35,13 +35,13 @@ RunName = Annotated[str, Query(max_length=300)]
 
 @router.get("/runs")
 def get_runs(bench: Bench) -> list[RunResponse]:
-    """Return the runs that are open."""
+    """Return the open runs."""
     return [run_response(run) for run in bench.predictions.values()]
 
 
 @router.get("/predictions/{run}")
 def get_facts(bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> TablePage[PredictionRow]:
-    """Return one page of the facts that are asked for, sorted and filtered."""
+    """Return one page of the table of predictions."""
     found = run.index.page(query)
     return replace(found, rows=hide_withheld(bench, who, found.rows))
 
@@ -58,7 +58,7 @@ def get_fact(bench: Bench, who: MaybeWho, run: RunParam, asked: FactParam) -> Pr
 
 @router.get("/predictions/{run}/curve")
 def get_curve(run: RunParam, relation: RelationName = "") -> Curve:
-    """Return precision over recall, of all relations together or of one."""
+    """Return precision over recall, of all relations or of one."""
     return run.curve(relation)
 
 
@@ -66,7 +66,7 @@ def get_curve(run: RunParam, relation: RelationName = "") -> Curve:
 def get_curve_facts(
     bench: Bench, who: MaybeWho, run: RunParam, point: int, relation: RelationName = ""
 ) -> list[PredictionRow]:
-    """Return the facts that come in with a point of the curve."""
+    """Return the facts that a point of the curve adds."""
     points = run.curve(relation).points
     if not 0 <= point < len(points):
         raise not_found(f"The curve has no point {point}.")

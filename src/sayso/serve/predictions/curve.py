@@ -18,7 +18,7 @@ MAX_CORNERS = 600
 
 @dataclass(frozen=True, kw_only=True)
 class CurvePoint:
-    """A point of the curve: from the most probable fact down, those from `first` up to `stop` come in with it."""
+    """A point of the curve; it adds the facts from `first` up to `stop`, counted from the most probable."""
 
     precision: float
     recall: float
@@ -38,7 +38,7 @@ class Curve:
 
 
 def make_curve(index: PredictionTable, threshold: float, relation: str = "", num_unread: int = 0) -> Curve:
-    """Return the curve; `num_unread` facts could not be read and stay in the denominator of recall."""
+    """Return the curve; `num_unread` facts that could not be read count in the denominator of recall."""
     is_asked_F = np.ones(index.num_facts, bool)
     if relation:
         is_asked_F = index.relation_F == (index.relations.index(relation) if relation in index.relations else -1)
@@ -59,12 +59,12 @@ def make_curve(index: PredictionTable, threshold: float, relation: str = "", num
 
 
 def facts_at(index: PredictionTable, point: CurvePoint, relation: str = "") -> np.ndarray:
-    """Return the rows of the facts that come in with a point."""
+    """Return the indices of the facts that a point adds."""
     return index.find_all(PredictionQuery(relation=relation))[point.first : point.stop]
 
 
 def _spread(curve: PrecisionRecallCurve, num: int) -> np.ndarray:
-    """Return at most `num` steps of the curve, spread evenly over the facts, with the first and the last."""
+    """Return at most `num` steps of the curve, spread evenly over the facts, including both ends."""
     wanted = np.linspace(curve.num_retrieved[0], curve.num_retrieved[-1], num)
     steps: np.ndarray = np.unique(np.searchsorted(curve.num_retrieved, wanted))
     return steps
@@ -98,7 +98,7 @@ class Tick:
 
 @dataclass(frozen=True, kw_only=True)
 class CurveDrawing:
-    """The line as an SVG polyline has it, the points' places, and the grid."""
+    """The curve as an SVG polyline, its points and its grid."""
 
     line: str
     places: list[tuple[float, float]]
@@ -113,7 +113,7 @@ class CurveDrawing:
 
 
 def draw_curve(curve: Curve) -> CurveDrawing:
-    """Return the drawing; both axes go from 0 to 1."""
+    """Return the drawing; both axes range from 0 to 1."""
     shares = [step / 5 for step in range(6)]
     return CurveDrawing(
         line=" ".join(f"{_across(recall)},{_up(precision)}" for recall, precision in curve.line),
