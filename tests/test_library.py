@@ -70,7 +70,7 @@ def test_a_run_without_word_vectors_predicts_alike(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-logit_BR)), atol=1e-5)
 
 
-def test_text_as_people_write_it_equals_the_sentence_in_the_corpus_form(model: Model) -> None:
+def test_plain_text_is_normalised_like_the_corpus(model: Model) -> None:
     assert {"port_town2", "north_land2"} <= set(model.parts.lexicon.words)
     raw = Bag.from_sentences(["Port Town2 is the capital of North Land2."], head="North Land2", tail="Port Town2")
     text = "port_town2 is the capital of north_land2 ."
@@ -226,7 +226,7 @@ def test_a_model_whose_probabilities_are_not_numbers_is_refused(run: Path) -> No
             ask(bag)
 
 
-def test_a_bag_that_cannot_be_read_counts_as_nothing_found(model: Model) -> None:
+def test_an_unreadable_bag_ranks_last_in_the_evaluation(model: Model) -> None:
     known = {"relations": frozenset(model.relations[:1])}
     bags = [
         Bag("h", "t", (make_sentence(text),), **known) for text in ("h is the capital of t", "h " + "x " * 30 + "t")
@@ -260,7 +260,7 @@ def test_a_bag_without_sentences_is_refused(model: Model) -> None:
         model.predict([Bag("h", "t", ())])
 
 
-def test_a_saved_model_answers_the_same(model: Model, store: Path, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_the_same(model: Model, store: Path, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path / "copy")
     bags = bags_of(store, "validation")
     np.testing.assert_array_equal(
@@ -270,7 +270,7 @@ def test_a_saved_model_answers_the_same(model: Model, store: Path, tmp_path: Pat
         model.save_pretrained(tmp_path / "copy")
 
 
-def test_what_is_no_model_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="not a run or a model"):
         sayso.load(tmp_path)
     (tmp_path / "run.json").write_text("{}")

@@ -53,6 +53,6 @@ def test_a_name_inside_the_longer_name_of_the_other_does_not_count() -> None:
         ([make_sentence("h t"), make_sentence("a b", "a", "b")], {}, "of one pair, not of 2"),
     ],
 )
-def test_what_is_no_bag_is_refused_with_the_place(texts, names, message: str) -> None:
+def test_an_invalid_bag_is_an_error_that_names_the_sentence(texts, names, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Bag.from_sentences(texts, **names)

@@ -26,7 +26,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "eraser"])
-def test_everybodys_marks_go_out_and_into_another_database_the_same(database: Path, tmp_path: Path, form: str) -> None:
+def test_marks_of_every_annotator_survive_export_and_import(database: Path, tmp_path: Path, form: str) -> None:
     out, again = tmp_path / f"out{FORMS[form].suffix}", tmp_path / "again.jsonl"
     assert sayso("annotations", "export", out, "--db", database, "--form", form, "--each").returncode == 0
     assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
@@ -35,7 +35,7 @@ def test_everybodys_marks_go_out_and_into_another_database_the_same(database: Pa
     assert sorted(lines, key=str) == sorted(MARKS, key=str)
 
 
-def test_remarks_go_out_and_come_in_beside_the_marks(database: Path, tmp_path: Path) -> None:
+def test_remarks_are_exported_and_imported_next_to_marks(database: Path, tmp_path: Path) -> None:
     nothing = sayso("annotations", "export", tmp_path / "none", "--db", database, "--form", "remarks")
     assert (nothing.returncode, "no submitted fact has a comment or flag" in nothing.stderr) == (2, True)
     said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
@@ -52,7 +52,7 @@ def test_remarks_go_out_and_come_in_beside_the_marks(database: Path, tmp_path: P
     assert (known.returncode, "without --known" in known.stderr) == (2, True)
 
 
-def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path) -> None:
+def test_the_file_name_decides_the_format(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     assert sayso("annotations", "export", out, "--db", database, "--each").returncode == 0
     before = out.read_text()
@@ -64,7 +64,7 @@ def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path) -> N
     assert out.read_text() == before
 
 
-def test_what_was_written_is_told_to_machines(database: Path, tmp_path: Path) -> None:
+def test_json_reports_what_was_written(database: Path, tmp_path: Path) -> None:
     def told(*words: object) -> dict[str, object]:
         done = sayso("annotations", *words, "--json")
         assert done.returncode == 0, done.stderr
@@ -83,16 +83,16 @@ def test_what_was_written_is_told_to_machines(database: Path, tmp_path: Path) ->
     assert told("export", remarks, "--db", db, "--form", "remarks", "--all") == again
 
 
-def test_remarks_are_everybodys_own_already(database: Path, tmp_path: Path) -> None:
+def test_each_is_refused_for_remarks(database: Path, tmp_path: Path) -> None:
     refused = sayso("annotations", "export", tmp_path / "out", "--db", database, "--form", "remarks", "--each")
     assert (refused.returncode, "--each is for marks" in refused.stderr) == (2, True)
 
 
-def test_the_command_knows_every_form() -> None:
+def test_the_command_offers_every_format() -> None:
     assert choices(export, "form") == [*FORMS, "remarks"]
 
 
-def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path) -> None:
+def test_an_export_has_one_mark_per_sentence_by_default(database: Path, tmp_path: Path) -> None:
     result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database)
     assert result.stdout == "2 marks\n"
     assert f"next: sayso evaluate RUN --data STORE --marks {tmp_path / 'out.jsonl'}" in result.stderr
@@ -101,7 +101,7 @@ def test_one_mark_a_sentence_is_the_usual_export(database: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "remarks"])
-def test_facts_that_fewer_people_than_wanted_have_submitted_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
+def test_incomplete_facts_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
     half = [{**MARKS[0], "head": "half"}]
     said = [{"head": head, "tail": "t", "relation": "capital", "by": "Ada", "comment": "odd"} for head in ("h", "half")]
     remarks = [{**each, "is_wrong": False} for each in said]
@@ -120,7 +120,7 @@ def test_facts_that_fewer_people_than_wanted_have_submitted_are_left_out_and_cou
     assert exported("--all")[1] == ["h", "half"]
 
 
-def test_where_no_fact_is_complete_the_option_that_exports_them_is_named(tmp_path: Path) -> None:
+def test_without_complete_facts_the_error_names_the_option_all(tmp_path: Path) -> None:
     (tmp_path / "half.jsonl").write_text(json.dumps(MARKS[0]) + "\n")
     assert sayso("annotations", "import", tmp_path / "half.jsonl", "--db", tmp_path / "a.db").returncode == 0
     result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "a.db")
@@ -128,19 +128,19 @@ def test_where_no_fact_is_complete_the_option_that_exports_them_is_named(tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def test_what_a_form_cannot_take_is_counted(database: Path, tmp_path: Path) -> None:
+def test_marks_that_a_format_cannot_represent_are_counted(database: Path, tmp_path: Path) -> None:
     result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database, "--form", "tuples")
     assert "2 marks cannot be written in the format tuples" in result.stderr
 
 
-def test_agreement_is_shown_to_people_and_machines(database: Path) -> None:
+def test_agreement_is_a_table_or_json(database: Path) -> None:
     shown = sayso("annotations", "agreement", "--db", database)
     assert shown.stdout.splitlines()[-1].split() == ["all", "relations", "1", "2", "0.50", "0.00", "0.00"]
     figures = json.loads(sayso("annotations", "agreement", "--db", database, "--json").stdout)
     assert figures["overall"]["percent"] == 0.5
 
 
-def test_agreement_makes_no_database_of_an_empty_file(tmp_path: Path) -> None:
+def test_agreement_does_not_turn_an_empty_file_into_a_database(tmp_path: Path) -> None:
     (tmp_path / "a.db").touch()
     result = sayso("annotations", "agreement", "--db", tmp_path / "a.db")
     assert (result.returncode, len(result.stderr.strip().splitlines())) == (2, 1)

@@ -60,7 +60,7 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
     assert json.loads((store / "manifest.json").read_text())["inputs"]["train"]["sha256"] != "not a plain file"
 
 
-def test_a_corpus_without_anything_to_learn_from_is_said_to_be_one(tmp_path: Path, tables: list[object]) -> None:
+def test_a_corpus_without_labelled_pairs_is_reported(tmp_path: Path, tables: list[object]) -> None:
     (tmp_path / "docs.txt").write_text("Bo was here.")
     result = sayso("build", "--documents", tmp_path / "docs.txt", *tables, "--out", tmp_path / "out")
     assert "nothing to learn from: no sentence names two entities that a fact relates" in result.stderr
@@ -74,7 +74,7 @@ def test_json_is_the_manifest(tmp_path: Path, tables: list[object]) -> None:
     assert written["counts"]["documents not in UTF-8"] == written["counts"]["documents with HTML"] == 1
 
 
-def test_what_the_user_can_repair_is_one_line_and_exit_code_2(tmp_path: Path, tables: list[object]) -> None:
+def test_a_user_error_is_one_line_with_exit_code_2(tmp_path: Path, tables: list[object]) -> None:
     docs, out = articles(tmp_path / "docs"), tmp_path / "out"
     for words, message in (
         ((*tables, "--documents", tmp_path / "none"), "none: no such file or directory"),
@@ -107,7 +107,7 @@ def contents(out: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
+def test_an_interrupted_build_continues_and_gives_the_same_corpus(
     tmp_path: Path, tables: list[object], sent: signal.Signals
 ) -> None:
     words, articles, stopped = ["build", *tables, "--documents", "-"], many(5_000), tmp_path / "stopped"
@@ -136,7 +136,7 @@ def test_a_build_that_was_stopped_goes_on_and_ends_like_one_that_was_not(
     assert contents(stopped) == contents(tmp_path / "straight")
 
 
-def test_odd_things_among_the_documents_are_left_out_and_said(tmp_path: Path, tables: list[object]) -> None:
+def test_unreadable_documents_are_left_out_and_reported(tmp_path: Path, tables: list[object]) -> None:
     docs = articles(tmp_path / "docs")
     os.mkfifo(docs / "pipe.txt")
     (docs / "zero.txt").symlink_to("/dev/zero")

@@ -91,7 +91,7 @@ def test_an_unknown_relation_is_a_bad_line(tmp_path: Path) -> None:
     assert f"{path}:1: relation '/lived' is not in the inventory" in result.stdout
 
 
-def test_types_of_other_entities_are_refused_and_the_form_is_said(tmp_path: Path) -> None:
+def test_types_of_other_entities_are_an_error_that_names_the_format(tmp_path: Path) -> None:
     path, types = tmp_path / "x.txt", tmp_path / "relations.tsv"
     path.write_text(GOOD)
     types.write_text("name\tdefinition\n/lived\twhere someone lived\n")
@@ -102,7 +102,7 @@ def test_types_of_other_entities_are_refused_and_the_form_is_said(tmp_path: Path
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_windows_line_ends_and_repeated_lines_are_no_fault(tmp_path: Path) -> None:
+def test_windows_line_ends_and_repeated_lines_are_accepted(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(GOOD.replace("\n", "\r\n").encode() * 3)
     report = json.loads(sayso("check", path, "--json").stdout)

@@ -31,7 +31,7 @@ def test_every_command_that_is_printed_with_a_path_is_quoted_for_the_shell() -> 
         assert found == [], f"{path}: put it together with `as_command`"
 
 
-def test_each_next_command_is_a_line_to_paste_and_prose_is_not_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_next_command_is_a_line_to_paste_and_a_hint_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     say_next("corpus", "sayso check corpus", "sayso prepare corpus", hint="read the page")
     assert capsys.readouterr().err.splitlines() == [
         "wrote corpus",
@@ -74,7 +74,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",), ("--help",)], ids=["table", "json", "help"])
-def test_a_reader_that_has_gone_is_no_fault(corpus: Path, form: tuple[str, ...]) -> None:
+def test_a_closed_pipe_is_not_an_error(corpus: Path, form: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     process = begin("check", corpus, *form, stdout=writing)
@@ -93,7 +93,7 @@ def test_a_full_disk_under_the_output_is_one_line(corpus: Path, form: tuple[str,
     assert err == "sayso: the output: no space left on device; make room and try again\n"
 
 
-def test_a_closed_output_is_one_line_since_the_result_would_be_lost(corpus: Path) -> None:
+def test_a_closed_standard_output_is_a_one_line_error(corpus: Path) -> None:
     program = [sys.executable, "-c", "from sayso.cli import main; main()", "check", str(corpus)]
     result = subprocess.run(program, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1), check=False)
     expected = b"sayso: standard output is closed; send it to a file, or to /dev/null\n"
@@ -101,7 +101,7 @@ def test_a_closed_output_is_one_line_since_the_result_would_be_lost(corpus: Path
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_is_said_and_has_its_exit_code(corpus: Path, number: int, code: int) -> None:
+def test_a_signal_is_reported_and_has_its_exit_code(corpus: Path, number: int, code: int) -> None:
     # It reads a pipe that nothing is written to, so it is at work until it is interrupted.
     process = begin("check", "-", stdout=subprocess.DEVNULL)
     assert process.stdin
@@ -120,7 +120,7 @@ def test_a_signal_is_said_and_has_its_exit_code(corpus: Path, number: int, code:
     assert (process.returncode, err) == (code, "sayso: interrupted\n")
 
 
-def test_sigterm_leaves_no_temporary_folder_and_what_was_handled_before_is_again(tmp_path: Path) -> None:
+def test_sigterm_leaves_no_temporary_folder_and_restores_the_handler(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(Terminated), terminable(), atomic_folder(tmp_path / "store"):
         signal.raise_signal(signal.SIGTERM)
@@ -136,7 +136,7 @@ def test_a_second_sigterm_is_not_caught() -> None:
 
 
 @pytest.mark.parametrize("name", ["Zürich – 🗻", "odd \udcff byte"])
-def test_what_a_terminal_cannot_show_is_escaped_and_json_stays_json(monkeypatch, name: str) -> None:
+def test_unprintable_characters_are_escaped_and_json_stays_valid(monkeypatch, name: str) -> None:
     taken = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, encoding="ascii"))
     print_any_character()
@@ -148,7 +148,7 @@ def test_what_a_terminal_cannot_show_is_escaped_and_json_stays_json(monkeypatch,
     assert json.dumps(name)[1:-1] in printed[printed.index("}") :]
 
 
-def test_a_command_on_an_ascii_terminal_ends_well_whatever_it_prints(corpus: Path, monkeypatch) -> None:
+def test_a_command_succeeds_on_an_ascii_terminal(corpus: Path, monkeypatch) -> None:
     taken = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, encoding="ascii"))
     monkeypatch.setattr(sys, "argv", ["sayso", "check", str(corpus.rename(corpus.with_name("Zürich.txt")))])
@@ -189,7 +189,7 @@ print(codes, file=printed)
 """
 
 
-def test_a_file_in_a_folder_that_may_not_be_entered_is_one_line(corpus: Path) -> None:
+def test_a_file_in_an_inaccessible_folder_is_a_one_line_error(corpus: Path) -> None:
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders may be entered by their owner alone
         folder = Path(name)
         folder.chmod(0o755)
@@ -203,14 +203,14 @@ def test_a_file_in_a_folder_that_may_not_be_entered_is_one_line(corpus: Path) ->
     assert [line for line in lines if not line.startswith(f"sayso: {locked / 'file'}: permission denied")] == []
 
 
-def test_a_loop_of_links_is_one_line(corpus: Path, tmp_path: Path) -> None:
+def test_a_symlink_loop_is_a_one_line_error(corpus: Path, tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     result = sayso("prepare", "--train", corpus, "--out", loop)
     assert (result.returncode, result.stderr) == (2, f"sayso: {loop}: too many levels of symbolic links\n")
 
 
-def test_an_error_of_the_system_is_the_users_only_where_it_is_about_files() -> None:
+def test_an_os_error_is_a_user_error_only_if_it_concerns_files() -> None:
     barred = _about_files(PermissionError(errno.EACCES, "Permission denied", "x/y"))
     assert str(barred) == "x/y: permission denied; name another file or folder"
     unnamed = _about_files(OSError(errno.EACCES, "Failed to open local file 'x'\nmore"))

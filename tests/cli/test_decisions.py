@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("form", "num"), [("jsonld", 1), ("csv", 1), ("triples", 1), ("decisions", 2)])
-def test_each_form_is_written_and_counted(database: Path, tmp_path: Path, form: str, num: int) -> None:
+def test_each_format_is_written_and_counted(database: Path, tmp_path: Path, form: str, num: int) -> None:
     out = tmp_path / "out"
     done = sayso("decisions", "export", out, "--db", database, "--form", form)
     assert done.returncode == 0, done.stderr
@@ -38,12 +38,12 @@ def test_each_form_is_written_and_counted(database: Path, tmp_path: Path, form: 
 @pytest.mark.parametrize(
     ("name", "begin"), [("a.csv", "head_id,"), ("a.tsv", "Q1030\t"), ("a.jsonl", '{"head"'), ("a.jsonld", "{\n")]
 )
-def test_the_name_of_the_file_says_its_form(database: Path, tmp_path: Path, name: str, begin: str) -> None:
+def test_the_file_name_decides_the_format(database: Path, tmp_path: Path, name: str, begin: str) -> None:
     assert sayso("decisions", "export", tmp_path / name, "--db", database).returncode == 0
     assert (tmp_path / name).read_text().startswith(begin)
 
 
-def test_facts_that_do_not_fit_into_a_form_are_counted(database: Path, tmp_path: Path) -> None:
+def test_facts_that_a_format_cannot_represent_are_counted(database: Path, tmp_path: Path) -> None:
     opened = AnnotationDatabase(database)
     with opened.writing() as connection:
         decide(connection, annotator_named(connection, "Ada"), make_decided(relation="P36"), "key 3")
@@ -54,7 +54,7 @@ def test_facts_that_do_not_fit_into_a_form_are_counted(database: Path, tmp_path:
     assert (tmp_path / "out").read_text().startswith("Q1030\tP36\tQ3935\t")
 
 
-def test_a_table_gives_wikidatas_ids_for_ones_own(database: Path, tmp_path: Path) -> None:
+def test_a_table_maps_ids_to_wikidatas(database: Path, tmp_path: Path) -> None:
     table, out = tmp_path / "ids.tsv", tmp_path / "out.quickstatements.tsv"
     table.write_text(f"{make_decided().relation}\tP36\n")
     done = sayso("decisions", "export", out, "--db", database, "--wikidata", table)
@@ -64,14 +64,14 @@ def test_a_table_gives_wikidatas_ids_for_ones_own(database: Path, tmp_path: Path
     assert (other.returncode, "--wikidata is for --form quickstatements" in other.stderr) == (2, True)
 
 
-def test_no_file_is_written_where_no_fact_fits(database: Path, tmp_path: Path) -> None:
+def test_no_file_is_written_if_no_fact_can_be(database: Path, tmp_path: Path) -> None:
     done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no accepted fact can be written in the format quickstatements" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_the_command_knows_every_form() -> None:
+def test_the_command_offers_every_format() -> None:
     assert choices(export, "form") == list(FORMS)
 
 
@@ -80,7 +80,7 @@ def test_the_default_is_json_ld_of_the_accepted(database: Path, tmp_path: Path) 
     assert json.loads((tmp_path / "out").read_text())["total"] == 1
 
 
-def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
+def test_missing_decisions_and_a_missing_database_are_reported(tmp_path: Path) -> None:
     missing = sayso("decisions", "export", tmp_path / "out", "--db", tmp_path / "absent.db")
     assert (missing.returncode, "no such file" in missing.stderr) == (2, True)
     AnnotationDatabase(tmp_path / "empty.db").close()
@@ -89,7 +89,7 @@ def test_nothing_decided_and_no_file_are_said(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_decisions_on_extracted_facts_come_in_with_all_that_was_known_about_them(tmp_path: Path) -> None:
+def test_imported_decisions_keep_the_evidence_and_provenance_of_their_facts(tmp_path: Path) -> None:
     facts, decisions, db = tmp_path / "facts.jsonl", tmp_path / "decisions.jsonl", tmp_path / "marks.db"
     facts.write_text(f"{make_extracted().to_json()}\n{make_extracted(tail_id='Q1').to_json()}\n")
     lines = [

@@ -51,13 +51,13 @@ def test_the_next_command_names_the_tables_beside_the_sentences(tmp_path, manife
     assert f"next: sayso prepare --train {tmp_path}/train.txt {named} --vectors {out} --out STORE\n" in result.stderr
 
 
-def test_the_figures_may_be_had_as_json(tmp_path):
+def test_figures_are_printed_as_json(tmp_path):
     words = ["train", str(corpus(tmp_path)), "--out", str(tmp_path / "v"), "--width", "4", "--seed", "1", "--json"]
     figures = json.loads(CliRunner().invoke(vectors, words).stdout)
     assert figures == {"words": 26, "sentences": 20, "seed": 1}
 
 
-def test_a_drawn_seed_is_printed(tmp_path):
+def test_a_random_seed_is_printed(tmp_path):
     result = CliRunner().invoke(vectors, ["train", str(corpus(tmp_path)), "--out", str(tmp_path / "v"), "--width", "4"])
     assert result.stderr.startswith("seed ")
 
@@ -98,7 +98,7 @@ def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, tri
     assert "no --exclude" in result.stderr
 
 
-def test_figures_of_entity_vectors_may_be_had_as_json(tmp_path, triples):
+def test_figures_of_entity_vectors_are_printed_as_json(tmp_path, triples):
     figures = json.loads(run(triples, "--out", tmp_path / "e.bin", "--json").stdout)
     assert (figures["entities"], figures["seed"], figures["best_epoch"]) == (33, 1, 1)
     assert 0 < figures["held_out_mrr"] <= 1
@@ -110,25 +110,25 @@ def test_facts_of_test_pairs_are_refused_in_either_direction(tmp_path, triples, 
     assert not (tmp_path / "e").exists()
 
 
-def test_drop_leaves_them_out_and_says_how_many(tmp_path, triples, sentences):
+def test_drop_leaves_out_facts_of_excluded_pairs_and_counts_them(tmp_path, triples, sentences):
     result = run(triples, "--out", tmp_path / "e", "--exclude", sentences, "--drop")
     assert "2 facts left out: they join one of 1 excluded pairs" in result.stderr
     assert "p4" not in read_entity_vectors(tmp_path / "e")[0]
 
 
-def test_ids_that_the_file_could_not_hold_are_refused_before_training(tmp_path):
+def test_ids_that_the_file_cannot_represent_are_refused_before_training(tmp_path):
     path = tmp_path / "kg.tsv"
     path.write_text("New York\tin\tUSA\n")
     with pytest.raises(BadInputError, match=r"'New York' .* white space"):
         run(path, "--out", tmp_path / "e")
 
 
-def test_a_missing_folder_is_said_before_training(tmp_path, triples):
+def test_a_missing_folder_is_an_error_before_training(tmp_path, triples):
     with pytest.raises(UserError, match="there is no folder"):
         run(triples, "--out", tmp_path / "absent" / "e")
 
 
-def test_a_line_that_is_no_fact_is_named(tmp_path):
+def test_a_line_that_is_not_a_fact_is_named(tmp_path):
     path = tmp_path / "kg.tsv"
     path.write_text("a\tr\tb\na\tr\n")
     with pytest.raises(BadInputError, match=r"kg\.tsv:2: 2 columns"):

@@ -48,7 +48,7 @@ def test_the_table_ends_with_baselines_and_each_run_has_its_reading_gain(
     assert any(line.startswith("one: reading gain ") and line.endswith("minus that of types)") for line in lines)
 
 
-def test_marks_from_a_file_take_the_place_of_the_stores_and_misfits_are_said(
+def test_marks_from_a_file_replace_the_stores_and_unmatched_ones_are_reported(
     run: Path, store: Path, tmp_path: Path
 ) -> None:
     lines = evaluation_lines()
@@ -82,7 +82,7 @@ def test_several_runs_are_compared_and_those_on_other_data_refused(run: Path, st
         evaluate(run, stranger, "--data", store)
 
 
-def test_a_place_for_the_report_that_cannot_be_made_is_said_before_the_work(run: Path, store: Path) -> None:
+def test_an_unwritable_report_folder_is_an_error_before_any_work(run: Path, store: Path) -> None:
     predictions = run / "predictions"
     before = predictions.stat().st_mtime_ns if predictions.exists() else None
     with pytest.raises(UserError, match="name another folder"):
@@ -97,6 +97,6 @@ def test_a_run_that_is_being_written_is_not_evaluated(run: Path, store: Path, tm
     assert not (tmp_path / "report").exists()
 
 
-def test_an_unknown_mechanism_is_said_before_any_work(run: Path, tmp_path: Path) -> None:
+def test_an_unknown_mechanism_is_an_error_before_any_work(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no mechanism is called 'magic': choose from attention"):
         evaluate(run, "--data", tmp_path / "absent", "--method", "magic")

@@ -46,7 +46,7 @@ def test_a_pair_is_found_by_name_or_id_and_its_sentences_are_ranked(run: Path, s
     assert len(by_id["evidence"][0]["word_scores"]) == len(by_id["evidence"][0]["seen"])
 
 
-def test_people_read_the_probability_the_support_and_what_the_model_saw(run: Path, store: Path) -> None:
+def test_the_text_has_the_probability_the_support_and_what_the_model_saw(run: Path, store: Path) -> None:
     shown = explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--threshold", 0.999999).stdout
     assert "north_land1 (/location/country)  →  port_town1 (/location/city)" in shown
     assert "Not predicted (0." in shown
@@ -98,7 +98,7 @@ def test_a_built_corpus_is_taken_whole_with_its_own_types(run: Path, tmp_path: P
     assert sorted(each["text"] for each in built["evidence"]) == sorted(texts)
 
 
-def test_the_page_shows_the_sentences_and_needs_nothing_from_elsewhere(run: Path, store: Path, tmp_path: Path) -> None:
+def test_the_page_shows_the_sentences_and_needs_no_other_files(run: Path, store: Path, tmp_path: Path) -> None:
     page = tmp_path / "fact.html"
     explain(run, "--head", "xl1", "--tail", "xt1", "--data", store, "--html", page)
     text = page.read_text()
@@ -124,12 +124,12 @@ def test_the_page_shows_the_sentences_and_needs_nothing_from_elsewhere(run: Path
         ),
     ],
 )
-def test_what_cannot_be_explained_is_said(run: Path, store: Path, words: list[str], message: str) -> None:
+def test_a_pair_that_cannot_be_explained_is_an_error(run: Path, store: Path, words: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         explain(run, "--data", store, *words)
 
 
-def test_a_fault_of_ours_is_not_passed_off_as_the_users(run: Path, store: Path, monkeypatch) -> None:
+def test_a_bug_is_not_reported_as_a_user_error(run: Path, store: Path, monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("shapes do not fit")
 
@@ -154,6 +154,6 @@ def test_names_that_several_pairs_have_ask_for_ids(run: Path, tmp_path: Path) ->
         (("--data", "store", "--types", "types.json"), "--types is for --file"),
     ],
 )
-def test_options_that_do_not_go_together_are_said(run: Path, words: tuple[str, ...], message: str) -> None:
+def test_options_that_exclude_each_other_are_an_error(run: Path, words: tuple[str, ...], message: str) -> None:
     with pytest.raises(UserError, match=message):
         explain(run, "--head", "a", "--tail", "b", *words)

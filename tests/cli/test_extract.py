@@ -78,7 +78,7 @@ def test_facts_are_compared_with_a_knowledge_base(run: Path, corpus: Path, tmp_p
     )
 
 
-def test_forms_that_are_not_asked_for_again_are_removed_and_named(run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_formats_that_are_not_requested_again_are_removed_and_listed(run: Path, corpus: Path, tmp_path: Path) -> None:
     options = (run, corpus, "--out", tmp_path / "out", "--threshold", 0)
     extract(*options, "--format", "jsonl", "--format", "tsv")
     result = extract(*options, "--resume", "--format", "tsv", "--format", "quickstatements")
@@ -120,7 +120,7 @@ def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_pat
         extract(run, tmp_path / "built", "--out", tmp_path / "facts")
 
 
-def test_options_that_do_not_go_together_are_said(run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--resume", "--overwrite"), "exclude each other"),
         (("--precision", 0.9), "--precision needs the store"),
@@ -159,7 +159,7 @@ main()
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_the_same(run: Path, tmp_path: Path) -> None:
+def test_a_killed_extraction_continues_and_gives_the_same_facts(run: Path, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", sentences(range(3), num_pairs=300))
     words = ["extract", run, corpus, "--threshold", 0, "--device", "cpu", "--shards", 64]
     whole, killed = tmp_path / "whole", tmp_path / "killed"

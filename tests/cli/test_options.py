@@ -59,16 +59,16 @@ ENDINGS = {"lines": ".jsonl", "folder": "", "csv": ".csv", "pairs": ".jsonl"}
 @pytest.mark.parametrize(
     ("name", "form"), [("a.csv", "csv"), ("a.jsonl", "lines"), ("a", "lines"), ("a.txt", "lines"), ("a.csv.d", "lines")]
 )
-def test_the_name_says_the_form_where_none_is_asked_for(name: str, form: str) -> None:
+def test_the_file_name_decides_the_format_by_default(name: str, form: str) -> None:
     assert form_of(Path(name), None, ENDINGS, "lines") == form
 
 
 @pytest.mark.parametrize(("name", "asked"), [("a.csv", "csv"), ("a.jsonl", "pairs"), ("a.txt", "csv"), ("a", "folder")])
-def test_the_form_that_is_asked_for_holds_where_the_name_allows_it(name: str, asked: str) -> None:
+def test_the_requested_format_is_used_if_the_name_allows_it(name: str, asked: str) -> None:
     assert form_of(Path(name), asked, ENDINGS, "lines") == asked
 
 
 @pytest.mark.parametrize(("name", "asked"), [("a.csv", "lines"), ("a.jsonl", "csv"), ("a.csv", "folder")])
-def test_a_name_of_another_form_is_refused(name: str, asked: str) -> None:
+def test_a_file_name_of_another_format_is_refused(name: str, asked: str) -> None:
     with pytest.raises(UserError, match=f"{name}: a file of this name has the format"):
         form_of(Path(name), asked, ENDINGS, "lines")

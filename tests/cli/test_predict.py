@@ -62,7 +62,7 @@ def test_memory_for_tables_changes_no_fact(run: Path, file: Path) -> None:
     assert found[0] == pytest.approx(found[1], abs=1e-6)
 
 
-def test_people_get_a_table(run: Path, file: Path) -> None:
+def test_facts_are_a_table_by_default(run: Path, file: Path) -> None:
     result = predict(run, file, "--threshold", 0, "--top", 1)
     title, columns, fact = result.stdout.splitlines()
     assert title.split() == ["CNNs+ATT+F:", "1", "facts"]
@@ -70,13 +70,13 @@ def test_people_get_a_table(run: Path, file: Path) -> None:
     assert fact.split()[-1] == "3"
 
 
-def test_a_threshold_that_no_fact_reaches_is_said(run: Path, file: Path) -> None:
+def test_a_threshold_that_no_fact_reaches_is_reported(run: Path, file: Path) -> None:
     result = predict(run, file, "--threshold", 1, "--json")
     assert result.stdout == ""
     assert "no fact reaches 1; the most probable has 0." in result.stderr
 
 
-def test_types_from_a_file_stand_in_for_entities_the_model_does_not_know(run: Path, tmp_path: Path) -> None:
+def test_types_from_a_file_are_used_for_unknown_entities(run: Path, tmp_path: Path) -> None:
     path, types = tmp_path / "new.txt", tmp_path / "types.json"
     path.write_text("q1\tq2\tzoe\tmax\tNA\tzoe saw max\n")
     types.write_text(json.dumps({"q1": ["/person"], "q2": ["/person/artist"]}))
@@ -93,7 +93,7 @@ def test_bad_lines_are_counted_and_too_many_stop_it(run: Path, file: Path, tmp_p
     assert "1 bad lines left out, the first is" in predict(run, file, "--max-bad", 0.5).stderr
 
 
-def test_a_run_that_is_not_finished_and_a_missing_file_are_said(run: Path, file: Path, tmp_path: Path) -> None:
+def test_an_unfinished_run_and_a_missing_file_are_errors(run: Path, file: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(UserError, match="the run is not finished"):
         predict(tmp_path, file)
@@ -101,12 +101,12 @@ def test_a_run_that_is_not_finished_and_a_missing_file_are_said(run: Path, file:
         predict(run, tmp_path / "absent.txt")
 
 
-def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(run: Path, tmp_path: Path) -> None:
+def test_an_unwritable_path_is_an_error_before_anything_is_read(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"there is no folder .*nowhere; make it first"):
         predict(run, tmp_path / "absent.txt", "--out", tmp_path / "nowhere" / "facts.jsonl")
 
 
-def test_facts_may_be_written_and_printed_at_once(run: Path, file: Path, tmp_path: Path) -> None:
+def test_facts_can_be_written_and_printed_together(run: Path, file: Path, tmp_path: Path) -> None:
     printed = predict(run, file, "--out", tmp_path / "facts.jsonl", "--threshold", 0, "--json").stdout
     assert printed == (tmp_path / "facts.jsonl").read_text() != ""
 

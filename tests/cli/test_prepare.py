@@ -47,7 +47,7 @@ def test_a_missing_file_is_named_before_any_work(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (2, f"sayso: {tmp_path / 'a'}: no such file or directory\n")
 
 
-def test_judged_facts_that_training_has_not_are_counted_and_where_to_take_them_from_is_said(tmp_path: Path) -> None:
+def test_decided_facts_without_a_training_sentence_are_counted_and_rest_is_suggested(tmp_path: Path) -> None:
     path, decisions = write_corpus(tmp_path / "x.txt"), tmp_path / "decisions.jsonl"
     decisions.write_text('{"head": "m.1", "relation": "/lived", "tail": "m.y", "decision": "rejected"}\n')
     result = sayso("prepare", "--train", path, "--decisions", decisions, "--out", tmp_path / "s")
@@ -56,7 +56,7 @@ def test_judged_facts_that_training_has_not_are_counted_and_where_to_take_them_f
     assert "--rest is for the sentences of decided facts: name the decisions with --decisions" in result.stderr
 
 
-def test_test_pairs_that_were_dropped_are_not_said_to_stand_in_training(tmp_path: Path) -> None:
+def test_dropped_test_pairs_are_not_reported_as_being_in_training(tmp_path: Path) -> None:
     path, test = write_corpus(tmp_path / "x.txt"), tmp_path / "test.txt"
     test.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     words = ("prepare", "--train", path, "--test", test, "--out", tmp_path / "s")
@@ -66,7 +66,7 @@ def test_test_pairs_that_were_dropped_are_not_said_to_stand_in_training(tmp_path
     assert "leakage: 2 test pairs, 0 reversed test pairs and 2 test sentences are in" in " ".join(kept.split())
 
 
-def test_what_the_split_leaves_out_is_said_with_the_facts_lost_and_the_option_that_keeps_them(tmp_path: Path) -> None:
+def test_sentences_left_out_by_the_split_are_reported_with_the_option_that_keeps_them(tmp_path: Path) -> None:
     path = write_corpus(tmp_path / "x.txt")
     words = ("prepare", "--train", path, "--out", tmp_path / "s", "--overwrite")
     assert "split: training and validation share no sentence" in " ".join(sayso(*words).stderr.split())
@@ -84,7 +84,7 @@ def test_what_the_split_leaves_out_is_said_with_the_facts_lost_and_the_option_th
     assert "split: 1 validation sentences are also in training, for other pairs (--keep-shared)" in kept
 
 
-def test_decided_facts_that_the_split_leaves_out_are_said(tmp_path: Path) -> None:
+def test_decided_facts_left_out_by_the_split_are_reported(tmp_path: Path) -> None:
     path, decided = write_corpus(tmp_path / "x.txt"), tmp_path / "decided.jsonl"
     with path.open("a") as file:
         file.writelines(f"{tail}\tm.x\t{tail}\trome\tNA\tsue and tim in rome .\t###END###\n" for tail in ("sue", "tim"))
@@ -111,7 +111,7 @@ def test_usage_errors_exit_2(tmp_path: Path) -> None:
     assert sayso("prepare", "--leak", "maybe").returncode == 2
 
 
-def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
     """A limit on the size of files stands in for the end of the disk: writing fails in the same place."""
     path, out = write_corpus(tmp_path / "x.txt"), tmp_path / "store"
 

@@ -21,18 +21,18 @@ def overview() -> Overview:
     return shown
 
 
-def test_before_the_first_epoch_nothing_is_known_of_the_time(overview: Overview) -> None:
+def test_there_is_no_estimate_before_the_first_epoch(overview: Overview) -> None:
     overview.update(Event("begun", JOBS[1].key))
     assert overview.seconds_left() is None
 
 
-def test_the_time_left_is_reckoned_from_epochs_so_far(overview: Overview) -> None:
+def test_the_time_left_is_estimated_from_the_epochs_so_far(overview: Overview) -> None:
     overview.update(Event("epoch", JOBS[1].key, epoch=5, seconds=2.0))
     # One run has 15 epochs to go, three have 20; two epochs go at a time.
     assert overview.seconds_left() == (15 + 3 * 20) * 2.0 / 2
 
 
-def test_once_runs_have_ended_the_others_are_taken_to_be_as_long(overview: Overview) -> None:
+def test_after_finished_runs_the_others_are_expected_to_take_as_many_epochs(overview: Overview) -> None:
     overview.update(Event("epoch", JOBS[1].key, epoch=10, seconds=2.0))
     overview.update(Event("done", JOBS[1].key, epoch=10, seconds=20.0))
     assert overview.num_done == 2
@@ -52,7 +52,7 @@ def test_what_is_left_out_done_and_diverged_is_a_line_each(
     ]
 
 
-def test_where_nothing_is_left_to_do_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_plan_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     plan = RunPlan(runs=JOBS, left_out={})
     Overview(is_live=False).begin(PlanStatus(plan=plan, done=JOBS, todo=[], num_workers=1))
     assert capsys.readouterr().err == "5 runs, all already done\n"

@@ -63,7 +63,7 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
-def test_a_dry_run_says_what_would_run_and_writes_nothing(store: Path, tmp_path: Path) -> None:
+def test_a_dry_run_lists_the_runs_and_writes_nothing(store: Path, tmp_path: Path) -> None:
     result = invoke(*words(store, tmp_path / "out", "--dry-run", "--variants", TWO, "--no-grid"))
     assert "not the paper's release by its counts" in result.stdout
     assert "marks by annotator not named:" in result.stdout
@@ -102,7 +102,7 @@ def test_what_a_store_lacks_is_named_by_a_dry_run(tmp_path: Path) -> None:
         (("--set", "model.use_entities=true"), r"this makes CNNs\+ATT into CNNs\+ATT\+E"),
     ],
 )
-def test_what_cannot_be_meant_is_said_before_anything_is_written(store: Path, tmp_path: Path, more, said: str) -> None:
+def test_invalid_options_are_an_error_before_anything_is_written(store: Path, tmp_path: Path, more, said: str) -> None:
     with pytest.raises(UserError, match=said):
         invoke(*words(store, tmp_path / "out", *more))
     assert not (tmp_path / "out").exists()
@@ -148,7 +148,7 @@ def test_killed_at_any_point_and_started_again_it_ends_with_the_same_tables(stor
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on(store: Path, tmp_path: Path) -> None:
+def test_a_killed_worker_is_replaced_and_its_run_continues(store: Path, tmp_path: Path) -> None:
     more = ("--variants", "CNNs+ATT", "--seeds", 1, "--no-grid", "--jobs", 1)
     out = tmp_path / "out"
     process = start(store, out, *more, epochs=60)
@@ -162,7 +162,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_run_goes_on(store: Path, tm
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_all_processes_says_how_to_go_on_and_exits_130(store: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_all_processes_says_how_to_continue_and_exits_130(store: Path, tmp_path: Path) -> None:
     more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 2)
     process = start(store, tmp_path / "out", *more, epochs=200)
     wait_for("runs/*/state.safetensors", tmp_path / "out", process)

@@ -18,7 +18,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_store(tmp_path_factory.mktemp("store")).folder
 
 
-def test_an_address_that_others_reach_asks_who_may_come(store: Path, tmp_path: Path) -> None:
+def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
     result = sayso("serve", "--data", store, "--db", tmp_path / "a.db", "--host", "0.0.0.0", "--port", 0)
     assert result.returncode == 2
     assert "name who may connect with --annotator NAME" in result.stderr
@@ -56,13 +56,15 @@ def test_a_run_without_predictions_is_answered_with_the_command_that_makes_them(
         assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions yet; make them with: {command}"
 
 
-def test_leads_may_come_from_other_machines_and_are_named_on_this_one(tmp_path: Path) -> None:
+def test_leads_get_links_on_other_machines_and_are_named_locally(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "127.0.0.1"):
         led = ServeSettings(data=tmp_path, database=tmp_path / "a.db", host=host, leads=("Ada",))
         _refuse_odd_links(led, [], new_links=False)
 
 
-def test_a_database_that_others_can_read_is_said(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_others_can_read_is_reported(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sayso.serve.server.run", lambda _, opened: opened.close())
     words = ["serve", "--data", str(store), "--db", str(tmp_path / "a.db"), "--port", "0"]
     assert "warning: " not in CliRunner().invoke(app, words).stderr

@@ -97,7 +97,7 @@ def test_changes_reach_the_run_and_its_record(sayso, config: Path, store: Path, 
     assert 'mentions = "words"' in text
 
 
-def test_only_the_first_of_several_processes_speaks(sayso, config, store, tmp_path: Path, monkeypatch) -> None:
+def test_only_the_first_of_several_processes_prints(sayso, config, store, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RANK", "1")
     words = ("train", config, "--data", store, "--out", tmp_path / "run")
     assert sayso(*words) == Result(0, "", "")
@@ -124,7 +124,7 @@ def test_only_the_first_of_several_processes_speaks(sayso, config, store, tmp_pa
         ),
     ],
 )
-def test_what_the_user_can_repair_is_one_line_and_exit_2(sayso, config, bare, tmp_path: Path, words, message) -> None:
+def test_a_user_error_is_one_line_with_exit_2(sayso, config, bare, tmp_path: Path, words, message) -> None:
     result = sayso("train", config, "--data", bare, "--out", tmp_path / "run", *words)
     assert result.code == 2
     assert result.out == ""

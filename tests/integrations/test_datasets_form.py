@@ -17,13 +17,13 @@ SENTENCES = [
 ]
 
 
-def test_sentences_come_back_as_they_went() -> None:
+def test_sentences_survive_the_round_trip() -> None:
     dataset = sentences_dataset(SENTENCES)
     assert set(dataset.column_names) == {"tokens", "head", "tail", "relations", "document", "expresses"}
     assert list(sentences_of(dataset)) == SENTENCES
 
 
-def test_rows_made_before_documents_said_how_they_write_are_read() -> None:
+def test_rows_without_original_spacing_are_read() -> None:
     dataset = sentences_dataset(SENTENCES[:2])
     assert set(dataset[1]["document"]) == {"id", "start", "stop"}
     assert list(sentences_of(dataset)) == SENTENCES[:2]
@@ -37,7 +37,7 @@ def test_rows_of_opennre_are_read() -> None:
     assert (sentence.pair, sentence.relations) == (("h", "t"), ("r",))
 
 
-def test_facts_are_a_dataset_too() -> None:
+def test_facts_become_a_dataset() -> None:
     facts = [make_extracted(), make_extracted(quotes=())]
     assert [ExtractedFact.from_json(json.dumps(row)) for row in facts_dataset(facts)] == facts
 

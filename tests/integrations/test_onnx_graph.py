@@ -18,14 +18,14 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-def test_the_form_for_export_gives_the_extractors_logits(config: ModelConfig) -> None:
+def test_the_exported_graph_gives_the_extractors_logits(config: ModelConfig) -> None:
     extractor = make_extractor(config)
     for seed, sizes in enumerate([(1,), (5, 1, 1), (2, 30, 3)]):
         batch = random_batch(extractor, sizes, seed)
         torch.testing.assert_close(FlatExtractor(extractor)(*inputs_of(batch)), extractor(batch), atol=1e-9, rtol=1e-9)
 
 
-def test_a_kind_without_such_a_form_is_said() -> None:
+def test_a_kind_that_cannot_be_exported_is_an_error() -> None:
     class Newer(CnnEncoder):
         pass
 

@@ -51,7 +51,7 @@ def test_facts_are_those_of_the_library_with_the_sentences_that_say_so(run: Path
     assert doc.text[first.source.start : first.source.stop] in (TEXT[31:72], TEXT[73:])
 
 
-def test_quotes_are_in_the_words_of_the_document(run: Path) -> None:
+def test_quotes_have_the_text_of_the_document(run: Path) -> None:
     text = "It's so.\nport_town2, (not  in)\nnorth_land2's east, can't sing."
     doc = pipeline(run)(text)
     first = doc._.sayso[0].quotes[0]
@@ -59,7 +59,7 @@ def test_quotes_are_in_the_words_of_the_document(run: Path) -> None:
     assert first.sentence == " ".join(text[first.source.start : first.source.stop].split())
 
 
-def test_a_sentence_knows_what_it_is_evidence_for(run: Path) -> None:
+def test_a_span_has_the_facts_it_is_evidence_for(run: Path) -> None:
     nothing, capital, talk = pipeline(run, max_evidence=1)(TEXT).sents
     assert nothing._.sayso == []
     assert {fact.head_id for fact in (*capital._.sayso, *talk._.sayso)} == {"l2", "t2"}
@@ -116,7 +116,7 @@ def test_an_installed_sayso_offers_the_component_to_programs_that_do_not_import_
     assert len(expected) == 4
 
 
-def test_labels_stand_for_types_of_the_model(run: Path) -> None:
+def test_labels_are_mapped_to_types_of_the_model(run: Path) -> None:
     plain, typed = (pipeline(run, types=types)(TEXT) for types in ({}, {"GPE": "/person"}))
     assert [fact.probability for fact in plain._.sayso] != [fact.probability for fact in typed._.sayso]
 
@@ -125,7 +125,7 @@ def test_a_document_without_pairs_has_no_facts(run: Path) -> None:
     assert pipeline(run)("Nothing here.")._.sayso == []
 
 
-def test_what_is_missing_is_said(run: Path) -> None:
+def test_a_missing_run_or_sentence_splitter_is_an_error(run: Path) -> None:
     nlp = spacy.blank("en")
     with pytest.raises(ValueError, match="set the run or model"):
         nlp.add_pipe("sayso")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sayso.cli.console import note, print_json, print_result, print_table, say_next
-from sayso.cli.options import AsJson, Database, form_of
+from sayso.cli.options import AnnotationDb, AsJson, form_of
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ app.callback()(lambda: None)
 @app.command("export")
 def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; a folder for eraser.")],
-    db: Database,
+    db: AnnotationDb,
     form: Annotated[
         Literal["jsonl", "eraser", "csv", "tuples", "remarks"] | None,
         typer.Option(
@@ -135,7 +135,7 @@ def take(
 
 
 @app.command("agreement")
-def show_agreement(db: Database, as_json: AsJson = False) -> None:
+def show_agreement(db: AnnotationDb, as_json: AsJson = False) -> None:
     """Show the agreement on facts that two or more annotators have submitted: percent, Cohen's κ, Krippendorff's α.
 
     Example: `sayso annotations agreement --db demo/store.annotations.db`

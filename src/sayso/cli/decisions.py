@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sayso.cli.console import note, print_result, say_next
-from sayso.cli.options import AsJson, Database, NoVerify, Wikidata, form_of
+from sayso.cli.options import AnnotationDb, AsJson, NoVerify, Wikidata, form_of
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ app.callback()(lambda: None)
 @app.command("export")
 def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
-    db: Database,
+    db: AnnotationDb,
     form: Annotated[
         Literal["jsonld", "csv", "triples", "quickstatements", "decisions"] | None,
         typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import note, print_json, print_table, say, say_next, stages
-from sayso.cli.options import AsJson, Device, Methods, NoVerify, Part, Threshold
+from sayso.cli.options import AsJson, Device, Methods, NoVerify, StorePart, Threshold
 
 if TYPE_CHECKING:
     from sayso.evaluate.evaluation import EvaluationSettings
@@ -25,7 +25,7 @@ def evaluate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs made on the same store.")],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
     marks: Annotated[list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")] = None,
-    part: Part = "test",
+    part: StorePart = "test",
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report; by default the run's, or `report` beside several runs.")
     ] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.console import note, print_json, say, say_next
-from sayso.cli.options import AsJson, Methods, NoVerify, Part, Run, Threshold
+from sayso.cli.options import AsJson, Methods, NoVerify, Run, StorePart, Threshold
 from sayso.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def explain(
         Path | None, typer.Option(help="Sentences instead of a store: a file or a corpus of `sayso build`; - is stdin.")
     ] = None,
     relation: Annotated[list[str] | None, typer.Option(help="A relation to explain; may be repeated.")] = None,
-    part: Part = "",
+    part: StorePart = "",
     types: Annotated[
         Path | None, typer.Option(help="Types of entities in --file that the model does not know.")
     ] = None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sayso.engine.base import Engine
 
 T = TypeVar("T")
-Form = TypeVar("Form", bound=str)
+AnyForm = TypeVar("AnyForm", bound=str)
 
 
 def fields_from(kind: type[T], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def settings_from(kind: type[T], options: Mapping[str, Any]) -> T:
     return kind(**fields_from(kind, options))
 
 
-def form_of(out: Path, asked: Form | None, endings: Mapping[Form, str], usual: Form) -> Form:
+def form_of(out: Path, asked: AnyForm | None, endings: Mapping[AnyForm, str], usual: AnyForm) -> AnyForm:
     """Return the format that was asked for, else the one that the file name ends in, else the usual one.
 
     Raises `UserError` if the name belongs to another format than the one asked for: readers go by the name.
@@ -79,7 +79,7 @@ def _set_trusted(is_trusted: bool) -> bool:
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a model folder.")]
 Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto uses a GPU if there is one.")]
-Part = Annotated[
+StorePart = Annotated[
     str,
     typer.Option(
         autocompletion=lambda: ["test", "validation", "train"], help="Part of the store: test, validation or train."
@@ -103,7 +103,7 @@ Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability fr
 Wikidata = Annotated[
     Path | None, typer.Option(help="For quickstatements: a TSV file that maps your ids to Wikidata's.")
 ]
-Database = Annotated[Path, typer.Option("--db", help="Annotation database of `sayso serve`.")]
+AnnotationDb = Annotated[Path, typer.Option("--db", help="Annotation database of `sayso serve`.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 NoVerify = Annotated[
     bool,

@@ -25,7 +25,7 @@ from sayso.model.relation import RelationScorer
 Forms = Mapping[type[nn.Module], Callable[..., Tensor]]
 
 
-class TokenRows(NamedTuple):
+class WindowRows(NamedTuple):
     """The vector of each token, its sentence, its position in it, and the length of the sentence."""
 
     row_TD: Tensor
@@ -93,7 +93,7 @@ def _encode_pcnn(encoder: PcnnEncoder, token_table: Tensor, sentences: SentenceB
     return vector_SD
 
 
-def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> TokenRows:
+def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> WindowRows:
     position_TP = encoder.convolution.position(sentences)
     row_TD = torch.cat([nn.functional.embedding(sentences.token_T, token_table), position_TP], 1)
     # Each sentence but the first adds one at its first token; the cumulative sum is the sentence's number.
@@ -101,10 +101,10 @@ def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: Sen
     is_start_T = is_start_T.scatter_add(0, sentences.start_S1[1:-1], torch.ones_like(sentences.start_S1[1:-1]))
     sentence_T = is_start_T.cumsum(0)
     place_T = torch.arange(sentences.token_T.shape[0]) - sentences.start_S1[sentence_T]
-    return TokenRows(row_TD, sentence_T, place_T, sentences.length_S[sentence_T])
+    return WindowRows(row_TD, sentence_T, place_T, sentences.length_S[sentence_T])
 
 
-def _window_scores(rows: TokenRows, weight: Tensor, before: int = 0) -> Tensor:
+def _window_scores(rows: WindowRows, weight: Tensor, before: int = 0) -> Tensor:
     """Return each filter's value for the window that starts `before` tokens before each token, zero-padded."""
     total_TF = torch.zeros(1)
     place_T = torch.arange(rows.row_TD.shape[0])
