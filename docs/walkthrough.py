@@ -44,7 +44,7 @@ def shape(output: str, varies: bool) -> str:
     if varies:
         output = output.strip().partition("\n")[0]
     lines = (re.sub(r"[ ─━]+", " ", line).strip() for line in output.strip().splitlines())
-    return re.sub(r"[\d.,:±]+", "#", "\n".join(lines))
+    return re.sub(r"-?[\d.,:±]+", "#", "\n".join(lines))
 
 
 def write() -> None:

@@ -45,6 +45,8 @@ def test_the_table_ends_with_baselines_and_each_run_has_its_reading_gain(
     lines = evaluate(run, "--data", store, "--method", "attention", "--out", tmp_path).stdout.splitlines()
     rows = [line.partition("  ")[0] for line in lines if "  no reading  " in line]
     assert rows == ["types", "size", "names", "types + size"]
+    assert [line.partition("  ")[0] for line in lines if "  baseline  " in line] == ["logistic regression"]
+    assert any(line.startswith("one: average precision minus that of logistic regression ") for line in lines)
     assert any(line.startswith("one: reading gain ") and line.endswith("minus that of types)") for line in lines)
 
 

@@ -1,55 +1,24 @@
 import json
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.evaluate.baselines import RelationRates, baseline_figures, baselines_of, no_reading_baselines
+from sayso.evaluate.baselines import RelationRates, baseline_figures, baselines_of, gains, no_reading_baselines
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.report import make_report, report_html
 from sayso.explain.marks import marks_of_store
-from sayso.store.rows import Rows
+from sayso.metrics.precision_recall import average_precision, compare_curves, sort_scores
 from sayso.store.store import Store
-from sayso.store.table import BagTable, no_source
+from sayso.store.table import BagTable
+from toy_table import HEAD, TAIL, Pair, table_of
 
 NUM_RELATIONS = 3
 TYPE_E = np.array([0, 1, 0, 1, 0], np.uint8)
 
-
-class Pair(NamedTuple):
-    head: int
-    tail: int
-    relations: tuple[int, ...] = ()
-    num_sentences: int = 1
-
-
-def table_of(*pairs: Pair, word: int = 7) -> BagTable:
-    """Return bags whose sentences are all "head word tail"."""
-    size_B = np.array([pair.num_sentences for pair in pairs], np.int64)
-    num = int(size_B.sum())
-
-    def rows(*values: int) -> Rows:
-        return Rows.of_lengths(np.tile(np.array(values, np.int32), num), np.full(num, len(values)))
-
-    return BagTable(
-        head_B=np.array([pair.head for pair in pairs], np.int32),
-        tail_B=np.array([pair.tail for pair in pairs], np.int32),
-        relations=Rows.of_lengths(
-            np.array([each for pair in pairs for each in pair.relations], np.int32),
-            np.array([len(pair.relations) for pair in pairs], np.int64),
-        ),
-        first_B1=np.append(0, np.cumsum(size_B)),
-        tokens=rows(1, word, 2),
-        head_spans=rows(0, 1),
-        tail_spans=rows(2, 3),
-        window_N2=np.tile(np.array([[0, 3]]), (num, 1)),
-        **no_source(num),
-    )
-
-
+A_SENTENCE = (HEAD, 7, TAIL)
 TRAIN = table_of(Pair(0, 1, (0,)), Pair(0, 3, (0,)), Pair(2, 3), Pair(1, 0, (1,)))
 
 
@@ -60,7 +29,7 @@ def odds(part: BagTable, train: BagTable = TRAIN) -> dict[str, np.ndarray]:
 
 
 def test_the_four_baselines_are_the_odds_computed_by_hand() -> None:
-    found = odds(table_of(Pair(2, 1, num_sentences=3)))
+    found = odds(table_of(Pair(2, 1, sentences=(A_SENTENCE,) * 3)))
     assert list(found) == ["types", "size", "names", "types + size"]
     # Overall, with half a fact in one bag added: 2.5, 1.5 and 0.5 facts in 5 bags, the rates 0.5, 0.3 and 0.1.
     # Three training bags have the types (0, 1), two of them relation 0: (2 + 5 · 0.5) of 3 + 5.
@@ -97,11 +66,15 @@ PAIRS = st.lists(
         head=st.integers(0, 4),
         tail=st.integers(0, 4),
         relations=st.sets(st.integers(0, NUM_RELATIONS - 1)).map(tuple),
-        num_sentences=st.integers(1, 4),
+        sentences=st.integers(1, 4).map(lambda num: (A_SENTENCE,) * num),
     ),
     min_size=1,
     max_size=8,
 )
+
+
+def reworded(pair: Pair) -> Pair:
+    return pair._replace(sentences=tuple((8, TAIL, 9, HEAD) for _ in pair.sentences))
 
 
 @settings(max_examples=50, deadline=None)
@@ -110,10 +83,12 @@ def test_scores_depend_on_neither_texts_nor_labels_nor_other_bags_of_the_part(
     train: list[Pair], part: list[Pair]
 ) -> None:
     found = odds(table_of(*part), table_of(*train))
-    other = odds(table_of(*(pair._replace(relations=()) for pair in part), word=8), table_of(*train, word=9))
+    other = odds(table_of(*map(reworded, part)), table_of(*map(reworded, train)))
+    unlabelled = odds(table_of(*(pair._replace(relations=()) for pair in part)), table_of(*train))
     alone = odds(table_of(part[-1]), table_of(*train))
     for name, score_BR in found.items():
         np.testing.assert_array_equal(score_BR, other[name])
+        np.testing.assert_array_equal(score_BR, unlabelled[name])
         np.testing.assert_array_equal(score_BR[-1:], alone[name])
 
 
@@ -124,14 +99,18 @@ def test_the_report_has_a_row_for_each_baseline_and_each_runs_reading_gain(
     figures = json.loads(json.dumps(report.figures, allow_nan=False))
     rows = {row["baseline"]: row["relations"] for row in figures["baselines"] if not row["reads_sentences"]}
     assert list(rows) == ["types", "size", "names", "types + size"]
+    readers = {row["baseline"]: row["relations"] for row in figures["baselines"] if row["reads_sentences"]}
+    assert list(readers) == ["logistic regression"]
     best = max(row["average_precision"] for row in rows.values())
     for run in figures["runs"]:
-        gain = run["reading_gain"]
+        gain, over = run["reading_gain"], run["gain_over_logistic_regression"]
+        precision = run["relations"]["average_precision"]["value"]
         assert rows[gain["baseline"]]["average_precision"] == best
-        assert gain["value"] == pytest.approx(run["relations"]["average_precision"]["value"] - best)
-        assert gain["low"] <= gain["high"]
+        assert gain["value"] == pytest.approx(precision - best)
+        assert over["value"] == pytest.approx(precision - readers["logistic regression"]["average_precision"])
+        assert all(each["low"] <= each["high"] for each in (gain, over))
     page = report_html(report)
-    for name in ("reading gain", *rows):
+    for name in ("reading gain", *rows, *readers):
         assert f">{name}<" in page
 
 
@@ -145,3 +124,20 @@ def test_baselines_are_measured_on_the_runs_facts(evaluations: list[Evaluation],
     missed = baseline_figures(baselines_of(store, run.subject.table), replace(run, subject=unread))
     assert figures[0]["relations"]["average_precision"] == 1.0
     assert missed[0]["relations"]["average_precision"] == 12 / 16
+
+
+def test_gains_are_paired_with_the_resamples_of_the_bags(evaluations: list[Evaluation], store: Store) -> None:
+    run = evaluations[0]
+    baselines = baselines_of(store, run.subject.table)
+    rows = baseline_figures(baselines, run)
+    both = gains(evaluations, baselines, rows)
+    best = next(each for each in baselines if each.name == both[0]["reading_gain"]["baseline"])
+    first, second = (sort_scores(score_BR, run.subject.label_BR) for score_BR in (run.logit_BR, best.score_BR))
+    expected = compare_curves(first, second, average_precision, run.settings.num_resamples)
+    assert expected.interval is not None
+    found = both[0]["reading_gain"]
+    assert (found["value"], found["p_value"]) == (expected.value, expected.p_value)
+    assert (found["low"], found["high"]) == expected.interval
+    assert gains(evaluations[:1], baselines, rows) == both[:1]
+    without = replace(run, settings=replace(run.settings, num_resamples=0))
+    assert gains([without], baselines, rows)[0]["reading_gain"]["low"] is None

@@ -126,8 +126,9 @@ def _print(figures: dict[str, Any]) -> None:
     columns = ["run", "variant", "AUC@0.4", "average precision", "best F1", "P@100", "P@200", "P@300"]
     print_table(title, columns, rows, num_text=2)
     for run in figures["runs"]:
-        gain = run["reading_gain"]
+        gain, over = run["reading_gain"], run["gain_over_logistic_regression"]
         say(f"{run['run']}: reading gain {_with_interval(gain)} (average precision minus that of {gain['baseline']})")
+        say(f"{run['run']}: average precision minus that of {over['baseline']} {_with_interval(over)}")
     _print_taus(figures["runs"])
     for each in figures["comparisons"]:
         found = each["average_precision"]

@@ -1,7 +1,8 @@
 """Baselines that every report compares its runs with, fitted on the training part of the store.
 
 Four of them read no sentence: they score a fact by the types of its entities, the size of its bag, or its entities
-alone. What a run's average precision adds to the best of them is its reading gain.
+alone. What a run's average precision adds to the best of them is its reading gain. The fifth reads the words between
+the mentions, without a network.
 Shapes: B bags, F facts of the training part, K distinct keys, R relations.
 """
 
@@ -9,14 +10,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import plain, relation_figures, sorted_scores
-from sayso.metrics.precision_recall import average_precision, compare_curves, sort_scores
+from sayso.evaluate.logistic_regression import logistic_regression_scores
+from sayso.metrics.interval import Difference, bootstrap, difference
+from sayso.metrics.precision_recall import average_precision, sort_scores
 from sayso.store.columns import to_numpy
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
+LOGISTIC_REGRESSION = "logistic regression"
 NUM_SMOOTHING_BAGS = 5.0
 """A rate counts as many more bags, which have the relation as often as all training bags do."""
 
@@ -90,7 +95,9 @@ def no_reading_baselines(train: BagTable, part: BagTable, type_E: np.ndarray, nu
 def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
     """Return all baselines, fitted on the store's training part and scored on another of its parts."""
     type_E = np.asarray(to_numpy(store.entities["type"]))
-    return no_reading_baselines(store.part("train"), part, type_E, len(store.relations))
+    asked = store.part("train"), part, type_E, len(store.relations)
+    reader = Baseline(LOGISTIC_REGRESSION, reads_sentences=True, score_BR=logistic_regression_scores(*asked))
+    return [*no_reading_baselines(*asked), reader]
 
 
 def baseline_figures(baselines: Sequence[Baseline], run: Evaluation) -> list[dict[str, Any]]:
@@ -106,22 +113,45 @@ def baseline_figures(baselines: Sequence[Baseline], run: Evaluation) -> list[dic
     ]
 
 
-def reading_gain(run: Evaluation, baselines: Sequence[Baseline], figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the run's average precision minus that of the best baseline that reads no sentence.
+def gains(
+    runs: Sequence[Evaluation], baselines: Sequence[Baseline], figures: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return what each run's average precision adds to that of baselines, by a paired bootstrap over bags.
 
     Args:
-        run: The evaluated run.
-        baselines: The baselines, scored on the same bags.
+        runs: The runs, evaluated on the same part.
+        baselines: The baselines, scored on the same part.
         figures: What `baseline_figures` returns for them.
 
     Returns:
-        The difference with its interval and p-value by a paired bootstrap over bags, and the name of the baseline.
+        For each run its `reading_gain`, the difference to the best baseline that reads no sentence, and its
+        `gain_over_logistic_regression`: value, interval, p-value and the name of the baseline.
     """
+    precisions = [row["relations"]["average_precision"] or 0.0 for row in figures]
     silent = [place for place, each in enumerate(baselines) if not each.reads_sentences]
-    best = baselines[max(silent, key=lambda place: figures[place]["relations"]["average_precision"] or 0.0)]
-    scores = sort_scores(best.score_BR, run.subject.label_BR, run.subject.num_facts_unread)
-    found = compare_curves(sorted_scores(run), scores, average_precision, run.settings.num_resamples)
-    return {"baseline": best.name, **plain(found)}
+    best = baselines[max(silent, key=precisions.__getitem__)]
+    network_free = next(each for each in baselines if each.name == LOGISTIC_REGRESSION)
+    others = {"reading_gain": best, "gain_over_logistic_regression": network_free}
+    subject, settings = runs[0].subject, runs[0].settings
+    scores = [sorted_scores(run) for run in runs]
+    scores += [sort_scores(each.score_BR, subject.label_BR, subject.num_facts_unread) for each in others.values()]
+
+    def precision_of_all(weight_B: NDArray[np.int64]) -> list[float]:
+        return [average_precision(each.curve(weight_B)) for each in scores]
+
+    whole = precision_of_all(np.ones(len(subject.label_BR), np.int64))
+    resampled = bootstrap(len(subject.label_BR), precision_of_all, settings.num_resamples)
+    return [
+        {
+            name: {"baseline": other.name, **plain(_difference(whole, resampled, run, place))}
+            for place, (name, other) in enumerate(others.items(), len(runs))
+        }
+        for run in range(len(runs))
+    ]
+
+
+def _difference(whole: list[float], resampled: np.ndarray, first: int, second: int) -> Difference:
+    return difference(whole[first] - whole[second], resampled[:, first] - resampled[:, second])
 
 
 def _type_pair(table: BagTable, type_E: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
-from sayso.evaluate.baselines import baseline_figures, baselines_of, reading_gain
+from sayso.evaluate.baselines import baseline_figures, baselines_of, gains
 from sayso.evaluate.chart import Bar, Series, bar_chart, legend, line_chart
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
@@ -56,7 +56,7 @@ def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
         "num_top": settings.num_top,
         "num_resamples": settings.num_resamples,
         "marks": marks.report,
-        "runs": [{**run_figures(run), "reading_gain": reading_gain(run, baselines, rows)} for run in runs],
+        "runs": [run_figures(run) | gain for run, gain in zip(runs, gains(runs, baselines, rows), strict=True)],
         "baselines": rows,
         "comparisons": [comparison(first, second) for first, second in combinations(runs, 2)],
     }

@@ -151,8 +151,14 @@ def paired_difference(
     value = float(excess(np.ones(num_units, dtype=np.int64))) if num_units else np.nan
     if np.isnan(value):
         return Difference(value=None, interval=None, p_value=None)
-    values = bootstrap(num_units, excess, num_resamples, seed)
-    return Difference(value=value, interval=percentile_interval(values), p_value=_two_sided(values))
+    return difference(value, bootstrap(num_units, excess, num_resamples, seed))
+
+
+def difference(value: float, value_K: NDArray[np.float64]) -> Difference:
+    """Return a difference of two figures, given also its values on the resamples; nothing if it is NaN."""
+    if np.isnan(value):
+        return Difference(value=None, interval=None, p_value=None)
+    return Difference(value=value, interval=percentile_interval(value_K), p_value=_two_sided(value_K))
 
 
 def _two_sided(value_K: NDArray[np.float64]) -> float | None:

@@ -146,8 +146,8 @@ class SortedScores:
     in the denominator of recall of every resample.
     """
 
-    bag_S: NDArray[np.int32]
-    positive_bag: NDArray[np.int32]
+    bag_S: NDArray[np.intp]
+    positive_bag: NDArray[np.intp]
     threshold_K: NDArray[np.float64]
     start_K: NDArray[np.int64]
     num_positives_K: NDArray[np.int64]
@@ -163,7 +163,7 @@ class SortedScores:
         if not self.start_K.size:
             num_retrieved = np.zeros(0, dtype=np.int64)
         else:
-            num_retrieved = np.cumsum(np.add.reduceat(weight_B[self.bag_S], self.start_K))
+            num_retrieved = np.cumsum(np.add.reduceat(weight_B.take(self.bag_S), self.start_K))
         # A step none of whose bags was drawn does not exist.
         is_there = np.diff(num_retrieved, prepend=0) > 0
         return PrecisionRecallCurve(
@@ -192,7 +192,8 @@ def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -
         raise ValueError("a score is NaN")
     order = np.argsort(-scores.ravel())
     sorted_S, is_positive_S = scores.ravel()[order], is_positive.ravel()[order]
-    bag_S = (order // max(1, scores.shape[1])).astype(np.int32)
+    # numpy would convert indices of any other kind in every resample.
+    bag_S = (order // max(1, scores.shape[1])).astype(np.intp)
     last_of_tie = np.flatnonzero(np.append(sorted_S[1:] != sorted_S[:-1], True)[: sorted_S.size])
     num_positives = np.append(0, np.cumsum(is_positive_S))[last_of_tie + 1]
     # The step before a positive one is kept too: precision at k interpolates from its end.

@@ -1,0 +1,120 @@
+"""Logistic regression on entity types and the words between the mentions: the baseline that reads, without a network.
+
+One classifier for each relation over features that a bag has or has not: the types of head, tail and both; in any of
+its sentences, each word between the mentions, which mention comes first, and how far apart they are.
+Shapes: B bags, N sentences of all bags together, V values of features in all bags, W features kept, R relations.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+from sayso.seeding import sub_seed
+from sayso.store.rows import Rows, ranges
+from sayso.store.table import BagTable
+
+MAX_TRAINING_BAGS = 50_000
+"""Of a larger training part as many bags are drawn at random, so that a report never waits for the baseline."""
+MAX_WORDS_BETWEEN = 10
+MIN_BAGS = 2
+"""Features of fewer training bags are left out."""
+PENALTY = 2.0
+"""Weight of half the squared weights; the intercept is not penalised."""
+MAX_STEPS = 30
+
+
+def logistic_regression_scores(
+    train: BagTable, part: BagTable, type_E: np.ndarray, num_relations: int, seed: int = 0
+) -> np.ndarray:
+    """Return logit_BR of a part by classifiers that are fitted on the training bags.
+
+    Args:
+        train: The training bags.
+        part: The bags to score.
+        type_E: The type of each entity.
+        num_relations: R; a relation without a training bag gets the lowest logit of all.
+        seed: Draws the training bags if there are more than `MAX_TRAINING_BAGS`.
+    """
+    if train.num_bags > MAX_TRAINING_BAGS:
+        rng = np.random.default_rng(sub_seed(seed, "bags of the logistic regression"))
+        train = train.take_bags(np.sort(rng.choice(train.num_bags, MAX_TRAINING_BAGS, replace=False)))
+    train_keys, part_keys = bag_features(train, type_E), bag_features(part, type_E)
+    keys, num_bags = np.unique(train_keys.value, return_counts=True)
+    kept_W = keys[num_bags >= MIN_BAGS]
+    train_BW, part_BW = (_as_matrix(each, kept_W) for each in (train_keys, part_keys))
+    bag_F = np.repeat(np.arange(train.num_bags), train.relations.length)
+    logit_BR = np.full((part.num_bags, num_relations), -np.inf)
+    for relation in np.unique(train.relations.value).tolist():
+        label_B = np.zeros(train.num_bags)
+        label_B[bag_F[train.relations.value == relation]] = 1.0
+        weight_W, intercept = fit(train_BW, label_B)
+        logit_BR[:, relation] = part_BW @ weight_W + intercept
+    return logit_BR
+
+
+def bag_features(table: BagTable, type_E: np.ndarray) -> Rows:
+    """Return the features of each bag as sorted numbers, each once.
+
+    A number is 8 times what the feature says (a word, a type, a pair of types, a distance) plus its kind.
+    """
+    bags, values = [], []
+    for kind, (bag_V, value_V) in enumerate(_feature_kinds(table, type_E)):
+        bags.append(bag_V)
+        values.append(value_V.astype(np.int64) * 8 + kind)
+    bag_V, value_V = np.concatenate(bags), np.concatenate(values)
+    order = np.lexsort((value_V, bag_V))
+    bag_V, value_V = bag_V[order], value_V[order]
+    is_first_V = (np.diff(bag_V, prepend=-1) != 0) | (np.diff(value_V, prepend=-1) != 0)
+    return Rows.of_lengths(value_V[is_first_V], np.bincount(bag_V[is_first_V], minlength=table.num_bags))
+
+
+def _feature_kinds(table: BagTable, type_E: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield bag and value of the features of each kind."""
+    head_B, tail_B = (type_E[entity_B].astype(np.int64) for entity_B in (table.head_B, table.tail_B))
+    every_B, bag_N = np.arange(table.num_bags), table.bag_N
+    yield every_B, head_B
+    yield every_B, tail_B
+    yield every_B, head_B * (int(type_E.max(initial=0)) + 1) + tail_B
+    sentences = table.read_part(np.arange(table.num_sentences))
+    head_N2, tail_N2 = (_first_spans(spans) for spans in (sentences.head_spans, sentences.tail_spans))
+    is_head_first_N = head_N2[:, 0] <= tail_N2[:, 0]
+    from_N = np.where(is_head_first_N, head_N2[:, 1], tail_N2[:, 1])
+    gap_N = np.maximum(np.where(is_head_first_N, tail_N2[:, 0], head_N2[:, 0]) - from_N, 0)
+    # Distances of 0, 1, 2 to 3, 4 to 7, … words.
+    yield bag_N, 2 * np.ceil(np.log2(gap_N + 1)).astype(np.int64) + is_head_first_N
+    num_N = np.minimum(gap_N, MAX_WORDS_BETWEEN)
+    word_V = sentences.tokens.value[ranges(sentences.tokens.start[:-1] + from_N, num_N)].astype(np.int64)
+    yield np.repeat(bag_N, num_N), 2 * word_V + np.repeat(is_head_first_N, num_N)
+
+
+def _first_spans(spans: Rows) -> np.ndarray:
+    first_N = spans.start[:-1]
+    return np.stack([spans.value[first_N], spans.value[first_N + 1]], axis=1).astype(np.int64)
+
+
+def _as_matrix(features: Rows, kept_W: np.ndarray) -> csr_array:
+    """Return 1 where a bag has a feature; features that are not kept are left out."""
+    is_kept_V = np.isin(features.value, kept_W)
+    column_V = np.searchsorted(kept_W, features.value[is_kept_V])
+    start = np.append(0, np.cumsum(is_kept_V))[features.start]
+    return csr_array((np.ones(len(column_V)), column_V, start), shape=(len(features), len(kept_W)))
+
+
+def fit(feature_BW: csr_array, label_B: np.ndarray, penalty: float = PENALTY) -> tuple[np.ndarray, float]:
+    """Return the weights and the intercept that minimise the log loss plus penalty / 2 · the squared weights."""
+    transposed_WB = feature_BW.T.tocsr()
+    num_positive = label_B.sum()
+    start = np.zeros(feature_BW.shape[1] + 1)
+    start[-1] = np.log((num_positive + 0.5) / (len(label_B) - num_positive + 0.5))
+
+    def loss_and_gradient(weight: np.ndarray) -> tuple[float, np.ndarray]:
+        logit_B = feature_BW @ weight[:-1] + weight[-1]
+        loss = float(np.logaddexp(0.0, logit_B).sum() - label_B @ logit_B + penalty / 2 * weight[:-1] @ weight[:-1])
+        excess_B = expit(logit_B) - label_B
+        return loss, np.append(transposed_WB @ excess_B + penalty * weight[:-1], excess_B.sum())
+
+    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS})
+    return found.x[:-1], float(found.x[-1])
