@@ -1,1 +1,1 @@
-"""Models and stores to figures: what the tables and pages of results are made from."""
+"""Evaluation of runs on a store: figures, reports, and the stored predictions."""

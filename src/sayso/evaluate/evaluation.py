@@ -1,4 +1,4 @@
-"""One run evaluated on one part: its logits, explained facts and marks, and these as columns of the predictions.
+"""One run evaluated on one part: its logits, explained facts and marks, and the columns of the stored predictions.
 
 Shapes: B bags, R relations, F facts, E sentences of all facts, fact after fact.
 """
@@ -134,7 +134,7 @@ def _temperature(subject: TrainedRun) -> float:
 
 
 def prediction_columns(run: Evaluation) -> PredictionColumns:
-    """Return the columns of the predictions' files, as docs/predictions-store.md describes them."""
+    """Return the columns of the stored predictions, as docs/predictions-store.md describes them."""
     subject = run.subject
     return PredictionColumns(
         facts=_facts(run),

@@ -19,7 +19,7 @@ FACTS_FILE = "facts.jsonl"
 
 
 def facts_file(path: Path) -> Path:
-    """Return the file of facts itself, given it or the folder of an extraction."""
+    """Return the path of the facts, given the file or the folder of an extraction."""
     if not path.is_dir():
         return path
     refuse_other_kind(path, "extraction")

@@ -1,1 +1,1 @@
-"""Pure functions on numbers; they know nothing of models."""
+"""Pure functions on numbers, independent of models."""

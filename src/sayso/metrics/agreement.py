@@ -1,7 +1,7 @@
-"""How far people agree in their marks, beyond what chance would give.
+"""Agreement between annotators, beyond chance.
 
-MarkRow are names (rationale, irrelevant, unsure) without an order; None is a mark that was not given. A figure is None
-where it is not defined: nothing was marked twice, or all marks are the same, so that chance already explains all.
+Marks are names (rationale, irrelevant, unsure) without an order; None is a missing mark. A figure is None where it is
+undefined: nothing was marked twice, or all marks are the same.
 Shapes: U units (what is marked: a sentence for a fact), J annotators, C categories.
 """
 
@@ -37,7 +37,7 @@ def percent_agreement(first: MarkRow, second: MarkRow) -> float | None:
 
 
 def cohen_kappa(first: MarkRow, second: MarkRow) -> float | None:
-    """Return Cohen's κ over the units marked by both annotators: agreement beyond that of their own mark frequencies.
+    """Return Cohen's κ over the units marked by both annotators: agreement beyond that of their mark frequencies.
 
     >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     0.5

@@ -1,1 +1,1 @@
-"""A store to the paper's tables, figures and claims: every variant trained with several seeds, side by side."""
+"""The paper reproduced on a store: every variant trained with several seeds, and its tables, figures and claims."""

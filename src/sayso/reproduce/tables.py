@@ -225,7 +225,7 @@ def _row(row: Mapping[str, Any]) -> list[Cell]:
     paper = row["paper"]
     return [
         Cell(row["claim"], row["reading"] + (f"; most: {shown['name']}" if is_some else "")),
-        Cell(row["outcome"], _refuted_by(row) or _by_mean(row), _tone(row)),
+        Cell(row["outcome"], _contradicted_by(row) or _by_mean(row), _tone(row)),
         Cell(value, remark),
         Cell(_share(row["num_as_claimed"], len(row["singles"])), f"{n} left out" if (n := row["num_missing"]) else ""),
         Cell(_share(paper["num_as_claimed"], paper["num"])),
@@ -237,12 +237,14 @@ def _tone(row: Mapping[str, Any]) -> Literal["", "good", "bad"]:
 
 
 def _by_mean(row: Mapping[str, Any]) -> str:
-    """Return the remark on a claim about all differences whose outcome comes from their mean."""
+    """Return the note on a claim about all differences whose outcome comes from their mean."""
     covers_all = row["sense"] == "alike" or any(words in row["claim"] for words in ("everywhere", "for every"))
-    return "from the mean of signed differences, to be tested on each" if covers_all and not _refuted_by(row) else ""
+    return (
+        "from the mean of signed differences, to be tested on each" if covers_all and not _contradicted_by(row) else ""
+    )
 
 
-def _refuted_by(row: Mapping[str, Any]) -> str:
+def _contradicted_by(row: Mapping[str, Any]) -> str:
     """Return the single difference that contradicts a claim where the mean's interval does not."""
     if row["outcome"] != CONTRADICTED or row["sense"] == "some" or _beyond(row, row["mean"]) > 0:
         return ""
