@@ -26,9 +26,9 @@ import torch
 
 from extract.toy_corpus import EVERYTHING, sentences, write
 from reproduce.toy_results import make_result
-from sayso.documents.build import build
+from sayso.documents.build import build, identity_of
 from sayso.documents.folder import corpus_folder
-from sayso.documents.settings import BuildInputs, BuildSettings, identity_of
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.shard import read_records
 from sayso.errors import UserError
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns

@@ -18,6 +18,8 @@ from sayso.train.objective import Objective
 from toy_batch import make_batch, make_extractor
 
 REFERENCES = {"padded": PaddedModel, "no padding": UnpaddedModel}
+# The references are written for the two aggregators of the paper.
+PAPER = {name: config for name, config in VARIANTS.items() if not name.startswith("noisy_or")}
 UNSIGNED = ModelConfig(encoder=CnnConfig(num_filters=3, output_width=4, positions="shared_unsigned"))
 
 
@@ -30,7 +32,7 @@ def toy_batch() -> BagBatch:
 
 
 @pytest.mark.parametrize("make", REFERENCES.values(), ids=REFERENCES)
-@pytest.mark.parametrize("config", [*VARIANTS.values(), UNSIGNED], ids=[*VARIANTS, "unsigned positions"])
+@pytest.mark.parametrize("config", [*PAPER.values(), UNSIGNED], ids=[*PAPER, "unsigned positions"])
 def test_a_reference_has_our_logits_loss_and_gradients(config: ModelConfig, make: type[PlainModel]) -> None:
     extractor, batch = make_extractor(config), toy_batch()
     model = make(extractor)
@@ -46,7 +48,7 @@ def test_a_reference_has_our_logits_loss_and_gradients(config: ModelConfig, make
         )
 
 
-@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("config", PAPER.values(), ids=PAPER)
 def test_explanations_by_loops_are_ours(config: ModelConfig) -> None:
     extractor, batch = make_extractor(config), toy_batch()
     vector_ND = extractor.encode(batch.sentences).detach()

@@ -5,9 +5,11 @@ Shapes: N sentences, L labels of all bags, M marks.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
+from sayso.config import Range, check_ranges
 from sayso.errors import BadInputError
 from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.reproduce.paper import VARIANTS, variant_config
@@ -37,10 +39,13 @@ class PlanSettings:
     """Which runs to make: `changes` (written `a.b=c`) apply to every run, the grid tries values of λ."""
 
     variants: Sequence[str] = VARIANTS
-    num_seeds: int = 3
+    num_seeds: Annotated[int, Range(1, 1_000)] = 3
     changes: Sequence[str] = ()
     is_quick: bool = False
     has_grid: bool = True
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
     @property
     def all_changes(self) -> tuple[str, ...]:
