@@ -91,7 +91,7 @@ def test_the_cluster_finds_what_this_process_finds(
             return ray_engine(meeting(function, nodes), shards)
 
         found = extract(inputs, SETTINGS, tmp_path / "out", engine=engine)
-    assert {path.name for path in tmp_path.iterdir()} == {"Gatherer", "ShardJudge", "out"}
+    assert {path.name for path in tmp_path.iterdir()} == {"Gatherer", "ShardPredictor", "out"}
     assert len(expected) == 24 * 2
     assert not differing(list(found), expected)
 
@@ -105,7 +105,7 @@ def test_a_worker_that_is_killed_changes_nothing(
             return ray_engine(dying_once(function, tmp_path / type(function).__name__), shards)
 
         found = extract(inputs, SETTINGS, tmp_path / "out", engine=engine)
-    assert {path.name for path in tmp_path.iterdir()} >= {"Gatherer", "ShardJudge"}, "a worker of each stage died"
+    assert {path.name for path in tmp_path.iterdir()} >= {"Gatherer", "ShardPredictor"}, "a worker of each stage died"
     assert not differing(list(found), expected)
 
 
