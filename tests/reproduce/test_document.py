@@ -114,6 +114,16 @@ def test_the_papers_figures_are_beside_ours_and_the_data_are_named(written: Path
     assert all("a <small> corpus" in line for line in text.splitlines() if line.startswith("**"))
 
 
+def test_table_2_ends_with_the_baselines_of_the_same_test_part(written: Path) -> None:
+    summary = json.loads((written / "reproduction.json").read_text())
+    names = [row["baseline"] for row in summary["baselines"]]
+    assert names == ["types", "size", "names", "types + size", "logistic regression"]
+    lines = (written / "reproduction.md").read_text().splitlines()
+    # The types of the toy corpus tell its relations.
+    assert "| types (baseline, no reading) | 40.0 | – | 100.0 | – |" in lines
+    assert any(line.startswith("| logistic regression (baseline) | ") for line in lines)
+
+
 def test_the_best_weight_of_the_grid_is_chosen_on_validation(written: Path) -> None:
     rows = [line for line in (written / "reproduction.md").read_text().splitlines() if "best AUC@0.4" in line]
     assert [line.split(" | ")[:2] for line in rows] == [["| CNNs+ATT+LD", "1"], ["| DirectSup+F+LD", "1"]]

@@ -100,14 +100,15 @@ def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
     return [*no_reading_baselines(*asked), reader]
 
 
-def baseline_figures(baselines: Sequence[Baseline], run: Evaluation) -> list[dict[str, Any]]:
-    """Return the extraction figures of each baseline, on the same facts as those of the run, without intervals."""
-    label_BR, num_unread = run.subject.label_BR, run.subject.num_facts_unread
+def baseline_figures(
+    baselines: Sequence[Baseline], label_BR: np.ndarray, num_facts_unread: int
+) -> list[dict[str, Any]]:
+    """Return the extraction figures of each baseline, as a run's on these labels, without intervals."""
     return [
         {
             "baseline": each.name,
             "reads_sentences": each.reads_sentences,
-            "relations": plain(relation_figures(each.score_BR, label_BR, num_unread)),
+            "relations": plain(relation_figures(each.score_BR, label_BR, num_facts_unread)),
         }
         for each in baselines
     ]

@@ -44,7 +44,7 @@ def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
     """Return the report on runs that were evaluated on the same part."""
     subject, settings = runs[0].subject, runs[0].settings
     baselines = baselines_of(subject.store, subject.table)
-    rows = baseline_figures(baselines, runs[0])
+    rows = baseline_figures(baselines, subject.label_BR, subject.num_facts_unread)
     figures = {
         "sayso": __version__,
         "data_fingerprint": subject.store.fingerprint,

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from sayso import __version__
+from sayso.evaluate.baselines import baseline_figures, baselines_of
 from sayso.evaluate.figures import plain
 from sayso.reproduce.claims import ClaimResult, check_claims
 from sayso.reproduce.contrast import AREA, PRECISION, TAU, Contrast, Measure, Sample, Term, estimate
@@ -43,6 +46,7 @@ def summarise(
         "diverged": [_divergence(each) for each in ran if not each.is_finished],
         "marks": {marks: _size_of_marks(sample, marks) for marks in mark_sets},
         "extraction": [_extraction(sample, variant) for variant in _present(sample)],
+        "baselines": _baselines(store),
         "explanation": [row for variant in _present(sample) for row in _explanation(sample, variant, mark_sets)],
         "grid": _grid(ran),
         "curves": {variant: _curve(sample, variant) for variant in _present(sample)},
@@ -109,6 +113,15 @@ def _extraction(sample: Sample, variant: str) -> dict[str, Any]:
         "weights": {name: statistics.fmean(run.weights[name] for run in runs) for name in runs[0].weights},
         "paper": AREAS[variant],
     }
+
+
+def _baselines(store: Store) -> list[dict[str, Any]]:
+    """Return the figures of models that need no network, on the test part."""
+    test = store.part("test")
+    label_BR = np.zeros((test.num_bags, len(store.relations)), bool)
+    label_BR[np.repeat(np.arange(test.num_bags), test.relations.length), test.relations.value] = True
+    unread = int(store.manifest["read"].get("test", {}).get("num_facts_unread", 0))
+    return baseline_figures(baselines_of(store, test), label_BR, unread)
 
 
 def _explanation(sample: Sample, variant: str, mark_sets: Sequence[str]) -> list[dict[str, Any]]:

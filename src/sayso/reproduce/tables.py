@@ -78,11 +78,19 @@ def extraction_table(summary: Summary) -> Table:
         for name in NINE
         if name in found or name + ENTITIES in found
     ]
+    rows += [_baseline(row) for row in summary.get("baselines", [])]
     note = (
         "Times 100; mean ± standard deviation over seeds. AUC@0.4 is the area up to recall 0.4, not divided by it: 40"
         " is its maximum. The paper's figures are of its own data: see Table 1."
     )
     return Table(f"Table 2: finding facts, {summary['name']}", columns, rows, note)
+
+
+def _baseline(row: Mapping[str, Any]) -> list[Cell]:
+    figures = [row["relations"][kind] for kind in (AREA, PRECISION)]
+    area, precision = (Cell(_MISSING if value is None else f"{100 * value:.1f}") for value in figures)
+    kind = "baseline" if row["reads_sentences"] else "baseline, no reading"
+    return [Cell(row["baseline"], kind), area, Cell(_MISSING), precision, Cell(_MISSING)]
 
 
 def _area(row: Mapping[str, Any] | None, kind: str, with_paper: bool) -> Cell:
