@@ -207,7 +207,7 @@ def test_a_sentence_whose_mentions_are_too_far_apart_is_left_out_and_counted(
     assert np.isnan(model.predict_proba(bags[1:2])).all()
     assert [each.sentence for each in model.explain(bags[2]).evidence] == [read]
     with pytest.raises(
-        ValueError, match=r"no sentence of \(h, t\) can be read: its mentions are more than 20 tokens apart"
+        ValueError, match=r"cannot read any sentence of \(h, t\): its mentions are more than 20 tokens apart"
     ):
         model.explain(bags[1])
 
@@ -236,7 +236,7 @@ def test_an_unreadable_bag_ranks_last_in_the_evaluation(model: Model) -> None:
 
 def test_an_unknown_device_is_one_line(model: Model, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path / "copy")
-    with pytest.raises(UserError, match="device gpu: choose auto, cpu, cuda"):
+    with pytest.raises(UserError, match="device gpu: choose one of auto, cpu, cuda"):
         Model.from_pretrained(tmp_path / "copy", device="gpu")
 
 
@@ -247,7 +247,7 @@ def test_something_else_than_a_list_of_bags_is_refused_in_one_line(model: Model)
             ask(bag)
     with pytest.raises(TypeError, match=r"bag 2 is a str, not a sayso\.Bag"):
         model.predict([bag, "h is the capital of t"])
-    with pytest.raises(TypeError, match=r"records of sayso\.Sentence are expected, not of Bag"):
+    with pytest.raises(TypeError, match=r"expected sayso\.Sentence records, got Bag"):
         model.predict_corpus([bag])
     with pytest.raises(TypeError, match=r"a list of sentences is expected, not a single text: write \[text\]"):
         Bag.from_sentences("h is the capital of t", "h", "t")
@@ -278,7 +278,7 @@ def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
         sayso.load(tmp_path)
     (tmp_path / "both" / "seed-1").mkdir(parents=True)
     (tmp_path / "both" / "seed-1" / "run.json").write_text("{}")
-    with pytest.raises(UserError, match="several seeds: name one of them, seed-1"):
+    with pytest.raises(UserError, match="several seeds: choose one of seed-1"):
         sayso.load(tmp_path / "both")
 
 

@@ -80,7 +80,7 @@ def test_several_runs_are_compared_and_those_on_other_data_refused(run: Path, st
     assert "one − two: average precision" in result.stdout
     (tmp_path / "plain").mkdir()
     stranger = make_run(toy_config(), make_store(tmp_path / "plain"), tmp_path / "stranger")
-    with pytest.raises(BadInputError, match="stranger: the run was trained on a store of fingerprint"):
+    with pytest.raises(BadInputError, match="stranger: the run was trained on a store with fingerprint"):
         evaluate(run, stranger, "--data", store)
 
 
@@ -100,5 +100,5 @@ def test_a_run_that_is_being_written_is_not_evaluated(run: Path, store: Path, tm
 
 
 def test_an_unknown_mechanism_is_an_error_before_any_work(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no mechanism is called 'magic': choose from attention"):
+    with pytest.raises(UserError, match="unknown mechanism 'magic': choose one of attention"):
         evaluate(run, "--data", tmp_path / "absent", "--method", "magic")

@@ -110,14 +110,14 @@ def test_the_page_shows_the_sentences_and_needs_no_other_files(run: Path, store:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--head", "nobody", "--tail", "xt1"], "no entity has the id or the name 'nobody'"),
+        (["--head", "nobody", "--tail", "xt1"], "no entity has the id or name 'nobody'"),
         (["--head", "xt1", "--tail", "xl1"], "it has the pair the other way round: swap head and tail$"),
-        (["--head", "xl1", "--tail", "xt2"], "the test part has no bag of head 'xl1' and tail 'xt2'"),
+        (["--head", "xl1", "--tail", "xt2"], "the test part has no bag with head 'xl1' and tail 'xt2'"),
         (
             ["--head", "xl1", "--tail", "xt1", "--relation", "/made/up"],
-            "relation '/made/up' is not one of the model's 2",
+            "relation '/made/up' is not one of the model's 2 relations",
         ),
-        (["--head", "xl1", "--tail", "xt1", "--method", "magic"], "no mechanism is called 'magic'"),
+        (["--head", "xl1", "--tail", "xt1", "--method", "magic"], "unknown mechanism 'magic'"),
         (
             ["--head", "xl1", "--tail", "xt1", "--html", "nowhere/fact.html"],
             "there is no folder nowhere; make it first",

@@ -128,7 +128,7 @@ def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, t
         (("--precision", 0.9, "--threshold", 0.9, "--data", "x"), "either --threshold or --precision"),
         (("--only", "new"), "--only needs a knowledge base"),
         (("--workers", 2), "are for --engine ray"),
-        (("--method", "magic"), "no mechanism is called 'magic'"),
+        (("--method", "magic"), "unknown mechanism 'magic'"),
         (("--form", "magic"), "form magic: no such form"),
         (("--since", tmp_path), "not an extraction: make one with `sayso extract`"),
     ):

@@ -146,7 +146,7 @@ def test_missing_files_are_one_line_and_exit_2(sayso, config: Path, bare: Path, 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_one_line_and_exit_2(sayso, config: Path, bare: Path, tmp_path: Path) -> None:
     result = sayso("train", config, "--data", bare, "--out", tmp_path / "run", "--device", "cuda")
-    assert result == Result(2, "", "sayso: --device cuda: there is no GPU that torch can use; try --device cpu\n")
+    assert result == Result(2, "", "sayso: --device cuda: torch finds no usable GPU; try --device cpu\n")
 
 
 def test_a_run_that_cannot_be_resumed_is_one_line_and_exit_2(sayso, config, store, bare, tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_a_run_that_cannot_be_resumed_is_one_line_and_exit_2(sayso, config, stor
     assert sayso(*words).code == 0
     state = tmp_path / "run" / "state.safetensors"
     cases = [
-        (words, "there is a run here already: continue it with --resume, or name another folder"),
-        ((*words, "--resume", "--set", "train.patience=9"), "trained with another config.train.patience: 10, not 9"),
-        (("train", config, "--data", bare, "--out", tmp_path / "run", "--resume"), "trained with another data"),
+        (words, "the folder already contains a run: continue it with --resume, or choose another folder"),
+        ((*words, "--resume", "--set", "train.patience=9"), "trained with config.train.patience = 10, not 9"),
+        (("train", config, "--data", bare, "--out", tmp_path / "run", "--resume"), "the run was trained with data = "),
     ]
     for given, message in cases:
         result = sayso(*given)

@@ -88,14 +88,14 @@ def test_runs_made_on_other_data_are_refused(runs: list[Path], store: Store, tmp
     (other / "manifest.json").unlink()
     (other / "manifest.json").write_text(json.dumps(manifest))
     rewrite(other / "manifest.json")
-    with pytest.raises(BadInputError, match=r"trained on a store of fingerprint .* but .* has something else"):
+    with pytest.raises(BadInputError, match=r"trained on a store with fingerprint .* but .* has something else"):
         open_runs(runs, Store(other), "test")
 
 
 def test_two_runs_of_one_name_and_a_missing_part_are_refused(runs: list[Path], store: Store) -> None:
     with pytest.raises(UserError, match=r"two runs are called attention: .* can tell them apart$"):
         open_runs([runs[0], runs[0]], store, "test")
-    with pytest.raises(BadInputError, match=r"no part 'dev' to evaluate on: choose train, validation, test"):
+    with pytest.raises(BadInputError, match=r"no part 'dev' to evaluate on: choose one of train, validation, test"):
         open_runs(runs, store, "dev")
 
 

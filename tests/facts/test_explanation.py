@@ -77,7 +77,7 @@ def test_pages_and_notebooks_get_escaped_html(model: Model, bag: Bag) -> None:
 
 
 def test_an_unknown_relation_is_a_value_error(model: Model, bag: Bag) -> None:
-    with pytest.raises(ValueError, match="relation '/made/up' is not one of the model's 2"):
+    with pytest.raises(ValueError, match="relation '/made/up' is not one of the model's 2 relations"):
         model.explain(bag, "/made/up")
 
 

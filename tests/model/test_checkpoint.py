@@ -57,7 +57,7 @@ def test_a_model_that_a_killed_process_had_moved_aside_is_loaded(folder: Path) -
 
 def test_a_model_that_does_not_fit_into_memory_is_not_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
-    with pytest.raises(UserError, match=r"a model of [\d,]+ parameters needs about .* of memory"):
+    with pytest.raises(UserError, match=r"a model with [\d,]+ parameters needs about .* of memory"):
         load_model(folder)
 
 
@@ -136,7 +136,7 @@ def test_weights_that_are_not_finite_are_refused(folder: Path) -> None:
     tensors = load_file(folder / WEIGHTS)
     tensors["scorer.bias_R"][0] = float("nan")
     save_file(tensors, folder / WEIGHTS)
-    with pytest.raises(BadInputError, match=r"a value of tensor scorer\.bias_R is not finite"):
+    with pytest.raises(BadInputError, match=r"tensor scorer\.bias_R contains a value that is not finite"):
         load_model(changed(folder))
 
 
@@ -158,21 +158,21 @@ def changed(folder: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 99}, "model of format 99, this version .* reads 1"),
+        ({"format": 99}, "model format 99, but this version .* reads 1"),
         ({"model": {"encoder": {"kind": "cnm"}}}, "model.encoder.kind: 'cnm' is not one of .*did you mean cnn"),
         (
             {"model": {"encoder": {"kind": "cnn", "cnn": {"num_filters": 10**9}}}},
             "model.encoder.cnn.num_filters is 1000000000; it must be from 1 to 10,000",
         ),
-        ({"relations": [{"name": "r"}]}, "tensor .* requires"),
+        ({"relations": [{"name": "r"}]}, "tensor .* expects"),
         ({"relations": [{"title": "r"}]}, "not the settings of a model, or damaged"),
         ({"form": {}}, r"not the settings of a model, or damaged \(form.is_lower: missing\)"),
         ({"mentions": "wrods"}, "mentions: 'wrods' is not one of words, type, type_and_words; did you mean words?"),
-        ({"max_tokens": 0}, "no tokens, or no relations"),
+        ({"max_tokens": 0}, "no tokens or no relations"),
         ({"training": [1]}, "training: a group of settings is expected"),
         ({"variant": 5}, "variant: text is expected, not 5"),
         ({"types": ["/one"]}, "the files belong to different models"),
-        ({"mentions": "words"}, r"tensor embedding.type_KW is \(4, 6\), but config.json requires \(0, 6\)"),
+        ({"mentions": "words"}, r"tensor embedding.type_KW: config.json expects \(0, 6\), got \(4, 6\)"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(folder: Path, changes: dict[str, object], message: str) -> None:
@@ -183,10 +183,10 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, changes: dict[str, o
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [
-        ("embedding.word_VW", (NUM_WORDS + 1, 6), "another number of word vectors than the 30 words"),
-        ("scorer.entity.entity_EV", (3, 3), "another number of entity vectors than the 6 entities"),
-        ("scorer.bias_R", (2,), r"tensor scorer.bias_R is \(2,\), but config.json requires \(5,\)"),
-        ("scorer.surplus", (2,), r"tensor scorer.surplus is \(2,\), but config.json requires none"),
+        ("embedding.word_VW", (NUM_WORDS + 1, 6), "number of word vectors does not match the 30 words"),
+        ("scorer.entity.entity_EV", (3, 3), "number of entity vectors does not match the 6 entities"),
+        ("scorer.bias_R", (2,), r"tensor scorer.bias_R: config.json expects \(5,\), got \(2,\)"),
+        ("scorer.surplus", (2,), r"tensor scorer.surplus: config.json expects no such tensor, got \(2,\)"),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(folder: Path, name: str, shape: tuple[int, ...], message: str) -> None:
@@ -199,7 +199,7 @@ def test_a_missing_tensor_is_refused(folder: Path) -> None:
     tensors = load_file(folder / WEIGHTS)
     del tensors["scorer.bias_R"]
     save_file(tensors, folder / WEIGHTS)
-    with pytest.raises(BadInputError, match=r"tensor scorer.bias_R is missing"):
+    with pytest.raises(BadInputError, match=r"tensor scorer.bias_R: config.json expects \(5,\), got nothing"):
         load_model(changed(folder))
 
 

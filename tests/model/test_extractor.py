@@ -78,7 +78,7 @@ def test_entities_without_vectors_are_refused() -> None:
 
 
 def test_settings_of_no_known_kind_are_refused() -> None:
-    with pytest.raises(BadConfigError, match="choose cnn"):
+    with pytest.raises(BadConfigError, match="choose one of cnn, pcnn"):
         Extractor(ModelConfig(encoder=EncoderConfig()), TABLES, seed=0)
 
 
@@ -101,7 +101,7 @@ def test_a_model_that_would_not_fit_is_refused_before_it_is_built() -> None:
         encoder=CnnConfig(widths=tuple(range(1, 101)), num_filters=10_000, output_width=10_000, position_width=1_000)
     )
     with pytest.raises(
-        UserError, match=r"^a model of [\d,]+ parameters needs about [\d,.]+ GB of memory, but .* available: "
+        UserError, match=r"^a model with [\d,]+ parameters needs about [\d,.]+ GB of memory, but .* available: "
     ):
         refuse_too_large(config, SMALL_TABLES, available=10**11)
 

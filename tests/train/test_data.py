@@ -85,23 +85,23 @@ def test_a_relation_without_a_training_bag_is_named(tmp_path: Path) -> None:
     sentences = [make_sentence(f"h{i} t{i}", f"h{i}", f"t{i}", ("r",)) for i in range(20)]
     said = warnings(store_of(tmp_path, sentences, relations=("r", "never")), mentions="words")
     assert "1 of 2 relations have no training bag and cannot be learned: never" in said
-    assert "random ones of width 8" in said
+    assert "using random ones of width 8" in said
 
 
 def test_entities_without_a_vector_are_counted_where_vectors_are_used(store: Path) -> None:
     assert "vector" not in warnings(store)
     said = warnings(store, entities=True)
-    assert "training entities have no graph vector: zeros are used" in said
+    assert "training entities have no graph vector: using zeros" in said
 
 
 def test_types_that_most_entities_lack_are_a_warning_if_they_are_used(tmp_path: Path) -> None:
     sentences = [make_sentence(f"h{i} t{i}", f"h{i}", f"t{i}", ("r",)) for i in range(20)]
     store = store_of(tmp_path, sentences, types={"h1": ["/person"], "t1": ["/place"]})
-    said = "38 of 40 training entities have no type: they count as /other"
+    said = "38 of 40 training entities have no type: treating them as /other"
     assert said.removeprefix("38 of 40") in warnings(store)
     assert said.removeprefix("38 of 40") not in warnings(store, mentions="words", distractor=0.0)
 
 
 def test_a_precision_for_gpus_is_a_warning_on_a_cpu(store: Path) -> None:
-    assert "train.precision=tf32 is for GPUs: this run computes in float32" in warnings(store, precision="tf32")
+    assert "train.precision=tf32 applies only to GPUs: this run uses float32" in warnings(store, precision="tf32")
     assert "precision" not in "\n".join(warnings_about(run_data(store, toy_config(precision="tf32")), "cuda"))

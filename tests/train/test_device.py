@@ -10,13 +10,13 @@ CPU = torch.device("cpu")
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_gpu_is_refused_and_auto_takes_the_cpu() -> None:
-    with pytest.raises(UserError, match="device cuda: there is no GPU that torch can use; try cpu"):
+    with pytest.raises(UserError, match="device cuda: torch finds no usable GPU; try cpu"):
         choose_device("cuda")
     assert choose_device("auto") == CPU
 
 
 def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(UserError, match="choose auto, cpu, cuda"):
+    with pytest.raises(UserError, match="choose one of auto, cpu, cuda"):
         choose_device("gpu")
 
 

@@ -56,7 +56,7 @@ def test_a_resumed_run_keeps_the_figures_so_far(tmp_path: Path) -> None:
 )
 def test_figures_that_are_damaged_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
     (tmp_path / "metrics.jsonl").write_text(f'{{"epoch": 1, "loss": 5.0}}\n{line}\n')
-    with pytest.raises(BadInputError, match=r"metrics\.jsonl:2: not the figures of an epoch"):
+    with pytest.raises(BadInputError, match=r"metrics\.jsonl:2: not the metrics of an epoch"):
         read_metrics(tmp_path)
 
 
@@ -64,13 +64,13 @@ def test_a_folder_with_a_run_is_refused_unless_it_is_resumed(tmp_path: Path) -> 
     (tmp_path / "state.safetensors").touch()
     folder = RunFolder(tmp_path, is_writer=True)
     folder.refuse_other_run(resume=True)
-    with pytest.raises(UserError, match="there is a run here already: continue it with resume=True"):
+    with pytest.raises(UserError, match="the folder already contains a run: continue it with resume=True"):
         folder.refuse_other_run(resume=False)
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").touch()
-    with pytest.raises(UserError, match="a file of this name exists"):
+    with pytest.raises(UserError, match="this is a file; choose another folder"):
         RunFolder(tmp_path / "run", is_writer=True).refuse_other_run(resume=False)
 
 

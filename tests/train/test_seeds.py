@@ -47,7 +47,7 @@ def test_resuming_skips_the_runs_that_have_ended(store: Path, tmp_path: Path) ->
 
 def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(store: Path, tmp_path: Path) -> None:
     train(toy_config(seed=14), store, tmp_path / "seed-14", "cpu")
-    with pytest.raises(UserError, match="seed-14: there is a run here already"):
+    with pytest.raises(UserError, match="seed-14: the folder already contains a run"):
         train_seeds(toy_config(), store, tmp_path, 2, "cpu")
     assert not (tmp_path / "seed-13").exists()
 
@@ -60,7 +60,7 @@ def test_only_one_process_trains_the_seeds_of_a_folder(store: Path, tmp_path: Pa
 
 def test_seeds_do_not_mix_with_a_single_run(store: Path, tmp_path: Path) -> None:
     train(toy_config(), store, tmp_path, "cpu")
-    with pytest.raises(UserError, match="there is a single run here already"):
+    with pytest.raises(UserError, match="the folder already contains a single run"):
         train_seeds(toy_config(), store, tmp_path, 2, "cpu")
 
 

@@ -65,7 +65,7 @@ def test_a_truncated_state_is_refused(path: Path, share: float) -> None:
 def test_a_state_of_another_format_is_refused(path: Path) -> None:
     metadata = {"format": "99", "standing": json.dumps(asdict(STANDING)), "identity": json.dumps(IDENTITY)}
     save_file(load_file(path), path, metadata)
-    with pytest.raises(BadInputError, match="state of format 99, this version reads 1: start again in another folder"):
+    with pytest.raises(BadInputError, match="state format 99, expected 1: start again in another folder"):
         load_state(path, *trained(0), IDENTITY)
 
 
@@ -83,10 +83,10 @@ def test_a_state_without_checksums_is_read(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epoch": -5}, "-5 epochs done with"),
-        ({"epoch": 99}, "99 epochs done with best epoch 1 of at most 30"),
-        ({"epoch": 1, "best_epoch": 2}, "1 epochs done with best epoch 2"),
-        ({"best_epoch": 0}, "2 epochs done with best epoch 0"),
+        ({"epoch": -5}, "-5 of at most 30 epochs done"),
+        ({"epoch": 99}, "99 of at most 30 epochs done, best epoch 1"),
+        ({"epoch": 1, "best_epoch": 2}, "1 of at most 30 epochs done, best epoch 2"),
+        ({"best_epoch": 0}, "2 of at most 30 epochs done, best epoch 0"),
         ({"epoch": "2"}, "standing.epoch: a whole number is expected, not '2'"),
         ({"seconds": float("nan")}, "NaN is not a number that can be used"),
         ({"epoch": 10**30}, "a number has too many digits"),
@@ -110,21 +110,21 @@ def test_a_changed_byte_of_a_tensor_is_found(path: Path) -> None:
 
 def test_a_file_of_weights_is_not_a_state(path: Path) -> None:
     save_file(load_file(path), path)
-    with pytest.raises(BadInputError, match="state of format None"):
+    with pytest.raises(BadInputError, match="state format None"):
         load_state(path, *trained(0), IDENTITY)
 
 
 @pytest.mark.parametrize(
     ("identity", "message"),
     [
-        ({**IDENTITY, "data": "xyz"}, "trained with another data: abc, not xyz"),
+        ({**IDENTITY, "data": "xyz"}, "trained with data = abc, not xyz"),
         (
             {**IDENTITY, "config": {"seed": 1, "train": {"patience": 5, "max_epochs": 30}}},
-            "trained with another config.train.patience: 3, not 5",
+            "trained with config.train.patience = 3, not 5",
         ),
         (
             {**IDENTITY, "config": {"seed": 1, "train": {"patience": 3, "max_epochs": 30, "new": 0}}},
-            "config.train.new: None, not 0",
+            "config.train.new = None, not 0",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_state_of_another_run_is_refused_and_the_difference_named(path: Path, 
 
 
 def test_a_state_of_another_model_is_refused(path: Path) -> None:
-    with pytest.raises(BadInputError, match="its parameters are not those of this model"):
+    with pytest.raises(BadInputError, match="its parameters do not match this model"):
         load_state(path, *trained(0, width=4), IDENTITY)
 
 

@@ -1,7 +1,7 @@
 """Mechanisms that score every sentence of a bag for every relation: one file per mechanism.
 
-EXPLAINERS maps a mechanism's name to its function and properties. A new one is one file that ends in its `EXPLAINER`,
-one line here and one heading in the docs.
+EXPLAINERS maps a mechanism's name to its function and properties. To add a mechanism, write a file that
+ends with its `EXPLAINER`, and add a line here and a heading in the docs.
 """
 
 from collections.abc import Sequence
@@ -27,20 +27,21 @@ EXPLAINERS: dict[str, Explainer] = {
 }
 
 RANKED_BY = ("shapley", "gradient_x_input")
-"""Mechanisms that rank the sentences for the smallest set: the first of these in use, else the first in use.
+"""The mechanisms that may rank the sentences for the smallest set, by preference; if none is in use, the first in use.
 
-Not leave-one-out: where two sentences say the same, removing either alone changes nothing, and both would rank last.
+Leave-one-out is not listed: if two sentences say the same thing, removing either one changes nothing, so both would
+rank last.
 """
 
 
 def mechanisms_named(names: Sequence[str] | None = None) -> dict[str, Explainer]:
-    """Return the mechanisms of these names, or all; raises `UserError` on an unknown name."""
+    """Return the named mechanisms, or all of them; raise `UserError` on an unknown name."""
     for name in names or ():
         if name not in EXPLAINERS:
-            raise UserError(f"no mechanism is called {name!r}: choose from {', '.join(EXPLAINERS)}")
+            raise UserError(f"unknown mechanism {name!r}: choose one of {', '.join(EXPLAINERS)}")
     return {name: EXPLAINERS[name] for name in names or EXPLAINERS}
 
 
 def ranked_by(names: Sequence[str]) -> str:
-    """Return which of these mechanisms ranks the sentences."""
+    """Return the one of these mechanisms that ranks the sentences."""
     return next((name for name in RANKED_BY if name in names), next(iter(names)))

@@ -1,4 +1,4 @@
-"""Attention: the model's own weight of a sentence.
+"""Attention: the weight that the model gives a sentence.
 
 Shapes: N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -11,9 +11,11 @@ from sayso.model.extractor import Extractor
 
 
 def attention(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return score_NR = α_nk; the same for all relations if the aggregator's weights are (DirectSup)."""
+    """Return score_NR = α_nk, equal for all relations if the aggregator has one weight per sentence (DirectSup)."""
     weight_NR = extractor.aggregator.weigh(vector_ND, bags, extractor.scorer)
     return weight_NR.expand(-1, extractor.scorer.bias_R.shape[0]).contiguous()
 
 
-EXPLAINER = Explainer(attention, is_signed=False, needs_gradient=False, about="the model's own weight of the sentence")
+EXPLAINER = Explainer(
+    attention, is_signed=False, needs_gradient=False, about="the weight that the model gives the sentence"
+)

@@ -1,4 +1,4 @@
-"""One bag to explanations for people: what `sayso explain` and `Model.explain` return."""
+"""Explain one bag, for `sayso explain` and `Model.explain`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ from sayso.records import Bag, Sentence, Support
 
 @dataclass(frozen=True, kw_only=True)
 class BagToExplain:
-    """A bag, as the model reads it (a part with no other bag) and as people do.
+    """A bag as the model reads it (a part with only this bag) and as the user reads it.
 
-    `labels` are the pair's relations in the knowledge base, None if unknown; `marks` are people's labels on the
-    sentences, by relation and position of the sentence in the bag.
+    `labels` are the pair's relations in the knowledge base, None if unknown; `marks` are annotators' labels on
+    the sentences, by relation and index of the sentence in the bag.
     """
 
     part: Part
@@ -38,7 +38,7 @@ class BagToExplain:
 
 
 def bag_of_run(run: TrainedRun, index: int, marks: SentenceMarks) -> BagToExplain:
-    """Return a bag of the run's part, with people's marks on its sentences."""
+    """Return a bag from the run's part, with the marks on its sentences."""
     table, lexicon = run.table, run.model.lexicon
     bag = run.store.bag(table, index)
     first, stop = table.first_B1[index : index + 2].tolist()
@@ -56,11 +56,11 @@ def bag_of_run(run: TrainedRun, index: int, marks: SentenceMarks) -> BagToExplai
 
 
 def own_bag(model: ModelParts, bag: Bag, types: TypesById | None = None) -> BagToExplain:
-    """Return a bag that a user built, to explain; raise `BadArgumentError` if no sentence can be read."""
+    """Prepare a bag built by the user; raise `BadArgumentError` if none of its sentences can be read."""
     own = read_bags([bag], model.lexicon)
     if not own.sentences:
         reason = too_far_apart(model.lexicon)
-        raise BadArgumentError(f"no sentence of ({bag.head_id}, {bag.tail_id}) can be read: {reason}")
+        raise BadArgumentError(f"cannot read any sentence of ({bag.head_id}, {bag.tail_id}): {reason}")
     taken = own.taken(len(model.relations), types, model.extractor.config.use_entities)
     type_L, names = taken.entities.type_L, model.lexicon.types
     return BagToExplain(
@@ -81,8 +81,8 @@ def explain_bag(
 ) -> list[Explanation]:
     """Return explanations of the bag's relations, most probable first.
 
-    Without `relations`: those of at least the threshold, or the most probable one. Raises `BadArgumentError` (a
-    `ValueError`) on a relation that the model does not know.
+    Without `relations`, explain those whose probability reaches the threshold, or else the most probable one. Raises
+    `BadArgumentError` (a `ValueError`) on a relation that the model does not know.
     """
     mechanisms = mechanisms_named(methods)
     ((batch, vector_ND, logit_BR),) = slices_of_logits(model.extractor, bag.part)
@@ -137,14 +137,14 @@ def _wanted(model: ModelParts, names: Sequence[str], probability_R: np.ndarray, 
     known = {relation.name: number for number, relation in enumerate(model.relations)}
     for name in names:
         if name not in known:
-            raise BadArgumentError(f"relation {name!r} is not one of the model's {len(known):,}")
+            raise BadArgumentError(f"relation {name!r} is not one of the model's {len(known):,} relations")
     return sorted({known[name] for name in names})
 
 
 def _evidence(
     model: ModelParts, bag: BagToExplain, explained: ExplainedFacts, words: WordScores, fact: int, first_row: int
 ) -> tuple[Evidence, ...]:
-    """Return the sentences of a fact, by rank."""
+    """Return the sentences of a fact in rank order."""
     rows_of_fact = np.flatnonzero(words.fact_W == fact).tolist()
     word_scores = {int(words.sentence_W[row]): tuple(words.scores.row(row).tolist()) for row in rows_of_fact}
     relation = model.relations[int(explained.relation_F[fact])].name

@@ -1,7 +1,8 @@
 """The interface of an explainer, and the gradients that several explainers share.
 
-Gradients come from the aggregator's closed form (`influence_of`). An aggregator without one raises NotImplementedError
-there, and automatic differentiation takes over: one backward pass per relation, slow, and the reference in tests.
+Gradients come from the aggregator's closed form (`influence_of`). If an aggregator has none, it raises
+NotImplementedError, and automatic differentiation is used: one backward pass per relation, which is slow. Tests use it
+as the reference.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -23,8 +24,8 @@ Explain = Callable[[Extractor, Tensor, BagIndex], Tensor]
 class Explainer(NamedTuple):
     """A mechanism that scores how much each sentence matters for each relation, and its properties.
 
-    `explain(extractor, vector_ND, bags)` returns score_NR: one finite score per sentence and relation (also where all
-    relations share it); higher means more important. A bag's scores do not depend on the other bags. The model and its
+    `explain(extractor, vector_ND, bags)` returns score_NR: one finite score per sentence and relation, even if all
+    relations share it; higher means more important. A bag's scores do not depend on the other bags. The model and its
     gradients are left unchanged, and the scores are the same whether or not gradients are enabled.
     """
 
@@ -36,13 +37,13 @@ class Explainer(NamedTuple):
     about: str
     """A short description of the score."""
     from_influence: Callable[[Influence, BagIndex], Tensor] | None = None
-    """The same scores from a closed form of the gradient that is already computed."""
+    """Computes the same scores from a closed-form gradient that is already available."""
 
 
 def explain_all(
     mechanisms: Mapping[str, Explainer], extractor: Extractor, vector_ND: Tensor, bags: BagIndex
 ) -> dict[str, Tensor]:
-    """Return score_NR by mechanism; gradients in closed form are computed once and shared."""
+    """Return score_NR by mechanism; closed-form gradients are computed once and shared."""
     num_sharing = sum(each.from_influence is not None for each in mechanisms.values())
     parts = influence_of(extractor, vector_ND, bags) if num_sharing > 1 else None
     return {
@@ -67,7 +68,7 @@ def scores_from_autograd(
 ) -> Tensor:
     """Return score_NR, where `score_of` maps the vectors and one relation's gradient to score_N.
 
-    Where gradients are enabled, the scores can be differentiated.
+    If gradients are enabled, the scores can be differentiated.
     """
     is_learning = torch.is_grad_enabled()
     with torch.enable_grad():

@@ -1,4 +1,4 @@
-"""Sums over [N, R, D] numbers for explanations, compiled by numba so that these are never held in memory.
+"""Sums over [N, R, D] values for explanations, compiled by numba so that the full array is never held in memory.
 
 Shapes: B bags, C of them at a time, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -42,7 +42,7 @@ def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
 
 
 def removal_losses(removal: Removal, text_ND: Tensor, pair_BD: Tensor, relation_RD: Tensor, bags: BagIndex) -> Tensor:
-    """Return what each logit loses without each sentence, [N, R], with +E's ReLU after the mixture."""
+    """Return how much each logit drops without each sentence, [N, R], with +E's ReLU after the mixture."""
     loss_NR = torch.empty_like(removal.weight_NR)
     over_bags(_losses, bags, *removal, text_ND, pair_BD, relation_RD, loss_NR)
     return loss_NR
@@ -88,12 +88,12 @@ def _losses(
 
 @compiled
 def _relu_change(mean_D: Array, pair_D: Array, step_D: Array, relation_D: Array) -> float:
-    """Return (relu(value + step) − relu(value)) · r without that difference's rounding error; value = mean + pair."""
+    """Return (relu(value + step) − relu(value)) · r without cancellation error, where value = mean + pair."""
     zero = mean_D.dtype.type(0)
     total: float = zero
     for d in range(len(mean_D)):
         value = mean_D[d] + pair_D[d]
-        # Compared in this way, NaN is kept.
+        # This form of the comparison keeps NaN.
         least = zero if value < zero else -value
         change = step_D[d] + (zero if value > zero else value)
         total += (least if change < least else change) * relation_D[d]

@@ -1,4 +1,4 @@
-"""Explanations of the facts of a part: every mechanism's score for every sentence of every fact of interest.
+"""Explain the facts of a part: every mechanism's score for every sentence of every fact of interest.
 
 Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, fact after fact.
 """
@@ -38,8 +38,8 @@ Floats = dict[str, np.ndarray]
 class ExplainedFacts:
     """F facts and their evidence.
 
-    `sentences` are rows of the part, in the order of the bag; `rank_E` are their ranks by the mechanism that ranks
-    them. `only_top` and `without_top` are probabilities with only a mechanism's top sentences, and without them;
+    `sentences` are row indices of the part, in bag order; `rank_E` are their ranks by the mechanism that ranks them.
+    `only_top` and `without_top` are the probabilities with only a mechanism's top sentences, and without them;
     `planted_rank` is the rank of a planted distractor, NaN if there is none.
     """
 
@@ -74,7 +74,7 @@ class ExplainedFacts:
 def facts_of_interest(
     probability_BR: np.ndarray, run: TrainedRun, marks: SentenceMarks, threshold: float
 ) -> np.ndarray:
-    """Return (bag, relation) of every label, every predicted fact and every marked fact."""
+    """Return (bag, relation) for every label, every predicted fact and every marked fact."""
     is_wanted_BR = run.label_BR | (probability_BR >= threshold)
     bag_N = run.part.table.bag_N
     is_wanted_BR[bag_N[marks.keys[:, 0]], marks.keys[:, 1]] = True
@@ -89,7 +89,7 @@ def explain_part(
     num_top: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> ExplainedFacts:
-    """Return explanations of the facts; `facts_F2` are bag and relation, in the order of the bags."""
+    """Return explanations of the facts; each row of `facts_F2` is a bag and a relation, sorted by bag."""
     planted = PlantedDistractors(run, facts_F2[:, 0], facts_F2[:, 1])
     extractor, found, done = run.model.extractor, [], 0
     for encoded, first_row, logit_F in encoded_facts(extractor, run.part, facts_F2):
@@ -104,7 +104,7 @@ def explain_part(
 def encoded_facts(
     extractor: Extractor, part: Part, facts_F2: np.ndarray
 ) -> Iterator[tuple[Encoded, np.ndarray, np.ndarray]]:
-    """Yield slices of the facts: their bags encoded, the part's row of each sentence, and the facts' logits."""
+    """Yield slices of the facts: their encoded bags, the row of each sentence in the part, and the facts' logits."""
     bag = 0
     for batch, vector_ND, logit_BR in slices_of_logits(extractor, part):
         num_bags = batch.bags.num_bags
@@ -133,7 +133,7 @@ def explain_facts(
     num_top: int = 1,
     planted: tuple[np.ndarray, ModelInput] | None = None,
 ) -> ExplainedFacts:
-    """Return explanations of facts of encoded bags; sentences are numbered from the first of these bags."""
+    """Return explanations of facts in encoded bags; sentence indices start at the first of these bags."""
     size_B = np.bincount(encoded.bags.bag_N.cpu().numpy(), minlength=encoded.bags.num_bags)
     first_B = np.cumsum(size_B) - size_B
     size_F = size_B[encoded.bag_F]
@@ -162,7 +162,7 @@ def explain_facts(
 
 
 def _order(score_E: np.ndarray, sentences: Rows) -> np.ndarray:
-    """Return the order of the evidence: fact by fact, by descending score, ties in the order of the bag."""
+    """Return the indices that sort the evidence by fact, then by descending score; ties keep bag order."""
     fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
     return np.lexsort((np.arange(len(fact_E)), -score_E, fact_E))
 
@@ -175,7 +175,7 @@ def _places(order: np.ndarray, sentences: Rows) -> np.ndarray:
 
 
 def _disagreement(top: list[np.ndarray]) -> np.ndarray:
-    """Return the share of mechanisms whose top sentence is not the most frequent one.
+    """Return, for each fact, the share of mechanisms whose top sentence differs from the most common one.
 
     >>> _disagreement([np.array([1, 5]), np.array([1, 6]), np.array([1, 6]), np.array([1, 6])]).tolist()
     [0.0, 0.25]
@@ -189,7 +189,7 @@ def _disagreement(top: list[np.ndarray]) -> np.ndarray:
 def _joined(
     found: list[tuple[ExplainedFacts, np.ndarray]], facts_F2: np.ndarray, mechanisms: Mapping[str, Explainer]
 ) -> ExplainedFacts:
-    """Return the slices as one, with the part's own numbers for bags and sentences."""
+    """Join the slices, with bag and sentence indices of the whole part."""
     slices, nothing = [each for each, _ in found], np.zeros(0, np.float32)
 
     def all_of(records: list[Any], name: str, dtype: Any = np.float32) -> np.ndarray:

@@ -24,14 +24,14 @@ from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges
 
 KEEPS_WITHIN = 0.05
-"""A set of sentences keeps a prediction if the probability stays above the threshold and falls by at most this."""
+"""A set of sentences keeps a prediction if the probability stays above the threshold and falls by at most this much."""
 LARGEST_SET = 32
 """The search stops at this size; the smallest set is then the whole bag."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Encoded:
-    """Encoded bags and the facts to explain: each one's bag and relation."""
+    """Encoded bags, and the bag and relation of each fact to explain."""
 
     extractor: Extractor
     vector_ND: Tensor
@@ -40,7 +40,7 @@ class Encoded:
     relation_F: np.ndarray
 
     def probability(self, sentences: Rows, facts: np.ndarray) -> np.ndarray:
-        """Return the probability of these facts if each one's bag has only its row of sentences."""
+        """Return the probability of each fact if its bag contains only its row of `sentences`."""
         bag_F, relation_F = self.bag_F[facts], self.relation_F[facts]
         return sigmoid(subset_logits(self.extractor, self.vector_ND, self.bags, bag_F, relation_F, sentences))
 
@@ -54,8 +54,8 @@ class Encoded:
 class Sufficient:
     """The smallest set of each fact: its size, and the probability with it, without it, and without any sentence.
 
-    `num_enough_F` is the number of sentences that reach the threshold alone, in facts that stay predicted without their
-    smallest set; else −1, not counted.
+    `num_enough_F` is the number of sentences that reach the threshold alone. It is counted only for facts that are
+    still predicted without their smallest set, and is −1 for all others.
     """
 
     size_F: np.ndarray
@@ -86,7 +86,7 @@ def after(ranked: Rows, num_F: np.ndarray) -> Rows:
 def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, threshold: float) -> Sufficient:
     """Return the shortest prefix of the ranked sentences that keeps each prediction, and its probabilities.
 
-    A fact that is not predicted, or is predicted without any sentence, has a set of size 0.
+    The set is empty for a fact that is not predicted, or is predicted even without sentences.
     """
     num = len(ranked)
     without_any_F = encoded.probability(first_of(ranked, np.zeros(num, np.int64)), encoded.all_facts)
@@ -111,7 +111,7 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
 
 
 def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.ndarray) -> np.ndarray:
-    """Return the number of sentences that keep each open fact at its floor, trying 1, 2, … for all facts at once."""
+    """Return how many sentences keep each open fact above its floor, trying 1, 2, … for all facts at once."""
     size_F = np.where(is_open_F, ranked.length, 0)
     open_facts = np.flatnonzero(is_open_F)
     for size in range(1, LARGEST_SET + 1):
@@ -126,7 +126,7 @@ def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.n
 
 
 def _num_enough(encoded: Encoded, ranked: Rows, threshold: float, is_counted_F: np.ndarray) -> np.ndarray:
-    """Return the number of sentences of each fact that reach the threshold alone; −1 for facts not counted."""
+    """Return how many sentences of each fact reach the threshold alone; −1 for facts that are not counted."""
     facts = np.flatnonzero(is_counted_F)
     counted = ranked.take(facts)
     fact_E = np.repeat(facts, counted.length)
@@ -143,13 +143,13 @@ class PlantedDistractors:
         pool = DistractorPool(run.store.part("train"), type_E)
         kind_B = DistractorPool(table, type_E).kind_B
         rng = np.random.default_rng(sub_seed(0, "planted distractor"))
-        # The pool identifies facts by their bag; here each fact gets its own number.
+        # The pool identifies facts by their bag; here each fact gets its own index.
         chosen = pool.draw(np.arange(len(bag_F)), relation_F, kind_B[bag_F], rng)
         self.fact_M = chosen.bag_M
         self.inputs = run.read_table(insert(table, pool.table, chosen._replace(bag_M=bag_F[chosen.bag_M])))
 
     def of_facts(self, first: int, stop: int) -> tuple[np.ndarray, ModelInput]:
-        """Return the facts of this range that have a distractor, numbered from its start, and their distractors."""
+        """Return the facts in this range that have a distractor, as offsets from `first`, and their distractors."""
         index = np.flatnonzero((self.fact_M >= first) & (self.fact_M < stop))
         return self.fact_M[index] - first, self.inputs.take(index)
 
@@ -160,7 +160,7 @@ def planted_ranks(
 ) -> dict[str, np.ndarray]:
     """Return the rank of each fact's distractor among the bag's sentences, by mechanism; NaN if it has none.
 
-    Rank 1 is the most important of the bag's sentences and the distractor. Ties get their mean rank.
+    The bag's sentences and the distractor are ranked together, the most important first. Ties get their mean rank.
     """
     fact_M, inputs = planted
     rank_F = {name: np.full(len(sentences), np.nan, np.float32) for name in mechanisms}

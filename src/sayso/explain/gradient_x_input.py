@@ -1,4 +1,4 @@
-"""Gradient times input: the first-order change of a logit with the length of a sentence's vector.
+"""Gradient times input: the first-order change of a logit when a sentence's vector is scaled.
 
 Shapes: N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -15,7 +15,7 @@ def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) ->
     """Return score_NR = Σ_d x_nd ∂o_k/∂x_nd, signed, for every sentence and relation at once.
 
     The closed form needs no backward pass, so a loss on the scores needs one backward pass instead of two. Its gradient
-    equals that of automatic differentiation applied twice.
+    equals the one from applying automatic differentiation twice.
     """
     parts = influence_of(extractor, vector_ND, bags)
     if parts is None:

@@ -20,7 +20,7 @@ NUM_STEPS = 32
 
 
 class IntegratedGradients(NamedTuple):
-    """The scores, and the difference of their sum over each bag from o_k − o_k(empty bag)."""
+    """The scores, and how far their sum over each bag is from o_k − o_k(zero vectors)."""
 
     score_NR: Tensor
     error_BR: Tensor
@@ -35,12 +35,12 @@ def integrated_gradients(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
 def integrated_gradients_with_error(
     extractor: Extractor, vector_ND: Tensor, bags: BagIndex, num_steps: int = NUM_STEPS
 ) -> IntegratedGradients:
-    """Return the scores by the midpoint rule in `num_steps` steps, and the error of their sum over each bag."""
+    """Return the scores, by the midpoint rule with `num_steps` steps, and the error of their sum over each bag."""
     relation_RD = extractor.scorer.relation_RD
     score_NR = vector_ND.new_zeros(len(vector_ND), len(relation_RD))
     for step in range(num_steps):
         part = (step + 0.5) / num_steps
-        # x · ∂o/∂x at the point t x is gradient times input there, divided by t.
+        # At the point t x, x · ∂o/∂x is gradient times input divided by t.
         score_NR += gradient_x_input(extractor, part * vector_ND, bags) / (part * num_steps)
     gain_BR = extractor.classify(vector_ND, bags) - extractor.classify(torch.zeros_like(vector_ND), bags)
     return IntegratedGradients(score_NR, bag_sum(score_NR, bags.bag_N, bags.num_bags) - gain_BR)

@@ -1,8 +1,8 @@
 """Leave-one-out: how much lower a logit is without the sentence, which is removed, not zeroed.
 
-The closed forms remove a sentence from all bags at once without running the model again: attention's mean without a
-sentence follows from the mean with it, and the maximum without a sentence is the maximum of the others. Any other
-aggregator is run again on every bag without the sentence, which is slow.
+The closed forms score all sentences at once without running the model again: attention's mean without a sentence
+follows from the mean with it, and the maximum without a sentence is the maximum of the others. Any other aggregator is
+run again on each bag without each of its sentences, which is slow.
 
 Shapes: B bags, N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations, M
 sentences of all sub-bags together.
@@ -38,12 +38,12 @@ VALUES_AT_A_TIME = 2**19
 
 
 class Removal(NamedTuple):
-    """How a weighted mean over a bag changes when one sentence is removed, whatever the values averaged."""
+    """How a weighted mean over a bag changes when one sentence is removed, for any averaged values."""
 
     weight_NR: Tensor
     """The sentence's share of the mean."""
     rest_NR: Tensor
-    """Its share without the bag's unique best sentence; 0 for that one."""
+    """Its share after the bag's unique best sentence is removed; 0 for that sentence."""
     ratio_NR: Tensor
     """How far its removal moves the mean away from it, as a multiple of their distance; 0 for the unique best."""
     is_best_NR: Tensor
@@ -74,7 +74,7 @@ def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagInde
 def _without_one_projected(
     entity: EntityProjection, relation_RD: Tensor, score_NR: Tensor, vector_ND: Tensor, bags: BagIndex
 ) -> Tensor:
-    """Return the same for +E, whose ReLU needs the full mean for each n and k."""
+    """Return the score with +E, whose ReLU needs the full mean for each n and k."""
     removal = removal_of(score_NR, bags)
     projected = entity.project_text(vector_ND), entity.project_pair(bags), relation_RD
     if is_compiled(vector_ND.device):
@@ -85,13 +85,13 @@ def _without_one_projected(
 
 
 def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
-    """Return how the mean under the softmax of these scores changes."""
+    """Return how the mean weighted by the softmax of these scores changes without each sentence."""
     bag_N, num_bags = bags.bag_N, bags.num_bags
     mass_NR = (score_NR - bag_max(score_NR, bag_N, num_bags)[bag_N]).exp()
     total_NR = bag_sum(mass_NR, bag_N, num_bags)[bag_N]
-    # Without the unique best, the others may have too little mass to divide by: weight them again.
+    # Without the unique best, the others may have too little mass to divide by: normalise them again.
     is_best_NR = is_unique_max(score_NR, bag_N, num_bags)
-    # Without another sentence, the mean moves away from it by its mass over that of the others, which is at least 1.
+    # Removing any other sentence moves the mean away from it by its mass over that of the rest, which is at least 1.
     ratio_NR = (mass_NR / (total_NR - mass_NR).clamp(min=0.5)).masked_fill(is_best_NR, 0.0)
     return Removal(mass_NR / total_NR, _softmax_of_rest(score_NR, is_best_NR, bags), ratio_NR, is_best_NR)
 
@@ -99,7 +99,7 @@ def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
 def plain_removal_losses(
     removal: Removal, text_ND: Tensor, pair_BD: Tensor, relation_RD: Tensor, bags: BagIndex
 ) -> Tensor:
-    """Return what each logit loses without each sentence, [N, R], in plain torch."""
+    """Return how much each logit drops without each sentence, [N, R], in plain torch."""
     bag_N, num_bags = bags.bag_N, bags.num_bags
     pair_BRD, score_NR = pair_BD[:, None], removal.ratio_NR.clone()
     mean_BRD = bag_mix(removal.weight_NR, text_ND, bag_N, num_bags)
@@ -125,12 +125,12 @@ def _softmax_of_rest(score_NR: Tensor, is_best_NR: Tensor, bags: BagIndex) -> Te
 
 
 def _relu_change(value: Tensor, step: Tensor) -> Tensor:
-    """Return relu(value + step) − relu(value) without that difference's rounding error; overwrites `step`."""
+    """Return relu(value + step) − relu(value) without cancellation error; overwrites `step`."""
     return torch.maximum(step.add_(value.clamp(max=0.0)), value.clamp_(min=0.0).neg_(), out=step)
 
 
 def _without_one_pooled(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return the score from the drop of the maximum of α_n x_n in each dimension without n."""
+    """Return the score from how far the maximum of α_n x_n drops in each dimension without n."""
     scorer, bag_N, num_bags = extractor.scorer, bags.bag_N, bags.num_bags
     weighted_ND = extractor.aggregator.weigh(vector_ND, bags, scorer) * vector_ND
     pooled_BD = bag_max(weighted_ND, bag_N, num_bags)
@@ -146,7 +146,7 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     """Return the score from the sentence's own term of −log(1 − p)."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
-    # In float64: one sentence may have almost all of the sum.
+    # In float64: one sentence may account for almost all of the sum.
     added_NR = nn.functional.softplus(aggregator.evidence(vector_ND, extractor.scorer)).double()
     alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
     total_NR = (alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags))[bags.bag_N]
@@ -167,7 +167,7 @@ EXPLAINER = Explainer(
 
 @torch.no_grad()
 def leave_one_out_by_removal(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return score_NR = o_k − o_k(bag without n)."""
+    """Return score_NR = o_k − o_k(bag without n) by running the model on every bag without n."""
     logit_BR = extractor.classify(vector_ND, bags)
     size_B = bag_sizes(bags)
     pieces = []
@@ -178,7 +178,7 @@ def leave_one_out_by_removal(extractor: Extractor, vector_ND: Tensor, bags: BagI
 
 
 def _bags_without(row_C: Tensor, bags: BagIndex, size_B: Tensor) -> SubBags:
-    """Return each of these sentences' bags without the sentence."""
+    """Return, for each of these sentences, its bag without it."""
     bag_C = bags.bag_N[row_C]
     size_C = size_B[bag_C]
     sub_M = torch.repeat_interleave(torch.arange(len(row_C), device=row_C.device), size_C)

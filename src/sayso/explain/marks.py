@@ -1,4 +1,4 @@
-"""People's marks on the sentences of a part, from the store or from files."""
+"""Annotators' marks on the sentences of a part, from the store or from files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class SentenceMarks:
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """The marked (sentence, relation), one per row."""
+        """The marked (sentence, relation) pairs, one per row."""
         return np.array(list(self.by_sentence), np.int64).reshape(-1, 2)
 
     def of_sentences(self, first: int, stop: int) -> dict[tuple[int, int], int]:
@@ -39,13 +39,13 @@ class SentenceMarks:
         return {key: mark for key, mark in self.by_sentence.items() if first <= key[0] < stop}
 
     def look_up(self, sentence_E: np.ndarray, relation_E: np.ndarray) -> np.ndarray:
-        """Return the marks of sentences for relations; `NEITHER` if there is none."""
+        """Return the mark on each (sentence, relation); `NEITHER` if there is none."""
         pairs = zip(sentence_E.tolist(), relation_E.tolist(), strict=True)
         return np.array([self.by_sentence.get(pair, NEITHER) for pair in pairs], np.int8)
 
 
 def marks_of_store(store: Store, part: str, annotator: str | None = None) -> SentenceMarks:
-    """Return the store's marks (on test sentences only), of everybody or of one annotator."""
+    """Return the store's marks (on test sentences only), by all annotators or by one."""
     if part != "test" or "marks" not in store.manifest:
         return SentenceMarks(
             by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
@@ -59,7 +59,7 @@ def marks_of_store(store: Store, part: str, annotator: str | None = None) -> Sen
 
 
 def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> SentenceMarks:
-    """Return the marks of files; those of unknown bags, relations or sentences are counted in the report."""
+    """Return the marks in these files; those on unknown bags, relations or sentences are counted in the report."""
     ids = store.entities["id"].to_pylist()
     targets = MarkTargets(
         table=table,
@@ -74,7 +74,7 @@ def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Sent
 
 
 def _settle(sentence: Sequence[int], relation: Sequence[int], label: Sequence[str]) -> dict[tuple[int, int], int]:
-    """Return the majority's mark for each (sentence, relation)."""
+    """Return the majority mark for each (sentence, relation)."""
     labels: dict[tuple[int, int], list[str]] = {}
     for row, number, text in zip(sentence, relation, label, strict=True):
         labels.setdefault((row, number), []).append(text)

@@ -1,4 +1,4 @@
-"""Saliency: how far a logit can move with a small change of a sentence's vector in any direction.
+"""Saliency: how much a logit can change when a sentence's vector moves slightly in any direction.
 
 Shapes: N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations.
 """
@@ -35,7 +35,7 @@ def norms_of(parts: Influence, bags: BagIndex) -> Tensor:
 
 
 def plain_gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
-    """Return the same in plain torch, which can be differentiated."""
+    """Return ‖∂o_k/∂x_n‖₁ as [N, R] in plain torch, which can be differentiated."""
     score_NR, slope = torch.zeros_like(parts.match_NR), parts.slope.of_bags()
     at_a_time = max(1, VALUES_AT_A_TIME // max(1, slope[:1].numel()))
     for rows in slices(len(score_NR), at_a_time):

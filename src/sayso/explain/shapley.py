@@ -3,7 +3,7 @@
 The players are the sentences of a bag; the value of a set of them is o_k of that sub-bag (the empty one has x̄ = 0).
 Small bags are computed exactly, over all subsets; larger ones are estimated from random orders. Either way the scores
 of a bag sum to o_k − o_k(empty bag). Along an order, the weighted mean and the maximum of the growing set are running
-sums and running maxima, so all its sets cost about as much as the whole bag.
+sums and running maxima, so all prefixes together cost about as much as the whole bag.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations, L sentences of a bag, Q
 subsets of a bag's sentences, P orders.
@@ -39,14 +39,14 @@ NUM_PAIRS = 32
 
 
 class ShapleyValues(NamedTuple):
-    """The scores and their standard errors, which are 0 in bags that are computed exactly."""
+    """The scores and their standard errors, which are 0 for bags that are computed exactly."""
 
     score_NR: Tensor
     error_NR: Tensor
 
 
 def shapley(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return score_NR, signed."""
+    """Return the Shapley values as score_NR, signed."""
     return shapley_with_error(extractor, vector_ND, bags).score_NR
 
 
@@ -54,7 +54,7 @@ def shapley(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
 def shapley_with_error(
     extractor: Extractor, vector_ND: Tensor, bags: BagIndex, num_pairs: int = NUM_PAIRS, seed: int = 0
 ) -> ShapleyValues:
-    """Return the scores and their standard errors; a larger bag is sampled in `num_pairs` orders and their reverses.
+    """Return the scores and their standard errors; large bags are sampled in `num_pairs` orders and their reverses.
 
     The orders depend only on the seed and the bag's size, so that a bag has the same scores alone and in a batch.
     """
@@ -76,7 +76,7 @@ def shapley_with_error(
 
 
 def _exact(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, row_bL: Tensor) -> Tensor:
-    """Return score_bLR of bags of one size, whose sentences are the rows of `row_bL`, over all subsets."""
+    """Return score_bLR over all subsets, for bags of one size whose sentences are the rows of `row_bL`."""
     num_bags, size = row_bL.shape
     is_member_QL = _subsets(size).to(row_bL.device)
     num_subsets = len(is_member_QL)
@@ -98,7 +98,8 @@ def _subsets(size: int) -> Tensor:
 def _subset_weights(is_member_QL: Tensor) -> Tensor:
     """Return the factor of each subset's value in each member's score.
 
-    A sentence that joins m others has the factor 1 / (L · C(L − 1, m)): plus for the set with it, minus without.
+    A sentence that joins m others has the factor 1 / (L · C(L − 1, m)): positive for the set with
+    it, negative for the set without it.
     """
     size = is_member_QL.shape[1]
     share = torch.tensor([1.0 / (size * comb(size - 1, m)) for m in range(size)], dtype=torch.float64)
@@ -117,8 +118,8 @@ def sample_bag(
 ) -> tuple[Tensor, Tensor]:
     """Return score_LR and the standard error of each score, from `num_pairs` orders, each with its reverse.
 
-    `bags` is one bag. In an order, a sentence adds the logit with it minus the logit before it. An order and its
-    reverse have opposite errors, so their mean counts as one draw.
+    `bags` contains one bag. In an order, a sentence adds the logit with it minus the logit before it. An order and its
+    reverse tend to have opposite errors, so their mean counts as one draw.
     """
     size, num_relations = len(vector_LD), len(extractor.scorer.relation_RD)
     generator = torch.Generator().manual_seed(sub_seed(seed, f"shapley/{size}"))
@@ -138,7 +139,7 @@ def sample_bag(
 
 
 def _added(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return what each sentence adds in each order, in the order of the bag."""
+    """Return what each sentence adds in each order; sentences are in bag order."""
     nothing_PLR = empty_bag_logits(extractor, bags).double().expand(len(order_PL), 1, -1)
     gain_PLR = prefix_logits(extractor, vector_LD, bags, order_PL).diff(dim=1, prepend=nothing_PLR)
     return torch.empty_like(gain_PLR).scatter_(1, order_PL[..., None].expand_as(gain_PLR), gain_PLR)
@@ -150,7 +151,7 @@ PrefixLogits = Callable[[Extractor, Tensor, BagIndex, Tensor], Tensor]
 
 
 def prefix_logits(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return logit_PLR in float64, of the first l + 1 sentences of each order; `bags` is one bag."""
+    """Return logit_PLR in float64, for the first l + 1 sentences of each order; `bags` contains one bag."""
     found = SCANS.get(type(extractor.aggregator), _by_running)(extractor, vector_LD, bags, order_PL)
     return found.double()
 

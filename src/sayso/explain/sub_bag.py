@@ -21,7 +21,7 @@ SUBSET_SENTENCES_AT_A_TIME = 2**14
 
 
 class SubBags(NamedTuple):
-    """Sub-bags: sentence `row_M[i]` is in sub-bag `sub_M[i]` (non-decreasing), which is part of bag `bag_C[sub]`."""
+    """Sub-bags: sentence `row_M[i]` is in sub-bag `sub_M[i]` (non-decreasing), a subset of bag `bag_C[sub]`."""
 
     row_M: Tensor
     sub_M: Tensor
@@ -29,7 +29,7 @@ class SubBags(NamedTuple):
 
 
 def slices(num: int, at_a_time: int) -> Iterator[slice]:
-    """Yield slices that cover 0 to `num`, each of at most `at_a_time`.
+    """Yield slices that cover 0 to `num`, each at most `at_a_time` long.
 
     >>> list(slices(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -39,7 +39,7 @@ def slices(num: int, at_a_time: int) -> Iterator[slice]:
 
 
 def slices_by_cost(cost: Sequence[int] | np.ndarray, limit: int) -> Iterator[slice]:
-    """Yield slices that cover all items, each with a total cost of at most `limit` or with one item.
+    """Yield slices that cover all items, each with a total cost of at most `limit`, or with a single item.
 
     >>> list(slices_by_cost([3, 1, 9, 1], limit=4))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
@@ -58,7 +58,7 @@ def bag_sizes(bags: BagIndex) -> Tensor:
 
 
 def empty_bag_logits(extractor: Extractor, bags: BagIndex) -> Tensor:
-    """Return logit_BR for the bags' pairs without sentences: x̄ = 0, the entity terms stay."""
+    """Return logit_BR for the bags without their sentences: x̄ = 0, with the entity terms."""
     relation_RD = extractor.scorer.relation_RD
     return extractor.scorer.score_pooled(relation_RD.new_zeros(bags.num_bags, relation_RD.shape[1]), bags)
 
@@ -79,7 +79,7 @@ def sub_bag_logits(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, part
 def subset_logits(
     extractor: Extractor, vector_ND: Tensor, bags: BagIndex, bag_C: np.ndarray, relation_C: np.ndarray, sentences: Rows
 ) -> np.ndarray:
-    """Return each relation's logit for each bag with only its row of sentences, which may be empty."""
+    """Return the logit of each bag's relation with only its row of `sentences`, which may be empty."""
 
     def tensor(values: np.ndarray) -> Tensor:
         return torch.from_numpy(values).to(vector_ND.device)

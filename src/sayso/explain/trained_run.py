@@ -1,4 +1,4 @@
-"""A trained run, opened on one part of its store: what evaluations and explanations start from."""
+"""A trained run, opened on one part of its store, for evaluation and explanation."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from sayso.store.table import BagTable
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedRun:
-    """A run's folder and model, its store, and the part of the store to look at."""
+    """A run's folder and model, its store, and the part of the store to use."""
 
     folder: Path
     model: ModelParts
@@ -29,21 +29,21 @@ class TrainedRun:
 
     @property
     def name(self) -> str:
-        """The run's name in tables: that of its folder."""
+        """The name of the run's folder, used in tables."""
         return self.folder.resolve().name
 
     @cached_property
     def table(self) -> BagTable:
-        """The part, as the store holds it."""
+        """The part as stored."""
         return self.store.part(self.part_name)
 
     @cached_property
     def part(self) -> Part:
-        """The part, as the model reads it."""
+        """The part as the model reads it."""
         return self.as_part(self.table)
 
     def as_part(self, table: BagTable) -> Part:
-        """Return bags of the store as the model reads them."""
+        """Return bags from the store as the model reads them."""
         return Part(table=table, inputs=self.read_table(table), num_relations=len(self.model.relations))
 
     def read_table(self, table: BagTable) -> ModelInput:
@@ -58,7 +58,7 @@ class TrainedRun:
 
     @property
     def num_facts_unread(self) -> int:
-        """Facts of the part without a readable sentence; recall counts them as missed."""
+        """The number of facts in the part without a readable sentence; recall counts them as missed."""
         return int(self.store.manifest["read"].get(self.part_name, {}).get("num_facts_unread", 0))
 
     @cached_property
@@ -67,23 +67,23 @@ class TrainedRun:
         return model_fingerprint(self.folder)
 
     def find_bag(self, head: str, tail: str) -> int:
-        """Return the pair's bag in the part; raises `UserError` if there is none, or more than one."""
+        """Return the index of the pair's bag in the part; raise `UserError` if there is none, or more than one."""
         heads, tails = self._entities_named(head), self._entities_named(tail)
         table, where = self.table, f"{self.store.folder}: the {self.part_name} part"
         found = np.flatnonzero(np.isin(table.head_B, heads) & np.isin(table.tail_B, tails))
         if not len(found):
-            hint = f": try another {option('part')}"
+            hint = f": try a different {option('part')}"
             if (np.isin(table.head_B, tails) & np.isin(table.tail_B, heads)).any():
                 hint = f", but it has the pair the other way round: swap {option('head')} and {option('tail')}"
-            raise UserError(f"{where} has no bag of head {head!r} and tail {tail!r}{hint}")
+            raise UserError(f"{where} has no bag with head {head!r} and tail {tail!r}{hint}")
         if len(found) > 1:
             ids = self.store.entities["id"]
             pairs = [f"{ids[int(table.head_B[bag])]} {ids[int(table.tail_B[bag])]}" for bag in found[:5].tolist()]
-            raise UserError(f"{where} has {len(found)} pairs of these names: give ids, such as {'; '.join(pairs)}")
+            raise UserError(f"{where} has {len(found)} pairs with these names: use ids, such as {'; '.join(pairs)}")
         return int(found[0])
 
     def _entities_named(self, wanted: str) -> list[int]:
-        """Return the entity of this id, or else those of this name, ignoring case."""
+        """Return the entity with this id, or else those with this name, ignoring case."""
         ids = self.store.entities["id"].to_pylist()
         if wanted in ids:
             return [ids.index(wanted)]
@@ -91,12 +91,12 @@ class TrainedRun:
         names = self.store.entities["name"].to_pylist()
         found = [number for number, name in enumerate(names) if sentence_key(name).lower() == key]
         if not found:
-            raise UserError(f"{self.store.folder}: no entity has the id or the name {wanted!r}")
+            raise UserError(f"{self.store.folder}: no entity has the id or name {wanted!r}")
         return found
 
 
 def model_fingerprint(folder: Path) -> str:
-    """Return the hash of the weights in a run's folder, or in a model's."""
+    """Return the hash of the weights in a run or model folder."""
     with (find_model(folder) / WEIGHTS).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
@@ -107,27 +107,27 @@ def read_word(lexicon: Lexicon, token: int) -> str:
 
 
 def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "cpu") -> list[TrainedRun]:
-    """Return the runs, opened on this part; raises `BadInputError` for a run trained on another store."""
+    """Open the runs on this part; raise `BadInputError` if one was trained on a different store."""
     runs = [open_model(load_model(folder), folder, store, part) for folder in folders]
     for run in runs:
         run.model.extractor.to(device)
     names = [run.name for run in runs]
     if doubled := [name for name in names if names.count(name) > 1]:
         raise UserError(
-            f"two runs are called {doubled[0]}: rename the folder of one, so that tables can tell them apart"
+            f"two runs are called {doubled[0]}: rename one of the folders, so that tables can tell them apart"
         )
     return runs
 
 
 def open_model(model: ModelParts, folder: Path, store: Store, part: str) -> TrainedRun:
-    """Return a loaded model, opened on this part; raises `BadInputError` if it was trained on another store."""
+    """Open a loaded model on this part; raise `BadInputError` if it was trained on a different store."""
     made_on = model.training.get("data_fingerprint")
     if made_on != store.fingerprint:
         raise BadInputError(
-            f"{folder}: the run was trained on a store of fingerprint {made_on}, but {store.folder} has"
-            f" {store.fingerprint}: evaluate it on its own store"
+            f"{folder}: the run was trained on a store with fingerprint {made_on}, but {store.folder} has"
+            f" {store.fingerprint}: use the store it was trained on"
         )
     if part not in store.parts or part == "direct":
         there = ", ".join(name for name in store.parts if name != "direct")
-        raise BadInputError(f"{store.folder}: the store has no part {part!r} to evaluate on: choose {there}")
+        raise BadInputError(f"{store.folder}: the store has no part {part!r} to evaluate on: choose one of {there}")
     return TrainedRun(folder=folder, model=model, store=store, part_name=part)

@@ -19,7 +19,7 @@ from sayso.store.rows import Rows
 
 TOKENS_AT_A_TIME = 16_384
 NUM_TOP = 3
-"""The top sentences of each fact whose words are scored."""
+"""How many of each fact's top sentences get word scores."""
 
 
 def word_scores(
@@ -31,8 +31,8 @@ def word_scores(
 ) -> Tensor:
     """Return score_T = Σ_w v_tw ∂o_k/∂v_tw, signed, where v_t is the token's vector and k its bag's relation.
 
-    Position vectors are inputs too, but not part of a token's score. `vector_ND` are the encoded sentences, if the
-    caller has them. Gradients are taken in two stages, from the logits to the sentence vectors and from these to the
+    Position vectors are inputs too, but not part of a token's score. `vector_ND` are the encoded sentences, if
+    already computed. Gradients are taken in two stages, from the logits to the sentence vectors and from these to the
     tokens, so that memory stays bounded for bags of any size.
     """
     assert sentences.num_sentences == bags.num_sentences
@@ -68,7 +68,7 @@ def _sentence_gradient(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, 
 
 
 def _token_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
-    """Return each token's part in the change of the sentence vectors along their gradient."""
+    """Return each token's contribution to the change of the sentence vectors along their gradient."""
     with torch.no_grad():
         distinct: DistinctRows = extractor.embedding(sentences)
         row_TW = distinct.row_YW[distinct.index_T]
@@ -88,7 +88,7 @@ class _OpenEmbedding(TokenEmbedding):
 
     @property
     def width(self) -> int:
-        """W."""
+        """The width of a word vector."""
         return self.row_TW.shape[1]
 
     def forward(self, sentences: SentenceBatch) -> DistinctRows:
@@ -99,7 +99,7 @@ class _OpenEmbedding(TokenEmbedding):
 
 @dataclass(frozen=True, kw_only=True)
 class WordScores:
-    """A score per token in sentences of facts: the fact, the part's row of the sentence, its tokens, their scores."""
+    """Token scores of sentences: each sentence's fact, its row in the part, its tokens and their scores."""
 
     fact_W: np.ndarray
     sentence_W: np.ndarray
@@ -110,7 +110,7 @@ class WordScores:
 def top_word_scores(
     extractor: Extractor, part: Part, explained: ExplainedFacts, vector_ND: Tensor | None = None
 ) -> WordScores:
-    """Return word scores of each fact's top sentences; `vector_ND` are the part's encoded sentences, if known."""
+    """Return word scores for each fact's top sentences; `vector_ND` are the part's encoded sentences, if computed."""
     length_E = part.inputs.tokens.length[explained.sentences.value]
     fact_E = np.repeat(np.arange(len(explained.sentences)), explained.sentences.length)
     tokens_F = np.bincount(fact_E, length_E, minlength=len(explained.sentences)).astype(np.int64)

@@ -1,1 +1,1 @@
-"""Batches of bags to relation logits: `extractor` is the forward path, the rest are its parts."""
+"""The model, from batches of bags to relation logits: `extractor` is the forward pass, the rest are its components."""

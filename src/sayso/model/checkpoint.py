@@ -1,4 +1,4 @@
-"""A model as a folder: settings, weights and vocabulary in open formats, and a model card; nothing is pickled."""
+"""Save and load a model as a folder: settings, weights, vocabulary and a model card, in open formats, no pickle."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -34,8 +34,8 @@ FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (
     "README.md",
 )
 IN_RUN = "model"
-"""The folder of a run's model."""
-_ADVICE = "train it again (for a finished run `sayso train --resume` writes its model again)"
+"""The model's folder within a run folder."""
+_ADVICE = "train it again (for a finished run, `sayso train --resume` writes the model again)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class ModelDescription:
 class ModelParts:
     """The contents of a model folder: the extractor with its frozen vectors, its vocabulary, its relations.
 
-    `training` has seed, data fingerprint, epochs and validation figures.
+    `training` contains the seed, data fingerprint, epochs and validation metrics.
     """
 
     extractor: Extractor
@@ -71,14 +71,14 @@ class ModelParts:
 def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None:
     """Write the model atomically.
 
-    Raises `UserError` if the folder is not empty, unless `overwrite` is set and it holds nothing but a model.
+    Raises `UserError` if the folder is not empty, unless `overwrite` is set and it contains only a model.
     """
     if overwrite:
         refuse_foreign(folder, FILES.__contains__, "a model")
     lexicon = parts.lexicon
     tensors = {name: value.detach().cpu().contiguous() for name, value in parts.extractor.state_dict().items()}
     with atomic_folder(folder, overwrite=overwrite) as work:
-        # Not by safetensors' own writer, whose files only their owner can read.
+        # safetensors' own writer creates files that only their owner can read.
         (work / WEIGHTS).write_bytes(save(tensors, {"format": "pt"}))
         write_columns(work / WORDS, {"word": lexicon.words})
         columns: dict[str, Column] = {
@@ -110,7 +110,7 @@ def _settings(parts: ModelParts) -> dict[str, Any]:
 
 
 def find_model(folder: Path) -> Path:
-    """Return the model's folder: this one, or the one inside a run's folder."""
+    """Return the model's folder: this one, or the one inside a run folder."""
     for place in (folder, folder / IN_RUN):
         restore(place)
     if (folder / CONFIG).is_file():
@@ -120,14 +120,14 @@ def find_model(folder: Path) -> Path:
     if (folder / "run.json").is_file():
         raise UserError(f"{folder}: the run is not finished: continue it with `sayso train --resume`")
     if seeds := sorted(path.parent.name for path in folder.glob("seed-*/run.json")):
-        raise UserError(f"{folder}: runs of several seeds: name one of them, {', '.join(seeds)}")
-    raise wrong_folder(folder, "run", f"there is no {CONFIG} in it")
+        raise UserError(f"{folder}: contains runs with several seeds: choose one of {', '.join(seeds)}")
+    raise wrong_folder(folder, "run", f"it contains no {CONFIG}")
 
 
 def load_model(folder: Path) -> ModelParts:
-    """Return the model of a model's or a run's folder, on the CPU.
+    """Load a model from its folder or a run folder, on the CPU.
 
-    Raises `BadInputError` if a file is missing, truncated, of something else or of another version.
+    Raises `BadInputError` if a file is missing, damaged, not part of a model, or written by an incompatible version.
     """
     folder = find_model(folder)
     settings, files = read_settings(folder)
@@ -146,12 +146,12 @@ def load_model(folder: Path) -> ModelParts:
 
 
 def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
-    """Return the settings of a model's folder, and its other files."""
+    """Return the settings in a model folder, and its other files."""
     path = folder / CONFIG
     found = read_object(path, "the settings of a model", _ADVICE)
     if found.get("format") != FORMAT:
         raise BadInputError(
-            f"{path}: model of format {found.get('format')}, this version of sayso ({__version__}) reads {FORMAT}:"
+            f"{path}: model format {found.get('format')}, but this version of sayso ({__version__}) reads {FORMAT}:"
             " train it again, or use the version that wrote it"
         )
     try:
@@ -159,7 +159,7 @@ def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
     except JsonError as error:
         raise BadInputError(f"{path}: not the settings of a model, or damaged ({error}): {_ADVICE}") from None
     if settings.max_tokens < 1 or not settings.relations:
-        raise BadInputError(f"{path}: not the settings of a model: no tokens, or no relations: {_ADVICE}")
+        raise BadInputError(f"{path}: invalid model settings: no tokens or no relations: {_ADVICE}")
     return settings, checked_files(path, found, _ADVICE)
 
 
@@ -177,13 +177,13 @@ def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
     )
     if not is_within(lexicon.type_E, 0, len(lexicon.types)):
         raise BadInputError(
-            f"{files.folder / ENTITIES}: has types that {CONFIG} does not list: the files belong to different models"
+            f"{files.folder / ENTITIES}: some types are not in {CONFIG}: the files belong to different models"
         )
     return lexicon
 
 
 def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, num_relations: int) -> Extractor:
-    """Return the extractor with the file's weights, whose shapes must fit the other files."""
+    """Return the extractor with the file's weights, whose shapes must match the other files."""
     path = files.folder / WEIGHTS
     try:
         tensors: dict[str, Tensor] = load_file(files.path(WEIGHTS))
@@ -192,11 +192,12 @@ def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, 
     word_VW, entity_EV = tensors.get("embedding.word_VW"), tensors.get("scorer.entity.entity_EV")
     if word_VW is None or len(word_VW) != len(lexicon.words):
         raise BadInputError(
-            f"{path}: has another number of word vectors than the {len(lexicon.words):,} words of {WORDS}"
+            f"{path}: the number of word vectors does not match the {len(lexicon.words):,} words in {WORDS}"
         )
     if entity_EV is not None and len(entity_EV) != 1 + len(lexicon.entity_ids):
         raise BadInputError(
-            f"{path}: has another number of entity vectors than the {len(lexicon.entity_ids):,} entities of {ENTITIES}"
+            f"{path}: the number of entity vectors does not match the {len(lexicon.entity_ids):,} entities in"
+            f" {ENTITIES}"
         )
     num_types = 0 if lexicon.mentions == "words" else len(lexicon.types)
     tables = ModelTables(word_VW=word_VW, num_types=num_types, num_relations=num_relations, entity_EV=entity_EV)
@@ -212,14 +213,14 @@ def _refuse_misfits(path: Path, found: dict[str, Tensor], expected: dict[str, Te
         shapes = [tuple(tensors[name].shape) if name in tensors else None for tensors in (found, expected)]
         if shapes[0] != shapes[1]:
             raise BadInputError(
-                f"{path}: tensor {name} is {shapes[0] or 'missing'}, but {CONFIG} requires {shapes[1] or 'none'}"
+                f"{path}: tensor {name}: {CONFIG} expects {shapes[1] or 'no such tensor'}, got {shapes[0] or 'nothing'}"
             )
         if found[name].dtype != expected[name].dtype:
             raise BadInputError(
-                f"{path}: tensor {name} is of {found[name].dtype}, not {expected[name].dtype}: {_ADVICE}"
+                f"{path}: tensor {name}: expected {expected[name].dtype}, got {found[name].dtype}: {_ADVICE}"
             )
         if is_verifying() and found[name].is_floating_point() and not is_finite(found[name].numpy()):
-            raise BadInputError(f"{path}: a value of tensor {name} is not finite: {_ADVICE}")
+            raise BadInputError(f"{path}: tensor {name} contains a value that is not finite: {_ADVICE}")
 
 
 _USE = """import sayso
@@ -229,20 +230,20 @@ for prediction in model.predict([bag])[0]:
     print(prediction.relation, prediction.probability)"""
 
 _LIMITS = """\
-- Trained by distant supervision: the labels of a bag are those the knowledge base holds for its pair, whether or not
-  a sentence says so.
-- Knows the relations below and no others; each has its own probability, which is not calibrated.
-- Figures are those of the validation part of its own data. On other text, other names or another language they will be
-  lower: measure before you rely on it.
-- A fact that it finds is a suggestion for a person to check, not a statement about anyone."""
+- Trained by distant supervision: a bag's labels are the relations of its pair in the knowledge base, whether or not a
+  sentence says so.
+- Knows only the relations below. Each has its own probability, which is not calibrated.
+- The metrics are from the validation part of its own data. Expect lower values on other text, names or languages:
+  measure before you rely on it.
+- A predicted fact is a suggestion for a person to check, not a statement about anyone."""
 
 
 def model_card(variant: str, relations: Sequence[str], training: Mapping[str, Any]) -> str:
-    """Return the card in Markdown, with the metadata that model hubs read."""
+    """Return the model card in Markdown, with the metadata that model hubs read."""
     validation = training.get("validation", {})
     rows = {
         "variant": variant,
-        "data (fingerprint of the store)": training.get("data_fingerprint"),
+        "data (store fingerprint)": training.get("data_fingerprint"),
         "seed": training.get("seed"),
         "epochs (best)": f"{training.get('epochs')} ({training.get('best_epoch')})" if "epochs" in training else None,
         "validation AUC@0.4 x100": _percent(validation.get("area_up_to_recall_0.4")),

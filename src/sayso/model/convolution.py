@@ -4,12 +4,12 @@ A filter's value at a window is a sum of products with its distinct tokens and d
 window per group and filter has the maximum, so the backward pass follows those windows instead of multiplying with a
 gradient that is zero nearly everywhere.
 
-Prediction on CPU keeps each token's products with all filters from batch to batch while no parameter changes. A text
-has few distinct tokens, so encoding is soon additions and maxima only. When the rows would take more memory than
-allowed, all are dropped, and those of the current batch are computed again.
+On CPU, prediction caches each token's products with all filters across batches until a parameter changes. Text has few
+distinct tokens, so encoding soon consists of additions and maxima only. When the cache would exceed its memory limit,
+it is cleared, and the rows of the current batch are computed again.
 
-Shapes: T tokens, V words, K types, Y distinct tokens or rows kept, U learned tokens, G groups of windows, F filters of
-all widths together, W width of a word, Q distances, P width of a distance, A columns of a table, D = W + 2 P.
+Shapes: T tokens, V words, K types, Y distinct tokens or cached rows, U learned tokens, G groups of windows, F filters
+of all widths together, W width of a word, Q distances, P width of a distance, A columns of a table, D = W + 2 P.
 """
 
 from collections.abc import Sequence
@@ -72,9 +72,9 @@ def products(row_YW: Tensor, table_QP: Tensor, weight_AD: Tensor) -> ProductTabl
 
 
 def empty_table(like: Tensor, num_rows: int, num_columns: int) -> Tensor:
-    """Return an uninitialised table of the same type and on the same device.
+    """Return an uninitialised table with the type and device of `like`.
 
-    On CPU numpy allocates it, in huge pages: rows are read at random, and small pages would miss the TLB.
+    On CPU, numpy allocates it in huge pages: rows are read at random, and small pages would cause TLB misses.
     """
     if like.device.type != "cpu":
         return like.new_empty(num_rows, num_columns)
@@ -130,7 +130,7 @@ class TokenProducts(NamedTuple):
 
 
 class KeptProducts:
-    """Rows of products by token. Thread-safe: returned tables never change."""
+    """A cache of each token's products. Thread-safe: returned tables never change."""
 
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
         self.max_bytes = max_bytes
@@ -143,7 +143,7 @@ class KeptProducts:
     def look_up(
         self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], token_T: Tensor
     ) -> TokenProducts | None:
-        """Return the tokens' products; None if these alone take more memory than allowed."""
+        """Return the tokens' products; None if these alone exceed the memory limit."""
         with self._lock:
             state = self._state
             if state is None or not state.is_of(embedding, table_QP, weights):
@@ -155,21 +155,21 @@ class KeptProducts:
             return found
 
     def limit(self, max_bytes: int) -> None:
-        """Set the memory limit and free what is kept."""
+        """Set the memory limit and clear the cache."""
         self.max_bytes = max_bytes
         self.forget()
 
     def forget(self) -> None:
-        """Free the memory."""
+        """Clear the cache."""
         self._state = None
 
 
 class _State:
-    """The rows for one set of parameter values."""
+    """The cached rows for one set of parameter values."""
 
     def __init__(self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]) -> None:
-        # The references keep the memory from being reused. torch counts in-place changes, by which optimizers and
-        # loaders change parameters.
+        # Holding references keeps the memory from being reused. Optimizers and loaders change parameters in place, and
+        # torch counts such changes.
         parameters = (embedding.word_VW, embedding.type_KW, table_QP, *weights)
         self.known = [(parameter, parameter.detach(), parameter._version) for parameter in parameters]
         self.embedding = embedding
@@ -194,7 +194,7 @@ class _State:
         self.num_kept = 0
 
     def look_up(self, token_T: Tensor, max_bytes: int) -> TokenProducts | None:
-        """Return the tokens' rows, adding missing ones; None if there is no memory for them."""
+        """Return the tokens' rows, adding missing ones; None if they do not fit."""
         index_T = self.row_V[token_T]
         is_missing_T = index_T < 0
         if bool(is_missing_T.any()):
@@ -209,7 +209,7 @@ class _State:
     def _make_room(self, num_new: int, max_bytes: int) -> bool:
         """Return whether `num_new` more rows fit; allocate the table the first time.
 
-        It is allocated in full: untouched memory costs nothing, while growing it would need both tables for a moment.
+        It is allocated in full: untouched memory costs nothing, while growing the table would briefly need two.
         """
         if not len(self.product_YA):
             num_columns = self.word_WA.shape[1]
@@ -220,13 +220,13 @@ class _State:
     def _add(self, token_Y: Tensor) -> None:
         stop = self.num_kept + len(token_Y)
         torch.mm(self.embedding.rows(token_Y), self.word_WA, out=self.product_YA[self.num_kept : stop])
-        # Only now can other threads find the rows.
+        # Only now, so that other threads never find unfinished rows.
         self.row_V[token_Y] = torch.arange(self.num_kept, stop, dtype=torch.int32)
         self.num_kept = stop
 
 
 class Convolution(nn.Module):
-    """Filters of several widths, narrow ones first, over words, types and positions, with dropout on all three.
+    """Filters of several widths, narrowest first, over words, types and positions, with dropout on all three.
 
     Dropout is drawn for each distinct token and each distance of a batch, so that their products are computed once.
     """

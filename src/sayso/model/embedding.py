@@ -1,4 +1,4 @@
-"""Tokens to vectors: a frozen one per word, a learned one per entity type, and learned ones for positions.
+"""Token vectors: a frozen one per word, a learned one per entity type, and learned ones for positions.
 
 A position is a token's distance to the head mention and to the tail mention.
 
@@ -44,12 +44,12 @@ class TokenEmbedding(nn.Module):
 
     @property
     def width(self) -> int:
-        """W."""
+        """The width of a word vector."""
         return self.word_VW.shape[1]
 
     @property
     def num_tokens(self) -> int:
-        """V + K."""
+        """The number of words and types."""
         return self.word_VW.shape[0] + self.type_KW.shape[0]
 
     def forward(self, sentences: SentenceBatch) -> DistinctRows:
@@ -73,11 +73,11 @@ class TokenEmbedding(nn.Module):
 
 
 PositionForm = Literal["shared_unsigned", "two_signed"]
-"""One table for both mentions and distances without sign (DirectSup), or two tables with sign (Lin et al. 2016)."""
+"""One table of unsigned distances for both mentions (DirectSup), or two tables of signed ones (Lin et al. 2016)."""
 
 
 class PositionRows(NamedTuple):
-    """The table and each token's two rows in it."""
+    """The table, and each token's two rows in it."""
 
     table_QP: Tensor
     head_T: Tensor
@@ -85,7 +85,7 @@ class PositionRows(NamedTuple):
 
 
 class PositionEmbedding(nn.Module):
-    """Looks up the distances to both mentions; beyond the cap all distances are the cap."""
+    """Looks up the distances to both mentions, clipped at the cap."""
 
     def __init__(self, form: PositionForm, width: int, cap: int, generator: torch.Generator) -> None:
         super().__init__()

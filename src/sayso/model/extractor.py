@@ -1,4 +1,4 @@
-"""The forward path: from a batch of bags to one logit per bag and relation.
+"""The forward pass: from a batch of bags to one logit per bag and relation.
 
 Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, D width of a sentence vector,
 R relations, V words, W width of a word vector, E entities.
@@ -33,7 +33,7 @@ Module = TypeVar("Module")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """An encoder's settings, an aggregator's settings (the class of the settings names the kind), and whether +E.
+    """Settings of the encoder and the aggregator (their classes select the kinds), and whether to use +E.
 
     `initial_probability` is the probability of every fact before training.
     """
@@ -49,8 +49,10 @@ class ModelConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelTables:
-    """What a model is built from: frozen word vectors (row 0 the unknown word), the number of learned types and of
-    relations, and frozen entity vectors (row 0 zeros), which only +E uses."""
+    """The frozen vectors and the sizes that a model is built from.
+
+    Row 0 of the word vectors is the unknown word; row 0 of the entity vectors, which only +E uses, is zeros.
+    """
 
     word_VW: Tensor
     num_types: int
@@ -61,8 +63,8 @@ class ModelTables:
 class Extractor(nn.Module):
     """Embeds the tokens, encodes the sentences, aggregates each bag and scores its relations.
 
-    Parameters are drawn from the seed alone. Dropout draws from a generator of the same seed until
-    `use_generator` gives it another.
+    Parameters are drawn from the seed alone. Dropout draws from a generator with the same seed until
+    `use_generator` sets a different one.
     """
 
     def __init__(self, config: ModelConfig, tables: ModelTables, seed: int) -> None:
@@ -79,14 +81,14 @@ class Extractor(nn.Module):
         if config.use_entities:
             if tables.entity_EV is None:
                 raise BadConfigError(
-                    "model use_entities is set, but there are no entity vectors: add them with prepare"
+                    "model.use_entities is set, but there are no entity vectors: add them with `sayso prepare`"
                 )
             entity = EntityProjection(tables.entity_EV, width, generator)
         self.scorer = RelationScorer(tables.num_relations, width, entity, config.initial_probability, generator)
         self.use_generator(torch.Generator().manual_seed(sub_seed(seed, "dropout")))
 
     def forward(self, batch: BagBatch) -> Tensor:
-        """Return logit_BR for the bags, without distractors and directly supervised sentences."""
+        """Return logit_BR for the bags, ignoring distractors and directly supervised sentences."""
         vector_SD = self.encode(batch.sentences)
         return self.classify(vector_SD[: batch.bags.num_sentences], batch.bags)
 
@@ -101,13 +103,13 @@ class Extractor(nn.Module):
         return logit_BR
 
     def use_generator(self, generator: torch.Generator) -> None:
-        """Let dropout draw from this generator, preferably on the model's device."""
+        """Make dropout draw from this generator, preferably on the model's device."""
         for module in self.modules():
             if isinstance(module, TokenDropout):
                 module.generator = generator
 
     def limit_products(self, max_bytes: int) -> None:
-        """Limit the memory for products that prediction on CPU keeps from batch to batch."""
+        """Limit the memory for products that prediction on CPU caches across batches."""
         for module in self.modules():
             if isinstance(module, Convolution):
                 module.kept.limit(max_bytes)
@@ -117,7 +119,7 @@ def _module_of(kinds: Mapping[str, tuple[type[Settings], type[Module]]], setting
     for config_class, module_class in kinds.values():
         if type(settings) is config_class:
             return module_class
-    raise BadConfigError(f"{type(settings).__name__} is not a known kind: choose {', '.join(kinds)}")
+    raise BadConfigError(f"{type(settings).__name__} is not a known kind: choose one of {', '.join(kinds)}")
 
 
 KINDS: Kinds = {
@@ -139,4 +141,4 @@ def refuse_too_large(config: ModelConfig, tables: ModelTables, copies: int = 1, 
     """Raise `UserError` if this many copies of the parameters need more memory than is available."""
     num = num_parameters(config, tables)
     remedy = "choose smaller widths and fewer filters in model.encoder, or smaller widths in model.aggregator"
-    refuse_beyond_memory(4 * num * copies, f"a model of {num:,} parameters needs", remedy, available)
+    refuse_beyond_memory(4 * num * copies, f"a model with {num:,} parameters needs", remedy, available)

@@ -1,4 +1,4 @@
-"""Parameters and dropout whose random numbers all come from a given generator, so that the seed alone decides them."""
+"""Parameters and dropout that draw all random numbers from a given generator, so that they depend on the seed alone."""
 
 import math
 
@@ -17,7 +17,7 @@ def uniform_parameter(*shape: int, fan_in: int, generator: torch.Generator) -> n
 
 
 def normal_parameter(*shape: int, std: float, generator: torch.Generator) -> nn.Parameter:
-    """Return normally distributed values around 0."""
+    """Return normally distributed values with mean 0."""
     value = torch.empty(*shape)
     if not value.is_meta:  # drawing on the meta device would import torch's compiler, which takes two seconds
         value.normal_(0.0, std, generator=generator)
@@ -25,7 +25,7 @@ def normal_parameter(*shape: int, std: float, generator: torch.Generator) -> nn.
 
 
 class Affine(nn.Module):
-    """x Wᵀ + b, as `nn.Linear`, but drawn from the generator."""
+    """x Wᵀ + b, like `nn.Linear`, but initialised from the generator."""
 
     def __init__(self, num_in: int, num_out: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Affine(nn.Module):
 
 
 LEVELS = 2**16
-"""A draw is 16 bits, four per 64-bit number: several times faster on CPU than one draw per value."""
+"""Each draw takes 16 bits of a 64-bit random number: several times faster on CPU than one number per value."""
 
 
 class TokenDropout(nn.Module):
@@ -54,7 +54,7 @@ class TokenDropout(nn.Module):
 
     @property
     def is_active(self) -> bool:
-        """Whether dropout is active."""
+        """Whether values are dropped: in training, at a rate above 0."""
         return self.training and self.num_dropped > 0
 
     def forward(self, value: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class TokenDropout(nn.Module):
         return value * self._is_kept(value) * (LEVELS / (LEVELS - self.num_dropped))
 
     def _is_kept(self, value: Tensor) -> Tensor:
-        assert self.generator is not None, "dropout needs a generator before training: Extractor.use_generator"
+        assert self.generator is not None, "call Extractor.use_generator before training"
         num_draws = -(-value.numel() // 4)
         draw = torch.empty(num_draws, dtype=torch.int64, device=self.generator.device)
         draw.random_(-(2**63), None, generator=self.generator)

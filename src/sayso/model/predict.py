@@ -26,20 +26,20 @@ _SENTENCES_AT_A_TIME = 8_192
 
 
 class NotFiniteError(BadInputError):
-    """A model whose predictions are infinite or NaN."""
+    """The model's predictions are infinite or NaN."""
 
 
 def predict_logits(extractor: Extractor, part: Part) -> np.ndarray:
-    """Return logit_BR of all bags of a part; raises `NotFiniteError` on infinite values or NaN."""
+    """Return logit_BR for all bags of a part; raise `NotFiniteError` on infinite values or NaN."""
     logits = [logit_BR.cpu() for _, _, logit_BR in slices_of_logits(extractor, part)]
     return refuse_not_finite(torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32))
 
 
 def refuse_not_finite(logit_BR: np.ndarray) -> np.ndarray:
-    """Return the logits; raises `NotFiniteError` if one is infinite or NaN."""
+    """Return the logits; raise `NotFiniteError` if one is infinite or NaN."""
     if not is_finite(logit_BR):
         raise NotFiniteError(
-            "the model's probabilities are not numbers (NaN): its training diverged, or its weights are damaged:"
+            "the model's probabilities are not numbers (NaN): training diverged, or the weights are damaged:"
             " train it again with a smaller train.learning_rate"
         )
     return logit_BR
@@ -47,7 +47,7 @@ def refuse_not_finite(logit_BR: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatch, Tensor, Tensor]]:
-    """Yield batch, vector_ND and logit_BR for one slice of bags after the other."""
+    """Yield batch, vector_ND and logit_BR for each slice of bags."""
     device = next(extractor.parameters()).device
     was_training = extractor.training
     extractor.eval()
@@ -63,7 +63,7 @@ def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatc
 
 
 def slices_of_bags(part: Part) -> Iterator[np.ndarray]:
-    """Yield the bags in order, in slices of bounded size of at least one bag."""
+    """Yield the bags in order, in slices of bounded size, each with at least one bag."""
     table = part.table
     tokens_B1 = part.inputs.tokens.start[table.first_B1]
     first = 0
@@ -94,7 +94,7 @@ def _encode_in_pieces(extractor: Extractor, sentences: SentenceBatch) -> Tensor:
 
 
 def predict_probabilities(extractor: Extractor, part: Part) -> np.ndarray:
-    """Return probability_BR."""
+    """Return probability_BR for all bags of a part."""
     return torch.from_numpy(predict_logits(extractor, part)).sigmoid().numpy()
 
 
@@ -128,5 +128,5 @@ def _only_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """Yield the sentences; raise if the first is something else, such as a bag or a file name."""
     for number, sentence in enumerate(sentences):
         if not number and not isinstance(sentence, Sentence):
-            raise TypeError(f"records of sayso.Sentence are expected, not of {type(sentence).__name__}")
+            raise TypeError(f"expected sayso.Sentence records, got {type(sentence).__name__}")
         yield sentence

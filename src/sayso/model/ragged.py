@@ -36,14 +36,14 @@ def is_unique_max(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
 
 
 def max_share(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Return each sentence's share in its bag's maximum: 1 over the number of ties, else 0. No gradient."""
+    """Return each sentence's share of its bag's maximum: 1 over the number of ties, else 0. No gradient."""
     with torch.no_grad():
         is_max_N = (value_N == bag_max(value_N, bag_N, num_bags)[bag_N]).to(value_N.dtype)
         return is_max_N / bag_sum(is_max_N, bag_N, num_bags)[bag_N]
 
 
 def max_of_others(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Return the maximum over the other sentences of the bag for each sentence; −inf if there are none."""
+    """Return, for each sentence, the maximum over the other sentences of its bag; −inf if there are none."""
     stands_alone_N = is_unique_max(value_N, bag_N, num_bags)
     best_B = bag_max(value_N, bag_N, num_bags)
     second_B = bag_max(value_N.masked_fill(stands_alone_N, -torch.inf), bag_N, num_bags)
@@ -59,9 +59,9 @@ def bag_softmax(score_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
 
 
 def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
-    """Return the mean value of the *other* sentences of the bag for each sentence, under the softmax of their scores.
+    """Return, for each sentence, the mean value of the *other* sentences of its bag, weighted by softmax.
 
-    Scores and values have the same shape. 0 where there are no others. Never divides by 1 − weight, which float32
+    Scores and values have the same shape. 0 if there are no others. Never divides by 1 − weight, which float32
     rounds to 0 when one sentence dominates.
     """
     peak_B = bag_max(score_N.detach(), bag_N, num_bags)
@@ -69,7 +69,7 @@ def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: in
     mass_N = (score_N - peak_B[bag_N]).exp()
     rest_N = (bag_sum(mass_N, bag_N, num_bags)[bag_N] - mass_N).clamp(min=torch.finfo(score_N.dtype).tiny)
     mean_N = (bag_sum(mass_N * value_N, bag_N, num_bags)[bag_N] - mass_N * value_N) / rest_N
-    # Without the bag's unique best, the others are weighted again from their own maximum.
+    # When the bag's unique best is removed, the others are normalised again from their own maximum.
     is_best_N = is_unique_max(score_N, bag_N, num_bags)
     others_B = bag_max(score_N.detach().masked_fill(is_best_N, -torch.inf), bag_N, num_bags)
     others_B = others_B.masked_fill(others_B == -torch.inf, 0.0)
@@ -80,7 +80,7 @@ def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: in
 
 
 class SizeBucket(NamedTuple):
-    """Bags b of similar size as rows of a table: `row_bL` are their sentences, repeated where `is_in_bL` is false."""
+    """Bags b of similar size as rows of a table: `row_bL` are their sentences, padded where `is_in_bL` is false."""
 
     bag_b: Tensor
     row_bL: Tensor
@@ -88,7 +88,7 @@ class SizeBucket(NamedTuple):
 
 
 def size_buckets(bag_N: Tensor, num_bags: int) -> list[SizeBucket]:
-    """Return the non-empty bags by size rounded up to a power of two, so that at most half a table is padding.
+    """Group the non-empty bags by size rounded up to a power of two, so that at most half of a table is padding.
 
     Matrix products per bag then become a few batched products.
     """

@@ -1,4 +1,4 @@
-"""From a bag's representation to one logit per relation, with or without the entity vectors (+E, Shahbazi et al. 2020).
+"""Map a bag's representation to one logit per relation, with or without the entity vectors (+E, Shahbazi et al. 2020).
 
 Shapes: B bags, N sentences of all bags together, D width of a vector, R relations, E entities, V width of an entity
 vector.
@@ -17,10 +17,10 @@ from sayso.model.ragged import bag_match, bag_mix, bag_sum
 
 
 class EntityProjection(nn.Module):
-    """ReLU(W [x̄ ; v_i − v_j ; v_i ∘ v_j] + c), of the width of x̄.
+    """ReLU(W [x̄ ; v_i − v_j ; v_i ∘ v_j] + c), as wide as x̄.
 
-    W is kept as the part for x̄ (`text_DD`) and the part for the entities, because the first is applied to sentences
-    before they are mixed and the second once per bag. The entity vectors are frozen; row 0 is zeros.
+    W is stored as two blocks, `text_DD` for x̄ and `pair_DV` for the entities, because the first is applied to
+    sentences before they are mixed and the second once per bag. The entity vectors are frozen; row 0 is zeros.
     """
 
     entity_EV: Tensor
@@ -28,18 +28,18 @@ class EntityProjection(nn.Module):
     def __init__(self, entity_EV: Tensor, width: int, generator: torch.Generator) -> None:
         super().__init__()
         self.register_buffer("entity_EV", entity_EV.detach().clone())
-        # Each part is scaled for its own number of inputs, so that neither text nor entities dominate at first.
+        # Each block is scaled for its own number of inputs, so that neither text nor entities dominate at first.
         entity_width = 2 * entity_EV.shape[1]
         self.text_DD = uniform_parameter(width, width, fan_in=width, generator=generator)
         self.pair_DV = uniform_parameter(width, entity_width, fan_in=max(entity_width, 1), generator=generator)
         self.bias_D = nn.Parameter(torch.zeros(width))
 
     def project_text(self, vector_ND: Tensor) -> Tensor:
-        """Return W's part for x̄ applied to each vector."""
+        """Apply W's block for x̄ to each vector."""
         return vector_ND @ self.text_DD.T
 
     def project_pair(self, bags: BagIndex) -> Tensor:
-        """Return W's part for the entities applied to each bag's pair, and c."""
+        """Apply W's block for the entities to each bag's pair, and add c."""
         head_BV = nn.functional.embedding(bags.head_B, self.entity_EV)
         tail_BV = nn.functional.embedding(bags.tail_B, self.entity_EV)
         pair_BV = torch.cat([head_BV - tail_BV, head_BV * tail_BV], 1)
@@ -62,16 +62,16 @@ class EntityGate(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """g_k = ∂o_k/∂x̄_k: r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with it, kept in parts.
+    """g_k = ∂o_k/∂x̄_k: r_k without +E and W_xᵀ(1[pre-activation > 0] ∘ r_k) with it, kept as factors.
 
-    The indicator counts as a constant, as in automatic differentiation.
+    The indicator is treated as a constant, as in automatic differentiation.
     """
 
     relation_RD: Tensor
     gate: EntityGate | None
 
     def of_bags(self, some: slice = slice(None)) -> Tensor:
-        """Return g for some bags, [C, R, D]; [1, R, D] where it is the same for all."""
+        """Return g for some bags, [C, R, D]; [1, R, D] if it is the same for all."""
         if self.gate is None:
             return self.relation_RD[None]
         return (self.gate.factor[some] * self.relation_RD) @ self.gate.text_DD
@@ -108,7 +108,7 @@ class RelationScorer(nn.Module):
     ) -> None:
         super().__init__()
         self.relation_RD = uniform_parameter(num_relations, width, fan_in=width, generator=generator)
-        # Facts are rare: starting at their frequency saves the first epochs from pushing every logit down.
+        # Facts are rare: starting at their frequency spares the first epochs pushing every logit down.
         logit = math.log(initial_probability / (1.0 - initial_probability))
         self.bias_R = nn.Parameter(torch.full((num_relations,), logit))
         self.entity = entity

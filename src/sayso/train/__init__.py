@@ -1,1 +1,1 @@
-"""Config and store to a trained model in a run folder."""
+"""Train a model on a store and write it to a run folder."""

@@ -21,7 +21,7 @@ _STEP = Range(0, 1e30, above=True)
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """How mentions appear to the model, and the most sentences of a bag in training.
+    """How mentions appear to the model, and the maximum number of sentences per bag in training.
 
     `random_width` is the width of random word vectors, used if the store has none.
     """
@@ -36,11 +36,11 @@ class DataConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
-    """The terms of the loss and their weights; a term of weight 0 is not computed.
+    """The terms of the loss and their weights; a term with weight 0 is not computed.
 
     `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences
-    per batch. `distractor` is λ of learning from distractors (+LD), `margin` its γ, `distractor_measure` the measure of
-    a distractor's contribution.
+    per batch. `distractor` is the weight λ of learning from distractors (+LD), `margin` is its γ, and
+    `distractor_measure` is how a distractor's contribution is measured.
     """
 
     sentence: Annotated[float, _WEIGHT] = 1.0
@@ -55,10 +55,10 @@ class LossConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Settings of the optimisation; the defaults are the paper's where it gives them, else its baseline's.
+    """Settings of the optimisation; the defaults are the paper's, or its baseline's if the paper gives none.
 
-    `patience` is the number of epochs without improvement after which training ends. `precision` is that of matrix
-    products on a GPU (`bf16`: of those with words, in captured steps); sums and parameters are always float32.
+    `patience` is the number of epochs without improvement after which training ends. `precision` applies to matrix
+    products on a GPU (`bf16` only to those with words, in captured steps); sums and parameters are always float32.
     """
 
     max_epochs: Annotated[int, Range(1, 1_000_000)] = 30
@@ -74,7 +74,7 @@ class TrainConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """All settings of one run; with a negative seed, one is drawn."""
+    """All settings of one run; a negative seed is replaced by a random one."""
 
     seed: Annotated[int, SEED] = 13
     data: DataConfig = field(default_factory=DataConfig)
@@ -87,7 +87,7 @@ class RunConfig:
 
     @property
     def variant(self) -> str:
-        """The paper's name of the variant, such as `CNNs+ATT+F+LD+E`.
+        """The paper's name for the variant, such as `CNNs+ATT+F+LD+E`.
 
         >>> RunConfig().variant
         'CNNs+ATT'
@@ -118,7 +118,7 @@ class RunConfig:
 
 
 def load_config(config: str | Path, changes: Iterable[str] = ()) -> RunConfig:
-    """Return the settings of a config, a name such as `cnns_att_f_ld` or a TOML file, with changes `a.b=c`."""
+    """Load a config by name, such as `cnns_att_f_ld`, or from a TOML file, with overrides `a.b=c`."""
     path, made = find_config(config), list(changes)
     table = read_table(path)
     changed = apply_changes(table, made)
@@ -138,7 +138,7 @@ def _is_valid(table: dict[str, Any]) -> bool:
 
 
 def _hint(message: str) -> str:
-    """Return a hint for a setting in the wrong place or with part of its name, such as `epochs`."""
+    """Suggest a setting whose name contains the unknown one, such as `train.max_epochs` for `epochs`."""
     name = message.partition(": no such setting")[0].rpartition(".")[2]
     if not message.endswith(": no such setting"):
         return ""
@@ -148,5 +148,5 @@ def _hint(message: str) -> str:
 
 
 def config_of(table: dict[str, Any]) -> RunConfig:
-    """Return the settings that nested tables describe."""
+    """Build the settings from nested tables."""
     return fill(RunConfig, table, KINDS)

@@ -21,7 +21,7 @@ from sayso.train.config import RunConfig
 
 @dataclass(frozen=True)
 class RunData:
-    """A store, as one run's config reads it."""
+    """A store as read with one run's config."""
 
     store: Store
     config: RunConfig
@@ -33,11 +33,11 @@ class RunData:
 
     @cached_property
     def word_VW(self) -> np.ndarray:
-        """The word vectors; for a store without, random ones for the words of training sentences."""
+        """The word vectors; if the store has none, random ones for the words of training sentences."""
         vector_VD = self.store.vector_VD
         if vector_VD.shape[1]:
             return vector_VD
-        # Words of the training part have the lowest numbers.
+        # Words of the training part have the lowest ids.
         num_words = max(1 + int((self.store.word_count[1:] > 0).sum()), 1)
         width = self.config.data.random_width
         what = f"random vectors of width {width:,} for {num_words:,} words need"
@@ -56,7 +56,7 @@ class RunData:
 
     @property
     def num_relations(self) -> int:
-        """R."""
+        """The number of relations."""
         return len(self.store.relations)
 
     def tables(self) -> ModelTables:
@@ -76,7 +76,7 @@ class RunData:
         )
 
     def refuse_what_cannot_train(self) -> None:
-        """Raise `BadInputError` if the store lacks what the run needs."""
+        """Raise `BadInputError` if the store lacks something that the run needs."""
         folder, parts = self.store.folder, self.store.manifest["parts"]
         for name in ("train", "validation"):
             if not parts.get(name, {}).get("positive_bags"):
@@ -131,7 +131,7 @@ def _copied(matrix: np.ndarray) -> Tensor:
 
 
 def warnings_about(data: RunData, device_type: str) -> list[str]:
-    """Return a warning for everything that the data lacks but the run can do without."""
+    """Return a warning for each thing that the data lacks but the run can do without."""
     return [
         *_about_relations(data),
         *_about_words(data),
@@ -153,7 +153,7 @@ def _about_relations(data: RunData) -> list[str]:
 def _about_words(data: RunData) -> list[str]:
     if data.store.vector_VD.shape[1]:
         return []
-    return [f"the store has no word vectors: random ones of width {data.word_VW.shape[1]} are used"]
+    return [f"the store has no word vectors: using random ones of width {data.word_VW.shape[1]}"]
 
 
 def _about_types(data: RunData) -> list[str]:
@@ -163,7 +163,7 @@ def _about_types(data: RunData) -> list[str]:
     if not data.config.needs_types or 2 * num <= len(type_E):
         return []
     other = data.store.types[0]
-    return [f"{num:,} of {len(type_E):,} training entities have no type: they count as {other}"]
+    return [f"{num:,} of {len(type_E):,} training entities have no type: treating them as {other}"]
 
 
 def _about_entities(data: RunData) -> list[str]:
@@ -179,12 +179,12 @@ def _about_entities(data: RunData) -> list[str]:
 
 def _about_half(half: str, vector_EV: np.ndarray) -> str:
     if not vector_EV.shape[1]:
-        return f"the store has no {half} vectors of entities: +E does without them"
+        return f"the store has no {half} vectors for entities: +E runs without them"
     num = int((~vector_EV.any(axis=1)).sum())
-    return f"{num:,} of {len(vector_EV):,} training entities have no {half} vector: zeros are used" if num else ""
+    return f"{num:,} of {len(vector_EV):,} training entities have no {half} vector: using zeros" if num else ""
 
 
 def _about_precision(data: RunData, device_type: str) -> list[str]:
     if data.config.train.precision == "float32" or device_type == "cuda":
         return []
-    return [f"train.precision={data.config.train.precision} is for GPUs: this run computes in float32"]
+    return [f"train.precision={data.config.train.precision} applies only to GPUs: this run uses float32"]

@@ -21,13 +21,11 @@ _CHOICES = ("auto", "cpu", "cuda")
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device `auto`, `cpu` or `cuda`; of several GPUs, the one that torchrun assigns to this process."""
+    """Return the device for `auto`, `cpu` or `cuda`; with several GPUs, the one that torchrun assigned."""
     if name not in _CHOICES:
-        raise UserError(f"{option('device')} {name}: choose {', '.join(_CHOICES)}")
+        raise UserError(f"{option('device')} {name}: choose one of {', '.join(_CHOICES)}")
     if name == "cuda" and not torch.cuda.is_available():
-        raise UserError(
-            f"{option('device')} cuda: there is no GPU that torch can use; try {option('cpu', '--device cpu')}"
-        )
+        raise UserError(f"{option('device')} cuda: torch finds no usable GPU; try {option('cpu', '--device cpu')}")
     if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
@@ -41,7 +39,7 @@ def free_bytes(device: torch.device) -> int:
 def use_precision(precision: str, device: torch.device) -> None:
     """Set the precision of matrix products on a GPU; a CPU always computes in float32.
 
-    `bf16` applies to the products with words, which are nearly all; the others are then tf32.
+    `bf16` applies to products with words, which are nearly all of them; the others then use tf32.
     """
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
@@ -67,7 +65,7 @@ def process_group(device: torch.device) -> Iterator[ProcessShard]:
 
 @contextmanager
 def claimed_by_first(folder: Path, shard: ProcessShard, device: torch.device) -> Iterator[None]:
-    """Lock the folder in the first process; raise `UserError` in all processes if another run holds it."""
+    """Lock the folder in the first process; raise `UserError` in all processes if another run has locked it."""
     refusal: UserError | None = None
     with ExitStack() as stack:
         if shard.rank == 0:
@@ -84,7 +82,7 @@ def share_gradients(objective: nn.Module, shard: ProcessShard) -> nn.Module:
     """Return the module with gradients averaged over the processes, if there are several."""
     if shard.num == 1:
         return objective
-    # Every parameter takes part in every step, also on an empty shard. Buffers are the frozen vectors, the same
+    # Every parameter takes part in every step, even on an empty shard. Buffers are the frozen vectors, the same
     # everywhere: broadcasting them before every step would cost more than the step.
     known = inspect.signature(DistributedDataParallel).parameters
     name = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
@@ -116,6 +114,6 @@ def refuse_disagreement(values: dict[str, int], shard: ProcessShard, device: tor
     for name, number in zip(values, num_different.tolist(), strict=True):
         if number:
             raise UserError(
-                f"{name}: not the same in all {shard.num} processes: let all of them read the same store and write to"
+                f"{name} differs between the {shard.num} processes: make all of them read the same store and write to"
                 " the same folder"
             )

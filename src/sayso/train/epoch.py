@@ -1,6 +1,6 @@
-"""The batches of one epoch; all randomness comes from the run's seed, the purpose's name and the epoch's number.
+"""The batches of one epoch; all randomness derives from the run's seed, the name of its purpose and the epoch.
 
-So an epoch can be repeated exactly after a crash, and a new random choice does not change the others.
+So an epoch can be repeated exactly after a crash, and adding a random choice does not change the others.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from sayso.train.data import RunData
 
 
 class ProcessShard(NamedTuple):
-    """The part of every batch that this process works on."""
+    """The share of every batch that this process works on."""
 
     rank: int = 0
     num: int = 1
@@ -50,7 +50,7 @@ def num_steps(data: RunData) -> int:
 
 
 def steps_of_epoch(data: RunData, epoch: int, shard: ProcessShard = ProcessShard()) -> Iterator[TrainStep]:
-    """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` of each, distractors drawn again."""
+    """Yield the epoch's batches: bags shuffled, at most `max_bag_sentences` sentences each, new distractors."""
     plan = EpochPlan(data, epoch)
     size = data.config.train.batch_bags
     for number, first in enumerate(range(0, len(plan.order), size)):
@@ -71,7 +71,7 @@ class EpochPlan:
         self.direct_order = self._order_direct() if data.direct else np.zeros(0, np.int64)
 
     def batch(self, bags: np.ndarray, number: int, shard: ProcessShard) -> BagBatch:
-        """Return this process's shard of the batch of these bags."""
+        """Return this process's shard of the batch with these bags."""
         mine = bags[shard.rank :: shard.num]
         return collate(
             self.data.train, mine, self.kept.take(mine), self._distractors_of(mine), self._direct_of(number, shard)
@@ -127,7 +127,7 @@ class EpochPlan:
 
 
 def _cap(table: BagTable, most: int, stream: np.random.Generator) -> Rows:
-    """Return the sentences of each bag in order; at most `most` of a bag, drawn at random."""
+    """Return the sentences of each bag in order, at most `most` per bag, drawn at random."""
     size_B = table.size_B
     is_kept_N = np.ones(table.num_sentences, np.bool_)
     large = np.flatnonzero(size_B > most)

@@ -1,4 +1,4 @@
-"""The folder of a run: its settings, its figures, and its best model, which can be used without the store."""
+"""A run's folder: its settings, metrics and best model, which can be used without the store."""
 
 import hashlib
 import importlib.util
@@ -42,16 +42,16 @@ class RunFolder:
         return self.path / STATE
 
     def refuse_other_run(self, resume: bool) -> None:
-        """Raise `UserError` if the folder holds a run that is not resumed, or something else."""
+        """Raise `UserError` if the folder contains a run that is not being resumed, or anything else."""
         if self.path.exists() and not self.path.is_dir():
-            raise UserError(f"{self.path}: a file of this name exists; name another folder")
+            raise UserError(f"{self.path}: this is a file; choose another folder")
         if self.state.exists() and not resume:
             raise UserError(
-                f"{self.path}: there is a run here already: continue it with {option('resume=True', '--resume')},"
-                " or name another folder"
+                f"{self.path}: the folder already contains a run: continue it with"
+                f" {option('resume=True', '--resume')}, or choose another folder"
             )
         if not self.state.exists():
-            # What a run leaves that was killed in its first epoch.
+            # A run that is killed in its first epoch leaves these.
             begun = {CONFIG, DESCRIPTION, METRICS, BOARD}
             refuse_foreign(self.path, lambda name: name in begun or name.startswith("."), "an unfinished run")
 
@@ -72,7 +72,7 @@ class RunFolder:
             self._board = SummaryWriter(str(self.path / BOARD), purge_step=epoch + 1)
 
     def note(self, row: dict[str, Any]) -> None:
-        """Add one epoch's figures, replacing those of an earlier attempt."""
+        """Add one epoch's metrics, replacing those of an earlier attempt."""
         if not self.is_writer:
             return
         kept = [earlier for earlier in read_metrics(self.path) if earlier["epoch"] < row["epoch"]]
@@ -90,7 +90,7 @@ class RunFolder:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """Return the figures of a run's epochs."""
+    """Return the metrics of a run, one row per epoch."""
     path = folder / METRICS
     lines = path.read_bytes().splitlines() if path.exists() else []
     return [_figures(path, number, line) for number, line in enumerate(lines, 1)]
@@ -101,16 +101,16 @@ def _figures(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = from_json(line)
     except JsonError as error:
-        raise BadInputError(f"{path}:{number}: not the figures of an epoch, or damaged ({error}): {advice}") from None
+        raise BadInputError(f"{path}:{number}: not the metrics of an epoch, or damaged ({error}): {advice}") from None
     if type(row.get("epoch")) is not int or row["epoch"] < 1 or not all(type(x) in (int, float) for x in row.values()):
-        raise BadInputError(f"{path}:{number}: not the figures of an epoch: {advice}")
+        raise BadInputError(f"{path}:{number}: not the metrics of an epoch: {advice}")
     return row
 
 
 def description_of(
     config: RunConfig, fingerprint: str, device: torch.device, num_processes: int, warnings: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the provenance of a result besides its settings: data, code, versions, hardware."""
+    """Return the provenance of a result in addition to its settings: data, code, versions, hardware."""
     return {
         "variant": config.variant,
         "seed": config.seed,
@@ -126,7 +126,7 @@ def description_of(
 
 
 def code_fingerprint() -> str:
-    """Return a hash of the source code, which may be newer than its version."""
+    """Return a hash of the source code, which may have changed without a new version."""
     source = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for path in sorted(source.rglob("*.py")):
@@ -135,7 +135,7 @@ def code_fingerprint() -> str:
 
 
 def model_of(extractor: Extractor, data: RunData, status: RunStatus) -> ModelParts:
-    """Return the extractor with the store's vocabulary and how it was trained."""
+    """Return the extractor with the store's vocabulary and a record of its training."""
     return ModelParts(
         extractor=extractor,
         lexicon=lexicon_of(data),

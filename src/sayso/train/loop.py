@@ -1,4 +1,4 @@
-"""One epoch of training, with checks that its losses stay finite, and its validation."""
+"""Train one epoch, check that its losses stay finite, and validate."""
 
 import math
 import time
@@ -21,11 +21,11 @@ from sayso.train.epoch import ProcessShard, num_steps, steps_of_epoch
 _STEPS_BETWEEN_LOOKS = 50
 _GRADIENT = "gradient"
 _MOST_GROWTH = 1_000
-"""A loss that exceeds the initial one by this factor has diverged: what follows is learned by dead units."""
+"""A loss that exceeds the initial one by this factor has diverged: even if it falls again, units are dead."""
 
 
 class TrainingError(UserError):
-    """Training that cannot go on."""
+    """Training cannot continue."""
 
 
 def diverged(epoch: int, what: str) -> TrainingError:
@@ -37,7 +37,7 @@ def diverged(epoch: int, what: str) -> TrainingError:
 def refuse_growth(epoch: int, loss: float, at_first: float) -> None:
     """Raise `TrainingError` if the loss of an epoch is far above the initial one."""
     if loss > _MOST_GROWTH * max(at_first, 1.0):
-        raise diverged(epoch, f"loss {loss:.3g}: training has diverged, the loss was {at_first:.3g} at first")
+        raise diverged(epoch, f"loss {loss:.3g}: training has diverged, the initial loss was {at_first:.3g}")
 
 
 class LossTally:
@@ -100,7 +100,7 @@ RECALL_LIMIT = 0.4
 
 
 class Validation(NamedTuple):
-    """Validation figures: the area under the precision-recall curve up to recall 0.4, and average precision."""
+    """Validation metrics: the area under the precision-recall curve up to recall 0.4, and average precision."""
 
     area_up_to_recall_0_4: float
     average_precision: float
@@ -118,7 +118,7 @@ class StepProgress(NamedTuple):
 class EpochResult(NamedTuple):
     """The mean of each loss term over an epoch's batches, the loss of the first batch, and the speed.
 
-    Sentences are all that were encoded in all processes, including distractors and directly supervised ones.
+    The speed counts all sentences encoded in all processes, including distractors and directly supervised ones.
     """
 
     terms: dict[str, float]
@@ -163,7 +163,7 @@ def train_epoch(
 
 
 def validate(extractor: Extractor, data: RunData) -> Validation:
-    """Return the figures that decide which epoch is the best; NaN if a logit is not finite."""
+    """Return the metrics that decide which epoch is best; NaN if a logit is not finite."""
     part = data.validation
     try:
         logit_BR = predict_logits(extractor, part)

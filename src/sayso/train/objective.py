@@ -54,7 +54,7 @@ class Objective(nn.Module):
 def augmented_scores(
     extractor: Extractor, config: LossConfig, vector_GD: Tensor, bags: BagIndex, relation_M: Tensor, itself_M: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return each augmented bag's score of its distractor (sentence `itself_M`) and the best of its own sentences."""
+    """Return the distractor's score (at `itself_M`) and the best score of the other sentences in each augmented bag."""
     measure = saliency if config.distractor_measure == "saliency" else gradient_x_input
     score_GR = measure(extractor, vector_GD, bags)
     score_G = score_GR.gather(1, relation_M[bags.bag_N, None])[:, 0]
@@ -84,7 +84,7 @@ def distractor_term(distractor_M: Tensor, own_M: Tensor, margin: float) -> Tenso
 
 
 def augmented_bags(batch: BagBatch) -> tuple[Tensor, Tensor]:
-    """Return each distractor's bag (its sentences, then the distractor), and which of the M bags each row is in."""
+    """Return the rows of each augmented bag (its sentences, then the distractor), and the bag of each row."""
     num_sentences, num_bags = batch.bags.num_sentences, batch.bags.num_bags
     device = batch.bags.bag_N.device
     size_B = torch.bincount(batch.bags.bag_N, minlength=num_bags)

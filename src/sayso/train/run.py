@@ -1,4 +1,4 @@
-"""One training run, as a list of its stages."""
+"""One training run, stage by stage."""
 
 import inspect
 import math
@@ -39,12 +39,12 @@ OnFigures = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], EpochResult]
 
 _COPIES = 6
-"""Of each parameter: value, gradient, Adam's two moments, the best epoch's value, and the one being written."""
+"""Copies of each parameter: value, gradient, Adam's two moments, the best epoch's value, and the one being written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Callbacks:
-    """Called with a run's description before its first batch, after every step, and with every epoch's figures."""
+    """Called with a run's description before its first batch, after every step, and with every epoch's metrics."""
 
     on_begin: OnFigures = lambda _: None
     on_step: OnStep = lambda _: None
@@ -61,7 +61,7 @@ def train(
 ) -> RunStatus:
     """Train the config's model on the store, write it to `out`, and return the final status.
 
-    The state is on disk after every epoch: a killed run continues with `resume` and ends with the same weights.
+    The state is saved after every epoch: a killed run can continue with `resume` and ends with the same weights.
     """
     target = choose_device(device)
     RunFolder(out, is_writer=False).refuse_other_run(resume)
@@ -73,7 +73,7 @@ def train(
 
 
 def identity_of(config: RunConfig, store: Store) -> dict[str, Any]:
-    """Return what a resumed run must share with the original: settings and data."""
+    """Return what a resumed run must have in common with the original: settings and data."""
     return {"config": config.to_table(), "data": store.fingerprint}
 
 
@@ -86,7 +86,7 @@ def _with_seed(config: RunConfig, folder: RunFolder, shard: ProcessShard, device
 
 
 class _Adam(torch.optim.Adam):
-    """Adam without what torch wraps around it for compiled steps, which would import torch's compiler for a second."""
+    """Adam without torch's wrappers for compiled steps, which would take a second to import torch's compiler."""
 
     add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
     zero_grad = inspect.unwrap(torch.optim.Adam.zero_grad)
@@ -112,7 +112,7 @@ class _Run:
         self.identity = identity_of(config, data.store)
 
     def go(self) -> RunStatus:
-        """Start or resume, train until nothing improves, and keep the best epoch."""
+        """Start or resume, train until validation stops improving, and keep the best epoch."""
         if self.folder.state.exists():
             self.status, self.best = load_state(self.folder.state, self.extractor, self.optimizer, self.identity)
             self.first_loss = next((row["loss"] for row in read_metrics(self.folder.path)), None)
@@ -131,7 +131,7 @@ class _Run:
         )
         warnings = warnings_about(self.data, self.device.type)
         if reason := why_not_captured(self.extractor, self.device, self.shard):
-            warnings.append(f"steps are not captured, which is several times slower: {reason}")
+            warnings.append(f"steps are not captured in a CUDA graph, so training is several times slower: {reason}")
         description = description_of(self.config, fingerprint, self.device, self.shard.num, warnings)
         self.folder.begin(self.config, description, epoch)
         self.callbacks.on_begin(description | self._outlook())
@@ -174,7 +174,7 @@ class _Run:
         self.status = self.status.after(*validation, time.monotonic() - began)
         if self.status.is_best:
             self.best = parameters_of(self.extractor)
-        # Figures before state: after a crash between the two, the epoch is repeated and its figures replaced.
+        # Metrics before state: after a crash between the two, the epoch is repeated and its metrics replaced.
         row = self._row(epoch, validation)
         self.folder.note(row)
         self._save()
@@ -191,7 +191,7 @@ class _Run:
             raise diverged(number, f"loss {loss:.3g}: a weight is not finite")
 
     def _validate(self) -> Validation:
-        """Return the validation figures, computed by the first process."""
+        """Return the validation metrics, computed by the first process."""
         found = validate(self.extractor, self.data) if self.shard.rank == 0 else Validation(0.0, 0.0)
         return Validation(*from_first(list(found), self.shard, self.device))
 

@@ -1,4 +1,4 @@
-"""The same run with several seeds, with mean and standard deviation of their figures."""
+"""Train the same config with several seeds; summarise the mean and standard deviation of the metrics."""
 
 import json
 import statistics
@@ -23,7 +23,7 @@ _PREFIX = "seed-"
 
 @dataclass(frozen=True, kw_only=True)
 class SeedRun:
-    """The run of one seed."""
+    """The run with one seed."""
 
     seed: int
     folder: Path
@@ -43,7 +43,7 @@ def train_seeds(
     callbacks: Callbacks = Callbacks(),
     on_skip: OnSkip = lambda _: None,
 ) -> list[SeedRun]:
-    """Train with the config's seed and the next ones, each in a folder of `out`, and return the runs.
+    """Train with the config's seed and the ones after it, each in its own folder in `out`, and return the runs.
 
     With `resume`, finished runs are skipped and the first unfinished one continues. A summary is written to `out`.
     """
@@ -68,7 +68,7 @@ def train_seeds(
 
 
 def summarise(runs: Sequence[SeedRun]) -> dict[str, dict[str, float | None]]:
-    """Return mean and sample standard deviation (None for one run) of each validation figure."""
+    """Return mean and sample standard deviation (None for one run) of each validation metric."""
     columns = {name: [run.status.figures()[name] for run in runs] for name in runs[0].status.figures()}
     return {
         name: {
@@ -91,9 +91,9 @@ def _first_seed(out: Path, resume: bool) -> int:
 
 
 def _refuse_other_runs(out: Path, configs: Sequence[RunConfig], resume: bool) -> None:
-    """Raise `UserError` before training if one of the folders is taken."""
+    """Raise `UserError` before training if one of the folders already contains a run."""
     if (out / STATE).exists():
-        raise UserError(f"{out}: there is a single run here already: name another folder for several seeds")
+        raise UserError(f"{out}: the folder already contains a single run: choose another folder for several seeds")
     for config in configs:
         RunFolder(_folder(out, config.seed), is_writer=False).refuse_other_run(resume)
 

@@ -21,7 +21,7 @@ _ADVICE = "start again in another folder"
 
 
 class _About(NamedTuple):
-    """The state's metadata; `tensors` is their checksum, missing in states of older versions."""
+    """The state's metadata; `tensors` is their checksum, missing in states written by older versions."""
 
     standing: "RunStatus"
     identity: dict[str, Any]
@@ -40,14 +40,14 @@ class RunStatus:
     is_finished: bool = False
 
     def after(self, area: float, average_precision: float, seconds: float) -> "RunStatus":
-        """Return the status after another epoch with these validation figures."""
+        """Return the status after another epoch with these validation metrics."""
         done = replace(self, epoch=self.epoch + 1, seconds=self.seconds + seconds)
         if (area, average_precision) <= (self.best_area, self.best_average_precision):
             return done
         return replace(done, best_epoch=done.epoch, best_area=area, best_average_precision=average_precision)
 
     def figures(self) -> dict[str, float]:
-        """Return the validation figures of the best epoch."""
+        """Return the validation metrics of the best epoch."""
         return {"area_up_to_recall_0.4": self.best_area, "average_precision": self.best_average_precision}
 
     @property
@@ -93,7 +93,7 @@ def load_state(
 ) -> tuple[RunStatus, dict[str, Tensor]]:
     """Restore model and optimizer; return the status and the best parameters.
 
-    Raises `BadInputError` before anything is set if the state has another format or identity (config and data).
+    Raises `BadInputError` before anything is set if the format or the identity (config and data) does not match.
     """
     metadata, tensors = _read(path)
     about = _checked(path, metadata, identity)
@@ -103,19 +103,19 @@ def load_state(
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     for values in (learned, best):
         if {name: value.shape for name, value in values.items()} != shapes:
-            raise BadInputError(f"{path}: its parameters are not those of this model: {_ADVICE}")
+            raise BadInputError(f"{path}: its parameters do not match this model: {_ADVICE}")
     load_parameters(model, learned)
     _load_optimizer(path, model, optimizer, _part(tensors, "optimizer/"))
     return about.standing, best
 
 
 def read_status(path: Path, identity: dict[str, Any]) -> RunStatus:
-    """Return the status without loading the tensors; raises as `load_state` does."""
+    """Return the status without loading the tensors; raise the same errors as `load_state`."""
     return _checked(path, _read_metadata(path), identity).standing
 
 
 def num_epochs_kept(path: Path) -> int:
-    """Return the number of epochs done in this state, 0 if there is no file."""
+    """Return the number of epochs done in this state; 0 if there is no file."""
     return _about(path, _read_metadata(path)).standing.epoch if path.exists() else 0
 
 
@@ -123,13 +123,13 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
     about = _about(path, metadata)
     if (difference := _difference(about.identity, identity, "")) is not None:
         raise BadInputError(
-            f"{path}: the run was trained with another {difference.removeprefix('.')}:"
-            " resume with the same, or start from scratch"
+            f"{path}: the run was trained with {difference.removeprefix('.')}:"
+            " resume with the same settings and data, or start from scratch"
         )
     status, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
     if not 0 <= status.best_epoch <= status.epoch <= most or (status.epoch and not status.best_epoch):
         raise BadInputError(
-            f"{path}: {status.epoch} epochs done with best epoch {status.best_epoch} of at most {most} is not possible:"
+            f"{path}: impossible state, {status.epoch} of at most {most} epochs done, best epoch {status.best_epoch}:"
             f" {_ADVICE}"
         )
     return about
@@ -137,7 +137,7 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
 
 def _about(path: Path, metadata: dict[str, str]) -> _About:
     if metadata.get("format") != str(FORMAT):
-        raise BadInputError(f"{path}: state of format {metadata.get('format')}, this version reads {FORMAT}: {_ADVICE}")
+        raise BadInputError(f"{path}: state format {metadata.get('format')}, expected {FORMAT}: {_ADVICE}")
     try:
         if _ABOUT in metadata:
             return record_of(_About, from_json(metadata[_ABOUT]))
@@ -165,15 +165,15 @@ def _checksum_of(tensors: dict[str, Tensor]) -> int:
 
 
 def _difference(old: Any, new: Any, name: str) -> str | None:
-    """Return the first difference as `name: old, not new`, or None.
+    """Return the first difference as `name = old, not new`, or None.
 
     >>> _difference({"seed": 1, "train": {"patience": 3}}, {"seed": 1, "train": {"patience": 5}}, "config")
-    'config.train.patience: 3, not 5'
+    'config.train.patience = 3, not 5'
     """
     if isinstance(old, dict) and isinstance(new, dict):
         found = (_difference(old.get(key), new.get(key), f"{name}.{key}") for key in sorted(old.keys() | new.keys()))
         return next((difference for difference in found if difference is not None), None)
-    return None if old == new else f"{name}: {old}, not {new}"
+    return None if old == new else f"{name} = {old}, not {new}"
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
@@ -204,6 +204,6 @@ def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
             if (value := values.get(f"{key}/{name}")) is None:
                 continue
             if key != "step" and value.shape != parameter.shape:
-                raise _damaged(path, f"{key} of {name} has another shape")
+                raise _damaged(path, f"{key} of {name} has the wrong shape")
             # Adam keeps its step count on the CPU.
             optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)

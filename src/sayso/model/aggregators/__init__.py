@@ -1,7 +1,7 @@
-"""Sentence vectors of a bag to relation logits: one file per kind.
+"""Aggregators, from a bag's sentence vectors to relation logits: one file per kind.
 
-AGGREGATORS maps a kind's name to its settings and its module; a new kind is one file, one line here and one heading
-in the docs.
+AGGREGATORS maps a kind's name to its settings and its module; to add a kind, write a file, and add a line here and a
+heading in the docs.
 """
 
 from sayso.model.aggregators.attention import Attention, AttentionConfig

@@ -1,4 +1,4 @@
-"""CNNs+ATT: attention that asks for each relation which sentences speak of it (Lin et al. 2016).
+"""CNNs+ATT: attention weights the sentences of a bag separately for each relation (Lin et al. 2016).
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -21,7 +21,7 @@ class AttentionConfig(AggregatorConfig):
 
 
 class Attention(Aggregator):
-    """e_nk = x_n · A q_k, a softmax over the bag's sentences, and their mean for each relation (A is diagonal)."""
+    """e_nk = x_n · A q_k, a softmax over the bag's sentences, and their mean under it, per relation (A is diagonal)."""
 
     def __init__(self, config: AttentionConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
         super().__init__(config, num_relations, width, generator)
@@ -42,7 +42,7 @@ class Attention(Aggregator):
         return vector_ND @ self._direction_RD.T
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
-        """Return ∂o_k/∂x_n = α_nk [ g_k + (s_nk − s̄_k) A q_k ] with s_nk = x_n · g_k, in parts."""
+        """Return the terms of ∂o_k/∂x_n = α_nk [ g_k + (s_nk − s̄_k) A q_k ] with s_nk = x_n · g_k."""
         score_NR = self.attend(vector_ND)
         weight_NR = bag_softmax(score_NR, bags.bag_N, bags.num_bags)
         slope = scorer.slope_mixed(vector_ND, weight_NR, bags)

@@ -20,32 +20,32 @@ class AggregatorConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Influence:
-    """How every logit o_k of a bag depends on every sentence vector x_n of it, in closed form.
+    """How each logit o_k of a bag depends on each of its sentence vectors x_n, in closed form.
 
     ∂o_k/∂x_n = weight · (share ∘ g_k) + pull · direction: through the representation, and through the weight.
     g_k is `slope`; a dimension that does not vary has size 1. The fields can be differentiated with respect to the
-    vectors and the parameters; shares and ReLU indicators count as constants.
+    vectors and the parameters; shares and ReLU indicators are treated as constants.
     """
 
     weight_NR: Tensor
-    """The sentence's weight; [N, 1] where it is the same for all relations."""
+    """The sentence's weight; [N, 1] if it is the same for all relations."""
     share_ND: Tensor
-    """The share of each dimension that comes from this sentence; ones of [1, 1] if dimensions do not compete."""
+    """The share of each dimension that comes from this sentence; [1, 1] with a 1 if dimensions do not compete."""
     slope: Slope
     match_NR: Tensor
     """(share ∘ x_n) · g_k."""
     pull_NR: Tensor
-    """The effect of a change of the weight."""
+    """The effect of a change in the weight."""
     direction_NRD: Tensor
     """The gradient of the weight's score: [1, R, D] or [N, 1, D]."""
     lean_NR: Tensor
-    """x_n · direction; [N, 1] where it is the same for all relations."""
+    """x_n · direction; [N, 1] if it is the same for all relations."""
 
 
 class Aggregator(nn.Module, ABC):
     """Turns the sentence vectors of each bag into one logit per relation, with a weight for each sentence.
 
-    The order of the sentences in a bag does not matter, nor do the other bags.
+    The result depends neither on the order of the sentences nor on the other bags.
     """
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Aggregator(nn.Module, ABC):
 
     @abstractmethod
     def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
-        """Return weight_NR, each sentence's weight for each relation; [N, 1] where all relations share it."""
+        """Return weight_NR, each sentence's weight for each relation; [N, 1] if all relations share it."""
 
     @abstractmethod
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
@@ -68,6 +68,6 @@ class Aggregator(nn.Module, ABC):
         """
 
     def sentence_logit(self, vector_ND: Tensor) -> Tensor | None:
-        """Return logit_N that the sentence expresses some relation; None if the kind does not classify sentences."""
+        """Return the logit that each sentence expresses some relation; None if the kind does not classify sentences."""
         del vector_ND
         return None

@@ -23,7 +23,7 @@ SECOND_MAP_WIDTH = 50
 
 @dataclass(frozen=True, kw_only=True)
 class DirectConfig(AggregatorConfig):
-    """`weight` is the classifier's probability (the paper) or a second small map of its logit (published code)."""
+    """`weight` is the classifier's probability (the paper) or a second small network on its logit (published code)."""
 
     weight: Literal["classifier", "second_map"] = "classifier"
     hidden_width: Annotated[int, Range(1, 10_000)] = 100
@@ -35,7 +35,7 @@ class DirectConfig(AggregatorConfig):
 
 
 class Perceptron(torch.nn.Module):
-    """One hidden ReLU layer and one output, with its directional derivative in closed form."""
+    """One hidden ReLU layer and one output, with its gradient in closed form."""
 
     def __init__(self, num_in: int, num_hidden: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Perceptron(torch.nn.Module):
         return value_N
 
     def gradient(self, vector_ND: Tensor) -> Tensor:
-        """Return the gradient of each row's value with respect to the row; the ReLU's indicator counts as constant."""
+        """Return the gradient of each row's value with respect to the row; the ReLU indicator is constant."""
         with torch.no_grad():
             is_on_NH = self.hidden(vector_ND) > 0
         gradient_ND: Tensor = (is_on_NH * self.output.weight) @ self.hidden.weight
@@ -58,7 +58,7 @@ class Perceptron(torch.nn.Module):
 class Direct(Aggregator):
     """x̄ = elementwise maximum over the bag of α_n x_n, α_n the probability that sentence n expresses some relation.
 
-    Sentences that tie in a dimension share it equally, also at zero.
+    Sentences that tie in a dimension share it equally, including at zero.
     """
 
     def __init__(self, config: DirectConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
@@ -81,12 +81,12 @@ class Direct(Aggregator):
         return logit_N.sigmoid()[:, None]
 
     def sentence_logit(self, vector_ND: Tensor) -> Tensor:
-        """Return logit_N that the sentence expresses some relation of the knowledge base."""
+        """Return the logit that each sentence expresses some relation in the knowledge base."""
         logit_N: Tensor = self.classifier(vector_ND)
         return logit_N
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
-        """Return ∂o_k/∂x_n = α_n (m_n ∘ g_k) + (Σ_d m_nd g_kd x_nd) ∇α_n, in parts."""
+        """Return the terms of ∂o_k/∂x_n = α_n (m_n ∘ g_k) + (Σ_d m_nd g_kd x_nd) ∇α_n."""
         weight_N1 = self.weigh(vector_ND, bags, scorer)
         weighted_ND = weight_N1 * vector_ND
         share_ND = max_share(weighted_ND, bags.bag_N, bags.num_bags)

@@ -1,4 +1,4 @@
-"""Noisy-or: every sentence states the relation with a probability of its own, and one that does is enough.
+"""Noisy-or: each sentence states the relation with its own probability, and one such sentence is enough.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 """
@@ -19,7 +19,7 @@ from sayso.model.relation import RelationScorer, Slope
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyOrConfig(AggregatorConfig):
-    """`initial_probability` is the probability that a fresh model gives every sentence for every relation."""
+    """`initial_probability` is the probability that an untrained model gives each sentence for each relation."""
 
     initial_probability: Annotated[float, Range(0, 1, above=True, below=True)] = 0.01
 
@@ -30,8 +30,8 @@ class NoisyOrConfig(AggregatorConfig):
 class NoisyOr(Aggregator):
     """p_k = 1 − (1 − λ_k) Π_n (1 − σ(z_nk)) with z_nk = x_n · u_k + c_k.
 
-    u_k is the relation's vector r_k, with +E W_xᵀ r_k. λ_k is the probability of the pair without sentences: the
-    relation's bias, and with +E what the entities add.
+    u_k is the relation's vector r_k, or W_xᵀ r_k with +E. λ_k is the probability without any sentence, from the
+    relation's bias and, with +E, the entities.
     """
 
     def __init__(self, config: NoisyOrConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
@@ -53,7 +53,7 @@ class NoisyOr(Aggregator):
         return nn.functional.linear(vector_ND, _direction(scorer), self.bias_R)
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
-        """Return ∂o_k/∂x_n = σ(z_nk) / p_k · u_k, in parts."""
+        """Return the terms of ∂o_k/∂x_n = σ(z_nk) / p_k · u_k."""
         probability_BR = -torch.expm1(-self._surprise(vector_ND, bags, scorer))
         weight_NR, direction_RD = self.weigh(vector_ND, bags, scorer), _direction(scorer)
         return Influence(
@@ -74,7 +74,7 @@ class NoisyOr(Aggregator):
 
 
 def _direction(scorer: RelationScorer) -> Tensor:
-    """Return u_RD, along which a sentence vector is evidence."""
+    """Return u_RD, the direction in which a sentence vector counts as evidence."""
     if scorer.entity is None:
         return scorer.relation_RD
     return scorer.relation_RD @ scorer.entity.text_DD
@@ -82,5 +82,5 @@ def _direction(scorer: RelationScorer) -> Tensor:
 
 def logit_of_surprise(surprise: Tensor) -> Tensor:
     """Return log(p / (1 − p)) from −log(1 − p)."""
-    # log(eˢ − 1) = s + log(1 − e⁻ˢ), which overflows nowhere.
+    # log(eˢ − 1) = s + log(1 − e⁻ˢ), which never overflows.
     return surprise + torch.log(-torch.expm1(-surprise))

@@ -1,7 +1,7 @@
-"""Sentences to vectors: one file per kind.
+"""Encoders, from sentences to vectors: one file per kind.
 
-ENCODERS maps a kind's name to its settings and its module; a new kind is one file, one line here and one heading in
-the docs.
+ENCODERS maps a kind's name to its settings and its module; to add a kind, write a file, and add a line here and a
+heading in the docs.
 """
 
 from sayso.model.encoders.base import Encoder, EncoderConfig

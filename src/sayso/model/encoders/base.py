@@ -19,7 +19,7 @@ class EncoderConfig:
 
 
 class Encoder(nn.Module, ABC):
-    """Turns each sentence into one vector of `width` values, none of them negative.
+    """Turns each sentence into one vector of `width` non-negative values.
 
     A sentence's vector depends on that sentence alone. Parameters are drawn from the generator; randomness in training
     comes from the generator of a `TokenDropout`.

@@ -1,6 +1,6 @@
-"""Convolutions of several widths and the maximum over time: the encoder of both systems of the paper.
+"""Convolutions of several widths and the maximum over time: the encoder of both systems in the paper.
 
-Shapes: S sentences, F filters of all widths together, D width of a sentence vector, P of the positions.
+Shapes: S sentences, F filters of all widths together, D width of a sentence vector, P width of the positions.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from sayso.model.layers import Affine
 
 @dataclass(frozen=True, kw_only=True)
 class CnnConfig(EncoderConfig):
-    """Settings of the convolutional encoder; the paper's, except positions, which validation chose."""
+    """Settings of the convolutional encoder: the paper's, except for positions, chosen on validation data."""
 
     widths: tuple[Annotated[int, Range(1, 100)], ...] = (2, 3, 4, 5)
     num_filters: Annotated[int, Range(1, 10_000)] = 100
@@ -34,7 +34,7 @@ class CnnConfig(EncoderConfig):
     def __post_init__(self) -> None:
         check_ranges(self)
         if not self.widths or len(set(self.widths)) != len(self.widths):
-            raise BadConfigError(f"encoder widths {self.widths}: give one or more different widths")
+            raise BadConfigError(f"encoder widths {self.widths}: choose one or more distinct widths")
 
 
 class CnnEncoder(Encoder):

@@ -1,6 +1,6 @@
 """The piecewise convolutional encoder: one maximum before, between and after the two mentions (Zeng et al. 2015).
 
-Shapes: S sentences, Z rows, F filters, D width of a sentence vector, P of the positions.
+Shapes: S sentences, Z rows, F filters, D width of a sentence vector, P width of the positions.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NUM_PIECES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class PcnnConfig(EncoderConfig):
-    """Settings of the piecewise encoder; the defaults are Zeng et al.'s, positions as in Lin et al. 2016."""
+    """Settings of the piecewise encoder; the defaults follow Zeng et al., with positions as in Lin et al. 2016."""
 
     filter_width: Annotated[int, Range(1, 100)] = 3
     num_filters: Annotated[int, Range(1, 10_000)] = 230
@@ -40,7 +40,7 @@ class PcnnEncoder(Encoder):
     """A window around each token, the maximum over each piece of the sentence, tanh, a projection, ReLU.
 
     The sentence is padded with zeros, so that each token has a window. A piece without tokens gives 0. The projection
-    and its ReLU are not Zeng et al.'s: they make the vectors fit the same aggregators.
+    and its ReLU are our additions: they make the vectors fit the same aggregators.
     """
 
     def __init__(self, config: PcnnConfig, word_width: int, generator: torch.Generator) -> None:

@@ -1,7 +1,7 @@
-"""Kernels for the convolution's sums and maxima, by name; which one computes depends on the hardware alone.
+"""Kernels for the convolution's sums and maxima, by name; which one is used depends on the hardware alone.
 
-The other modules serve them on CPUs: work split among threads (`threads`), sequences of distances (`sequence`), +E's
-ReLU (`gate`); and on GPUs: `compiler`.
+The other modules are helpers, for CPUs: work split among threads (`threads`), sequences of distances (`sequence`) and
++E's ReLU (`gate`); and for GPUs: `compiler`.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ KERNELS = {
     "numba": "sayso.model.kernels.numba_kernel",
     "triton": "sayso.model.kernels.triton_kernel",
 }
-"""The plain one for any hardware, the compiled one for CPUs, the fused one for NVIDIA's GPUs."""
+"""A plain one for any hardware, a compiled one for CPUs, a fused one for NVIDIA GPUs."""
 
 MAX_NUMBA_WIDTH = 5
-"""The widest filter of the compiled kernel, whose sum is unrolled by hand."""
+"""The widest filter that the compiled kernel supports; its sum is unrolled by hand."""
 
 
 class Kernel(Protocol):
-    """The functions that `base` describes."""
+    """The functions of a kernel, as described in `base`."""
 
     peaks: Callable[[ProductTables, Codes, Windows], tuple[Tensor, Tensor]]
     highest: Callable[[ProductTables, Codes, Windows], Tensor]
@@ -36,7 +36,7 @@ class Kernel(Protocol):
 
 @cache
 def kernel_named(name: str) -> Kernel:
-    """Return the kernel of this name; raises `ImportError` if its compiler is not installed."""
+    """Return the named kernel; raise `ImportError` if its compiler is not installed."""
     return cast(Kernel, import_module(KERNELS[name]))
 
 

@@ -5,8 +5,8 @@ distinct tokens, Q distances, K filter widths, F filters of all widths together 
 A = Σ width · F / K columns of a table.
 
 Words are frozen and few are distinct, so each filter's product with each distinct token and each distance is computed
-once, as rows of three tables; a filter's value at a window is then a sum of looked-up values. The column of filter f of
-a width's tap j is `first column of the width + j · F / K + f`.
+once, as rows of three tables; a filter's value at a window is then a sum of looked-up values. The column of filter f at
+tap j of a width is `first column of the width + j · F / K + f`.
 
 A kernel is a module with three functions:
 
@@ -31,9 +31,9 @@ Array = np.ndarray[Any, Any]
 class Windows:
     """The windows of a sentence. The window of width w that starts at token z covers tokens z … z + w − 1.
 
-    With one piece (the maximum over time): the windows within the sentence, and the first one of a sentence too short
-    for any. With more pieces (piecewise maximum): one window per token, which starts `before` tokens before it and
-    is in the group of the token's piece. Beyond the sentence a window covers zeros.
+    With one piece (the maximum over time), these are the windows within the sentence, or the first window if the
+    sentence is too short. With more pieces (piecewise maximum), each token has one window, which starts `before` tokens
+    before it and is in the group of the token's piece. Beyond the sentence, a window covers zeros.
     """
 
     widths: tuple[int, ...]
@@ -81,7 +81,7 @@ class TokenRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Gradients:
-    """The gradient of the filters' part for words, and of the tables' rows of learned tokens and of distances."""
+    """The gradients of the filters' word columns, and of the table rows for learned tokens and for distances."""
 
     weight_AW: Tensor
     learned_UA: Tensor

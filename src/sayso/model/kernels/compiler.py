@@ -23,10 +23,10 @@ def jit(function: Callable[..., Any]) -> Any:
 
 
 def dot_precision() -> str:
-    """Return the precision of float32 products in kernels: that of torch, exact ones as three tf32 products."""
+    """Return the precision of float32 products in kernels, as set in torch; exact ones take three tf32 products."""
     return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 
 
 def dot_block(size: int) -> int:
-    """Return the smallest block size that kernels allow and that holds `size` rows or columns."""
+    """Return the smallest block size that kernels allow for `size` rows or columns."""
     return max(16, 1 << (size - 1).bit_length())

@@ -1,7 +1,7 @@
-"""Where +E's ReLU lets a mixture of sentences pass, for each bag and relation, compiled by numba.
+"""Whether +E's ReLU is on for a mixture of sentences, for each bag and relation, compiled by numba.
 
-Shapes: B bags, N sentences of all bags together, D width of a vector, R relations. No [N, R, D] or [B, R, D] numbers
-are ever written to memory, only whether each of them is above zero.
+Shapes: B bags, N sentences of all bags together, D width of a vector, R relations. No [N, R, D] or [B, R, D] values
+are ever written to memory, only whether each one is above zero.
 """
 
 from collections.abc import Callable
@@ -82,7 +82,7 @@ def _score(
             add_mixture(state_D, weight_NR, k, text_ND, start_B1[b], start_B1[b + 1])
             relation_D, total = relation_RD[k], zero
             for d in range(len(state_D)):
-                # Compared in this way, NaN is kept.
+                # This form of the comparison keeps NaN.
                 total += (zero if state_D[d] < zero else state_D[d]) * relation_D[d]
             score_BR[b, k] = total
 

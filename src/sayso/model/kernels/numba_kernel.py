@@ -24,7 +24,7 @@ from sayso.model.kernels.sequence import distinct_sequences
 from sayso.model.kernels.threads import in_threads, shares
 
 _LINE = 64
-"""Bytes that a processor fetches at once."""
+"""The size of a cache line in bytes."""
 _AHEAD = 3
 """How many tokens ahead of its first use a row is prefetched."""
 
@@ -95,7 +95,7 @@ def _peaks(tables: ProductTables, codes: Codes, windows: Windows, wants_tokens: 
 
 
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
-    """Return the gradients; that of the filters directly from the rows of the winning windows' tokens.
+    """Return the gradients; the filters' gradient comes directly from the rows of the winning windows' tokens.
 
     One (group, filter) in about 39 windows has a gradient, so this is far less work than a product with whole tables.
     """
@@ -128,7 +128,7 @@ def _array(tensor: Tensor) -> np.ndarray:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _sequence_sums(table_QA: Array, row_XJ: Array, first: int, num_filters: int, width: int) -> Array:
-    """Return for each sequence the sum of its rows, each row at its tap's columns; −1 counts as zero."""
+    """Return the sum of each sequence's rows, each row at its tap's columns; −1 counts as zero."""
     sum_XF = np.zeros((len(row_XJ), num_filters), table_QA.dtype)
     for x in range(len(row_XJ)):
         for j in range(width):
@@ -142,7 +142,7 @@ def _sequence_sums(table_QA: Array, row_XJ: Array, first: int, num_filters: int,
 def _peaks_of_width(width: int, wants_tokens: bool) -> Callable[..., None]:  # noqa: C901, PLR0915
     """Return the compiled kernel of one width, at most 5."""
 
-    # Unrolled by hand, because the compiler does not: it is twice as fast as a loop over the taps.
+    # Unrolled by hand because the compiler does not do it: twice as fast as a loop over the taps.
     @njit(nogil=True, cache=True, error_model="numpy")
     def add_and_compare(  # noqa: C901, PLR0915
         word_YA: Array, first: int, num_f: int, code_T: Array, piece_T: Array, start_S1: Array, before: int,
@@ -183,7 +183,7 @@ def _peaks_of_width(width: int, wants_tokens: bool) -> Callable[..., None]:  # n
                         value += row3_F[f]
                     if width > 4:
                         value += row4_F[f]
-                    # NaN is kept.
+                    # Keep NaN.
                     if value > peak_F[f] or np.isnan(value):
                         peak_F[f] = value
                         if wants_tokens:
@@ -197,7 +197,7 @@ def _compare_at_edge(
     word_YA: Array, first: int, width: int, code_T: Array, start: int, begin: int, end: int, head_F: Array,
     tail_F: Array, peak_F: Array, best_F: Array, token: int,
 ) -> None:  # fmt: skip
-    """Do the same for a window that extends beyond its sentence."""
+    """Compare the values of a window that extends beyond its sentence."""
     num_filters = len(peak_F)
     value_F = head_F + tail_F
     for j in range(width):

@@ -32,7 +32,7 @@ def distinct_sequences(row_T: np.ndarray, start_S1: np.ndarray, before: int, len
 def _number(
     row_T: np.ndarray, start_S1: np.ndarray, before: int, length: int, most: int, num_slots: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first token of each distinct sequence and each token's sequence, by open addressing."""
+    """Return the first token of each distinct sequence and each token's sequence, using open addressing."""
     slot_key = np.full(num_slots, -1, np.int64)
     slot_index = np.empty(num_slots, np.int32)
     first_X = np.empty(len(row_T), np.int32)

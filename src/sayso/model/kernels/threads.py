@@ -1,4 +1,4 @@
-"""Compiled functions that release the GIL, run in as many threads as torch uses; `over_bags` splits bags among them."""
+"""Run compiled functions, which release the GIL, in as many threads as torch; `over_bags` splits bags among them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +34,7 @@ _SPARING = _Sparing()
 def compiled_only() -> Iterator[None]:
     """Limit torch to one thread and leave the others to compiled functions.
 
-    Where compiled functions do nearly all the work, torch's threads would only spin on the same cores. Blocks may
+    If compiled functions do nearly all the work, torch's threads would only spin on the same cores. Blocks may
     overlap in several threads.
     """
     with _SPARING.lock:

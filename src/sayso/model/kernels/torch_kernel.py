@@ -43,7 +43,7 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
 
 
 def gradients_of_tables(gradient: ProductTables, rows: TokenRows) -> Gradients:
-    """Return the gradients that follow from those of the tables."""
+    """Return the gradients, given those of the whole tables."""
     return Gradients(
         weight_AW=gradient.word_YA.T @ rows.row_YW,
         learned_UA=gradient.word_YA[rows.row_YW.shape[0] - rows.num_learned :],

@@ -1,7 +1,7 @@
 """The kernel for GPUs: lookup, sum and maximum in one pass, so that window values are never written to memory.
 
-Shapes as in `base`, Z windows that are processed together, U learned tokens, L width of a row, and I of a filter's
-winners processed together. One program computes one group and one width. Tables are float32 or bfloat16, sums float32.
+Shapes as in `base`, Z windows that are processed together, U learned tokens, L width of a row, and I winners of a
+filter processed together. One program computes one group and one width. Tables are float32 or bfloat16, sums float32.
 
 The gradient of the word table would be zero nearly everywhere, so it is never materialised. First, each filter's
 winners that have a gradient are listed with the rows that their taps looked up; then each column sums its weighted
@@ -77,7 +77,7 @@ def _peaks(  # type: ignore[no-untyped-def]
                 best_ZF = tl.where(is_better_ZF, value_ZF, best_ZF)
                 token_ZF = tl.where(is_better_ZF, token_Z[:, None], token_ZF)
             has_nan_F = tl.max((best_ZF != best_ZF).to(tl.int32), 0) > 0
-            # The first of several windows with the maximum; −1 without a window.
+            # The first window with the maximum; −1 if there is no window.
             is_peak_ZF = tl.where(has_nan_F[None, :], best_ZF != best_ZF, best_ZF == tl.max(best_ZF, 0)[None, :])
             token_F = tl.min(tl.where(is_peak_ZF, token_ZF, 2147483647), 0)
             peak_F = tl.where(has_nan_F, float("nan"), tl.max(best_ZF, 0))
@@ -168,13 +168,13 @@ def _weight_gradient(grad_GF: Tensor, token_GF: Tensor, row_YL: Tensor, codes: C
 
 
 def sizes(codes: Codes, windows: Windows) -> tuple[int, int]:
-    """Return G and F."""
+    """Return the number of groups and of filters."""
     num_sentences = codes.start_S1.shape[0] - 1
     return num_sentences * windows.num_pieces, len(windows.widths) * windows.num_filters
 
 
 def constants(windows: Windows, *without: str) -> dict[str, Any]:
-    """Return the compile-time constants of the kernels, without those that one does not use."""
+    """Return the compile-time constants of the kernels, except those in `without`."""
     known = {
         "WIDTHS": windows.widths,
         "FIRSTS": windows.first_columns,
@@ -229,7 +229,7 @@ def _list_winners(  # type: ignore[no-untyped-def]
     FILTERS: tl.constexpr, BEFORE: tl.constexpr, PIECES: tl.constexpr, NUM_WIDTHS: tl.constexpr,
     BLOCK_G: tl.constexpr,
 ):  # fmt: skip
-    """List one filter's winners that have a gradient: the gradient, and for each tap its row; −1 where it has none."""
+    """List one filter's winners that have a gradient: the gradient, and for each tap its row; −1 if it has none."""
     one, width = tl.program_id(0), tl.program_id(1)
     index = width * FILTERS + one
     num = 0

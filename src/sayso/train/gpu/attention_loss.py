@@ -1,10 +1,10 @@
-"""Attention over bags, the logits, their cross-entropy and the gradient of all that, in one pass.
+"""Attention over bags, the logits, their cross-entropy and all gradients, in one pass.
 
 Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
 
 With e_nk = x_n · A q_k, s_nk = x_n · r_k, o_k = Σ_n α_nk s_nk + b_k and weight w of the bag:
 ∂l/∂o_k = w (σ(o_k) − y_k), ∂l/∂s_nk = α_nk ∂l/∂o_k, ∂l/∂e_nk = α_nk (s_nk − Σ_m α_mk s_mk) ∂l/∂o_k. As separate
-operations these are some thirty kernels, each of which takes longer to start than to run.
+operations these are about thirty kernels, each of which takes longer to launch than to run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SENTENCES_AT_ONCE = 16
 
 
 MOST_VALUES = 2**13
-"""The largest table, with both sides rounded up to powers of two, that fits a multiprocessor's memory."""
+"""The largest table, with both sides rounded up to powers of two, that fits into a multiprocessor's memory."""
 
 
 class LabelledBags(NamedTuple):
@@ -32,7 +32,7 @@ class LabelledBags(NamedTuple):
 
 
 def fits_attention_loss(num_relations: int, width: int) -> bool:
-    """Return whether `attention_loss` supports vectors of this width."""
+    """Return whether `attention_loss` supports this number of relations and this width."""
     return dot_block(num_relations) * dot_block(width) <= MOST_VALUES
 
 
@@ -41,7 +41,7 @@ def attention_loss(
 ) -> Tensor:
     """Return Σ_b weight_b Σ_k BCE(o_bk, label_bk). A bag of weight 0 has no effect and may be empty.
 
-    The gradient is computed in the forward pass, so this must be a term of the loss without a factor.
+    The gradient is computed in the forward pass, so this term must be added to the loss unscaled.
     """
     loss: Tensor = _AttentionLoss.apply(vector_ND, diagonal_D, query_RD, relation_RD, bias_R, bags)  # type: ignore[no-untyped-call]
     return loss
@@ -149,7 +149,7 @@ def _attend(  # type: ignore[no-untyped-def]
     vector_ND, first, stop, diagonal_D, query_RD, relation_RD, RELATIONS: tl.constexpr, WIDTH: tl.constexpr,
     PRECISION: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """Return for each relation the highest e, the softmax's denominator, and the mean of s."""
+    """Return each relation's highest e, softmax denominator, and mean of s."""
     peak_R = tl.full((BLOCK_R,), float("-inf"), tl.float32)
     total_R = tl.zeros((BLOCK_R,), tl.float32)
     sum_R = tl.zeros((BLOCK_R,), tl.float32)

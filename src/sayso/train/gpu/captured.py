@@ -1,10 +1,10 @@
 """Training with captured CUDA graphs: steps are recorded once and replayed for every batch.
 
-Shapes: U steps of an epoch, T its tokens, L numbers of 8 bytes in a step's row.
+Shapes: U steps of an epoch, T its tokens, L 8-byte words in a step's row.
 
 A step of this model is about fifty short kernels, which the CPU cannot launch as fast as the GPU finishes them. So all
 data is on the device, an epoch's batches are laid out there beforehand (one row per step, `pack`), and one graph of
-several steps is replayed: each step reads its own row by a counter that it increments itself. Losses are checked once
+several steps is replayed: each step finds its own row by a counter, which it increments itself. Losses are checked once
 per epoch.
 """
 
@@ -52,7 +52,7 @@ class Packed(NamedTuple):
     fields: dict[str, Field]
 
     def cut(self, number_1: Tensor) -> dict[str, Tensor]:
-        """Return the fields of a step, whose number stays on the device."""
+        """Return the fields of a step, whose index stays on the device."""
         row_L = self.row_L.index_select(0, number_1)[0]
         return {name: _read(row_L, field) for name, field in self.fields.items()}
 
@@ -82,14 +82,14 @@ _ONE_AT_A_TIME = Lock()
 
 
 def why_not_captured(extractor: Extractor, device: torch.device, shard: ProcessShard) -> str | None:
-    """Return why a run on a GPU cannot capture its steps; None if it can, or without a GPU."""
+    """Return why a run on a GPU cannot capture its steps; None if it can, or if there is no GPU."""
     if device.type != "cuda":
         return None
     if shard.num > 1:
         return "several processes share every batch"
     if not compiler.IS_THERE:
         return "triton is not installed"
-    return None if peak_encoder(extractor.encoder) else "its encoder has no captured form"
+    return None if peak_encoder(extractor.encoder) else "its encoder does not support it"
 
 
 class _Buffers(NamedTuple):
@@ -111,7 +111,7 @@ class _Buffers(NamedTuple):
         return cls(packed, codes)
 
     def fill(self, epoch: PaddedEpoch, packed: Packed, position: PositionEmbedding) -> None:
-        """Replace the contents by another epoch."""
+        """Replace the contents with those of another epoch."""
         self.packed.row_L.copy_(packed.row_L)
         _, head_T, tail_T, piece_T = epoch.tokens.columns
         num = len(piece_T)
@@ -207,7 +207,7 @@ class CapturedEpochs:
         return self.loss.terms(fields, codes, Draws(self.key_1, self.number_1, self.convolution.dropout.num_dropped))
 
     def _step(self) -> None:
-        """Run the step of training that is captured."""
+        """Run one training step, the one that is captured."""
         term_X = torch.stack(list(self._terms().values()))
         found = torch.autograd.grad(term_X, self.parameters, torch.ones_like(term_X), allow_unused=True)
         gradients = [_or_zeros(gradient, p) for gradient, p in zip(found, self.parameters, strict=True)]
@@ -216,7 +216,7 @@ class CapturedEpochs:
         self.number_1 += 1
 
     def _capture(self, num_steps: int) -> None:
-        """Record the graphs after two steps that compile the kernels, then undo what those learned."""
+        """Record the graphs after two steps that compile the kernels, then undo their updates."""
         kept = [values.clone() for values in self._learned()]
         with _ONE_AT_A_TIME:
             self.number_1.zero_()

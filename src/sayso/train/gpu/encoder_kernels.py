@@ -1,8 +1,8 @@
 """Fused kernels of the encoder: lookup with dropout, the last layer, and the gradients of distances.
 
 A captured step takes no arguments, so dropout reads a key and a count from the device. The same key and count give the
-same draws, whatever was drawn before: a resumed run repeats them. The last layer is ReLU(W ReLU(peak + b) + c). The
-gradients of distances are matrix products with sides of 5, for which GPU libraries are not made.
+same draws, so a resumed run repeats them. The last layer is ReLU(W ReLU(peak + b) + c). The
+gradients of distances are matrix products with a side of 5, for which GPU libraries are not optimised.
 
 Shapes: S sentences, F filters, D width of a sentence vector (of a filter's row in `weight_AD`), 2 mentions, Q
 distances, P width of a distance, A columns of a table, Y rows that are looked up, V rows of the table, W width of a
@@ -39,9 +39,9 @@ class Draws(NamedTuple):
 
 
 def dropped_rows(table_VW: Tensor, index_Y: Tensor, out_YL: Tensor, draws: Draws) -> Tensor:
-    """Write the rows with dropout into `out_YL`, zeros beyond their width, and return it."""
+    """Write the rows with dropout into `out_YL`, padded with zeros, and return it."""
     if not out_YL.is_cuda:
-        assert draws.num_dropped == 0, "drawn on GPUs only"
+        assert draws.num_dropped == 0, "dropout needs a GPU"
         out_YL.zero_()[:, : table_VW.shape[1]] = table_VW[index_Y]
         return out_YL
     (num_rows, padded), width = out_YL.shape, table_VW.shape[1]
@@ -59,7 +59,7 @@ def keep_factors(num: int, draws: Draws) -> Tensor:
     """Return the dropout factor of each value: 0 or the scale."""
     factor = torch.empty(num, dtype=torch.float32, device=draws.key_1.device)
     if not factor.is_cuda:
-        assert draws.num_dropped == 0, "drawn on GPUs only"
+        assert draws.num_dropped == 0, "dropout needs a GPU"
         return factor.fill_(1.0)
     grid = (triton.cdiv(num, _BLOCK),)
     _keep_factors[grid](factor, draws.key_1, draws.count_1, draws.num_dropped, draws.scale, num, BLOCK=_BLOCK)
@@ -68,7 +68,7 @@ def keep_factors(num: int, draws: Draws) -> Tensor:
 
 @jit
 def _is_kept(key_1, count_1, num_dropped, first, NUM: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return which values from `first` on are kept (multiples of 8: one draw of 128 bits serves eight)."""
+    """Return which of NUM values from `first` on are kept (both multiples of 8: one 128-bit draw serves eight)."""
     # Seven rounds are the fewest that pass the usual tests of randomness (Salmon et al. 2011).
     key = tl.load(key_1) + tl.load(count_1)
     a, b, c, d = tl.randint4x(key, first // 8 + tl.arange(0, NUM // 8), n_rounds=7)
@@ -111,7 +111,7 @@ _BLOCK_S, _BLOCK_D, _BLOCK_F = 16, 32, 64
 
 
 def projected(peak_SF: Tensor, bias_F: Tensor, weight_DF: Tensor, bias_D: Tensor) -> Tensor:
-    """Return vector_SD; a peak of −inf, of a sentence without windows, has no effect."""
+    """Return vector_SD; a peak of −inf (a sentence without windows) has no effect."""
     vector_SD: Tensor = _Projected.apply(peak_SF, bias_F, weight_DF, bias_D)  # type: ignore[no-untyped-call]
     return vector_SD
 
@@ -232,7 +232,7 @@ def _distance_gradients(  # type: ignore[no-untyped-def]
     ROW: tl.constexpr, WIDTH: tl.constexpr, BLOCK_P: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_LONG: tl.constexpr,
     BLOCK_Q: tl.constexpr,
 ):  # fmt: skip
-    """The first Q programs of each mention compute one distance each, the others some columns each."""
+    """For each mention, the first Q programs compute one distance each, the others a block of columns each."""
     mention, number = tl.program_id(1), tl.program_id(0)
     grad_QA = tail_QA if mention else head_QA
     if number < DISTANCES:

@@ -1,9 +1,9 @@
-"""Gradient clipping and Adam over all parameters at once, in two kernels that a captured step can hold.
+"""Gradient clipping and Adam over all parameters at once, in two kernels that can be captured.
 
 Shapes: X values of all parameters end to end, C blocks of them.
 
 The moments stay where `torch.optim.Adam` looks for them, as views of one piece of memory, so that a run's state is
-written and read as ever.
+written and read as usual.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLOCK = 1024
 class FlatAdam:
     """Takes the steps of an Adam optimizer; parameters and moments become views of flat memory.
 
-    A step is identified by its number within the epoch, on the device; `count_1` steps were taken before the epoch.
+    A step is identified by its index within the epoch, on the device; `count_1` steps were taken before the epoch.
     """
 
     def __init__(self, optimizer: torch.optim.Adam, parameters: Sequence[nn.Parameter], clip: float) -> None:
@@ -55,7 +55,7 @@ class FlatAdam:
         )  # fmt: skip
 
     def note_steps(self, num: int) -> None:
-        """Count the steps as taken, also in the optimizer."""
+        """Count these steps as taken, in the optimizer too."""
         self.num_taken += num
         self.count_1.fill_(self.num_taken)
         views = zip(self.parameters, self._views(self.mean_X), self._views(self.square_X), strict=True)
@@ -96,7 +96,7 @@ def _adam(  # type: ignore[no-untyped-def]
     norm = tl.sqrt(tl.sum(tl.load(square_C + block_C, mask=block_C < num_blocks, other=0.0), 0))
     if tl.program_id(0) == 0:
         tl.store(norm_U + tl.load(number_1), norm)
-    # As torch's clip_grad_norm_; a norm of NaN makes all parameters NaN, which is detected.
+    # Like torch's clip_grad_norm_; a norm of NaN makes all parameters NaN, which is detected.
     scale = clip / (norm + 1e-6)
     scale = tl.where(scale > 1.0, 1.0, scale)
     # In float64: in float32, 1 − β₂ᵗ would lose half its digits in the first steps.

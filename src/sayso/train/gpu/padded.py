@@ -1,10 +1,10 @@
-"""The steps of an epoch in tensors of one size, with padding of weight 0.
+"""The steps of an epoch in tensors of equal size, with padding of weight 0.
 
 Shapes: U steps, B bags (of the epoch in its order, or of a batch with one spare bag), N sentences of bags, M
 distractors (M1: with one spare), Q direct sentences, S = N + M + Q sentences, T tokens of all steps end to end, G
 sentences of augmented bags, R relations, Y words of a step.
 
-Where a step has fewer bags than others, each missing one gets an empty sentence; all other empty sentences are in the
+If a step has fewer bags than others, each missing one gets an empty sentence; all other empty sentences are in the
 spare bag. So every bag has a sentence and no maximum is over an empty set. Augmented bags are padded likewise: a
 missing one has an empty sentence of its own and an empty distractor.
 """
@@ -25,7 +25,7 @@ def rank_in_step(step_X: Tensor, num_U: Tensor) -> Tensor:
 
 
 class PlacedBags:
-    """The bags and the sentences they keep."""
+    """The bags of an epoch and the sentences kept from each."""
 
     def __init__(self, plan: EpochPlan, device: torch.device) -> None:
         kept = plan.kept.take(plan.order)
@@ -44,12 +44,12 @@ class PlacedBags:
 
     @property
     def num_most(self) -> int:
-        """The sentences of the largest step, with one for each missing bag and one for the spare bag."""
+        """The number of sentences in the largest step, plus one per missing bag and one for the spare bag."""
         return int((self.num_sentences_U + self.batch_bags - self.num_bags_U).max()) + 1
 
 
 class PlacedDistractors:
-    """The distractors, and the augmented bags that each makes with the sentences of its bag."""
+    """The distractors, and the augmented bag that each forms with the sentences of its bag."""
 
     def __init__(self, plan: EpochPlan, bags: PlacedBags) -> None:
         assert plan.distractors is not None
@@ -73,11 +73,11 @@ class PlacedDistractors:
 
     @property
     def num_most(self) -> int:
-        """The most distractors of a step."""
+        """The largest number of distractors in a step."""
         return int(self.num_U.max())
 
     def num_most_augmented(self, num_distractors: int) -> int:
-        """The sentences of the largest step's augmented bags, with two for each missing one and one spare."""
+        """Return the largest number of sentences in a step's augmented bags, plus two per missing bag and one spare."""
         return int((self.num_own_U + 2 * (num_distractors - self.num_U)).max()) + 1
 
 
@@ -87,7 +87,7 @@ _SLACK = 1.02
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """The most that a step can hold, and the tokens of an epoch."""
+    """The maximum sizes of a step, and the maximum number of tokens in an epoch."""
 
     sentences: int = 0
     distractors: int = 0
@@ -96,7 +96,7 @@ class Capacity:
     tokens: int = 0
 
     def holding(self, **needed: int) -> "Capacity":
-        """Return this capacity, enlarged where something would not fit."""
+        """Return this capacity, enlarged as needed."""
         too_small = {name: num for name, num in needed.items() if num > getattr(self, name)}
         return replace(self, **{name: -(-int(num * _SLACK + 1) // 16) * 16 for name, num in too_small.items()})
 
@@ -114,7 +114,7 @@ class PaddedEpoch:
 
 
 def pad_epoch(plan: EpochPlan, space: TokenSpace, capacity: Capacity, num_words: int) -> PaddedEpoch:
-    """Return the epoch; `space` holds the training sentences and then the direct ones, `num_words` is V."""
+    """Return the epoch; `space` contains the training sentences, then the direct ones; `num_words` is V."""
     bags = PlacedBags(plan, space.first_S.device)
     capacity = capacity.holding(sentences=bags.num_most)
     distractors = PlacedDistractors(plan, bags) if plan.distractors is not None else None
@@ -195,14 +195,14 @@ def _bag_fields(plan: EpochPlan, bags: PlacedBags, capacity: Capacity) -> dict[s
         "weight_B": weight_UB,
     }
     for name, entity_B in (("head_B", table.head_B), ("tail_B", table.tail_B)):
-        # Row 0 of the entity vectors is the entity without one.
+        # Row 0 of the entity vectors is for entities without one.
         fields[name] = torch.zeros(shape, dtype=torch.int64, device=device)
         fields[name][bags.step_B, bags.place_B] = torch.from_numpy(entity_B[plan.order]).to(device).long() + 1
     return fields
 
 
 def _target_fields(plan: EpochPlan, bags: PlacedBags, sentence_US: Tensor) -> dict[str, Tensor]:
-    """Return each sentence's target, NaN if it has none, and one over the number of targets of the step."""
+    """Return each sentence's target, NaN if it has none, and one over the number of targets in the step."""
     is_positive_B = torch.from_numpy(plan.data.train.table.is_positive_B[plan.order]).to(sentence_US.device)
     target_US = torch.full(sentence_US.shape, torch.nan, device=sentence_US.device)
     target_US[bags.step_N, bags.rank_N] = torch.where(is_positive_B[bags.bag_N], torch.nan, 0.0)

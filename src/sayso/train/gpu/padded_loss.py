@@ -68,7 +68,7 @@ def distance_rows(position: PositionEmbedding, distance_T: Tensor) -> Tensor:
 def prepared_peaks(
     convolution: Convolution, embedding: TokenEmbedding, sentences: PreparedSentences, draws: Draws, dtype: torch.dtype
 ) -> Tensor:
-    """Return peak_GF, as `Convolution` does, with products of this type."""
+    """Return peak_GF, as `Convolution` does, with products of type `dtype`."""
     type_KW, table_2QP = _dropped_parameters(convolution.position, embedding, draws)
     width = embedding.width
     padded = min(-(-width // _ALIGNED) * _ALIGNED, width + convolution.position.width)

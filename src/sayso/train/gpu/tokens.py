@@ -16,14 +16,14 @@ from torch import Tensor
 from sayso.features.mentions import ModelInput, concatenate
 
 EMPTY = 0
-"""The number of the empty sentence, used as padding."""
+"""The index of the empty sentence, used as padding."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenSpace:
     """Sentence s has `length_S[s]` tokens from `first_S[s]` on.
 
-    The columns are each token's number, its distance to the head and to the tail, and its piece (see `SentenceBatch`).
+    The columns are each token's id, its distance to the head and to the tail, and its piece (see `SentenceBatch`).
     """
 
     columns: tuple[Tensor, ...]
@@ -32,7 +32,7 @@ class TokenSpace:
 
     @classmethod
     def of(cls, inputs: Sequence[ModelInput], device: torch.device) -> "TokenSpace":
-        """Return the empty sentence, then these."""
+        """Return a space with the empty sentence, then these sentences."""
         together = concatenate(list(inputs)) if len(inputs) > 1 else inputs[0]
         length_S = np.concatenate([[0], together.tokens.length])
         columns = (together.tokens.value, together.head_distance_T, together.tail_distance_T, together.piece_T)
@@ -44,11 +44,11 @@ class TokenSpace:
 
     @property
     def num_sentences(self) -> int:
-        """S, including the empty one."""
+        """The number of sentences, including the empty one."""
         return self.first_S.shape[0]
 
     def plus(self, inputs: ModelInput) -> "TokenSpace":
-        """Return the space with more sentences after its own."""
+        """Return a space with these sentences appended."""
         more = TokenSpace.of([inputs], self.first_S.device)
         columns = tuple(torch.cat(both) for both in zip(self.columns, more.columns, strict=True))
         first_S = torch.cat([self.first_S, more.first_S[1:] + self.columns[0].shape[0]])
@@ -70,7 +70,7 @@ _SHARED: WeakValueDictionary[tuple[object, ...], TokenSpace] = WeakValueDictiona
 
 
 def shared_space(inputs: Sequence[ModelInput], device: torch.device) -> TokenSpace:
-    """Return the space of these sentences, shared by all callers while one of them holds it."""
+    """Return the space of these sentences, shared by all callers as long as one of them uses it."""
     key = (*map(id, inputs), device)
     with _LOCK:
         space = _SHARED.get(key)
@@ -86,7 +86,7 @@ _MARKS_AT_A_TIME = 2**26
 
 
 class DistinctWords(NamedTuple):
-    """The rank of each token's word in its step (or V plus its type's number), and the words by rank.
+    """The rank of each token's word in its step (or V plus its type's index), and the words by rank.
 
     The word of rank `rank_X` in step `step_X` is `word_X`; `num_most` is the largest number of words in a step.
     """
