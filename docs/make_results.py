@@ -36,7 +36,7 @@ def section(path: Path) -> list[str]:
         "",
     ]
     lines += [
-        f"- Diverged and in no mean: {row['variant']}, seed {row['seed']}, {row['data']}: {row['diverged']}."
+        f"- Diverged, excluded from all means: {row['variant']}, seed {row['seed']}, {row['data']}: {row['diverged']}."
         for row in every
         if "diverged" in row
     ]

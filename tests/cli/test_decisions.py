@@ -50,7 +50,7 @@ def test_facts_that_a_format_cannot_represent_are_counted(database: Path, tmp_pa
     opened.close()
     done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
     assert done.stdout == "1 facts\n"
-    assert "those with other ids are left out: 1 of 2" in done.stderr
+    assert "facts without Wikidata ids are left out: 1 of 2" in done.stderr
     assert (tmp_path / "out").read_text().startswith("Q1030\tP36\tQ3935\t")
 
 
@@ -118,7 +118,7 @@ def test_imported_decisions_keep_the_evidence_and_provenance_of_their_facts(tmp_
     done = sayso("decisions", "import", decisions, "--facts", tmp_path, "--db", db)
     assert (done.returncode, done.stdout) == (0, "2 decisions\n"), done.stderr
     wrong = sayso("decisions", "import", decisions, "--facts", decisions, "--db", db)
-    assert (wrong.returncode, "decisions.jsonl:1: not a fact of" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "decisions.jsonl:1: not a fact written by" in wrong.stderr) == (2, True)
 
 
 def test_damaged_decisions_are_counted_and_named_and_the_others_written(database: Path, tmp_path: Path) -> None:
@@ -139,4 +139,4 @@ def test_facts_with_values_of_the_wrong_kind_are_refused_with_their_line(tmp_pat
     decisions.write_text('{"head": "Q1030", "relation": "P36", "tail": "Q3935", "decision": "accepted"}\n')
     done = sayso("decisions", "import", decisions, "--facts", facts, "--db", tmp_path / "marks.db")
     assert done.returncode == 2
-    assert "facts.jsonl:2: not a fact of `sayso extract --format jsonl` ('probability' is" in done.stderr
+    assert "facts.jsonl:2: not a fact written by `sayso extract --format jsonl` ('probability' is" in done.stderr

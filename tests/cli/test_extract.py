@@ -101,7 +101,7 @@ def test_the_precision_of_a_chosen_threshold_is_said_to_be_that_of_validation_pa
     wanted = ("--precision", 0.1, "--data", store, "--kb", kb)
     result = extract(run, corpus, "--out", out, *wanted, "--json")
     assert re.search(r"on the 22 validation pairs, \d+ % of them NA", result.stderr)
-    assert "on validation pairs that it was not chosen on" in result.stderr
+    assert "on held-out validation pairs" in result.stderr
     assert "new facts, which will be lower" in result.stderr
     assert "(the precision of the new ones was not measured)" in result.stderr
     assert "expect" not in result.stderr

@@ -65,7 +65,7 @@ def invoke(*arguments: str) -> Result:
 
 def test_a_dry_run_lists_the_runs_and_writes_nothing(store: Path, tmp_path: Path) -> None:
     result = invoke(*words(store, tmp_path / "out", "--dry-run", "--variants", TWO, "--no-grid"))
-    assert "not the paper's release by its counts" in result.stdout
+    assert "not the paper's release, judging by the counts" in result.stdout
     assert "marks by annotator not named:" in result.stdout
     assert "6 runs, " in result.stdout
     assert "cnns_att-seed-14" in result.stdout
@@ -99,7 +99,7 @@ def test_what_a_store_lacks_is_named_by_a_dry_run(tmp_path: Path) -> None:
     [
         (("--variants", "CNNs+ATTT"), r"no such variant; did you mean CNNs\+ATT"),
         (("--set", "train.epochs=3"), "no such setting"),
-        (("--set", "model.use_entities=true"), r"this makes CNNs\+ATT into CNNs\+ATT\+E"),
+        (("--set", "model.use_entities=true"), r"this turns CNNs\+ATT into CNNs\+ATT\+E"),
     ],
 )
 def test_invalid_options_are_an_error_before_anything_is_written(store: Path, tmp_path: Path, more, said: str) -> None:
@@ -118,7 +118,7 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert len(summary["grid"]) == 10
     assert set(summary["curves"]) == set(VARIANTS)
     assert {row["outcome"] for row in summary["claims"]} == {"inconclusive"}
-    assert "Table 2: finding facts, toy corpus" in result.stdout
+    assert "Table 2: extraction, toy corpus" in result.stdout
     assert "0 to do" in result.stderr
     assert f"open {tmp_path / 'out' / 'reproduction.html'} in a browser" in result.stderr
     again = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json"))
@@ -184,4 +184,4 @@ def test_runs_that_diverge_are_reported_and_do_not_stop_the_others(store: Path, 
     summary = json.loads((tmp_path / "out" / "reproduction.json").read_text())
     assert [run["variant"] for run in summary["diverged"]] == TWO.split(",")
     assert summary["extraction"] == []
-    assert "Diverged and in no mean: CNNs+ATT, seed 13" in (tmp_path / "out" / "reproduction.md").read_text()
+    assert "Diverged, excluded from all means: CNNs+ATT, seed 13" in (tmp_path / "out" / "reproduction.md").read_text()

@@ -36,7 +36,7 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
         (["--new-links"], "--new-links is for people on other machines"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--facts", "/"], "/: there is no facts.jsonl here"),
-        (["--facts", __file__], "test_serve.py:1: not a fact of `sayso extract --format jsonl`"),
+        (["--facts", __file__], "test_serve.py:1: not a fact written by `sayso extract --format jsonl`"),
     ],
 )
 def test_what_cannot_be_opened_is_one_line(store: Path, tmp_path: Path, options: list[str], message: str) -> None:

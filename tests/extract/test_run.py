@@ -158,7 +158,8 @@ def test_an_earlier_extraction_does_not_change(run: Path, tmp_path: Path) -> Non
 def test_continuing_a_different_or_running_extraction_is_refused_and_leaves_nothing(run: Path, tmp_path: Path) -> None:
     inputs = ExtractInputs(run=run, corpus=write(tmp_path / "c.jsonl", sentences(range(1))))
     extract(inputs, EVERYTHING, tmp_path / "out")
-    with pytest.raises(UserError, match=r"out: extracted with threshold 0\.0, not 0\.5: use the same, or leave since"):
+    refusal = r"out: extracted with threshold 0\.0, not 0\.5: use the same value, or omit since"
+    with pytest.raises(UserError, match=refusal):
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "later", since=tmp_path / "out")
     with (
         extraction_folder(tmp_path / "out").locked(),

@@ -105,7 +105,7 @@ def test_an_unknown_relation_is_a_value_error(model: Model, bag: Bag) -> None:
         (
             Support("sentences_together", 2, 0.9, 0.01, 0.01),
             2,
-            "Rests on several sentences at the threshold 0.75: only all 2 keep the prediction (0.90);"
+            "Rests on several sentences at the threshold 0.75: the prediction needs all 2 (0.90);"
             " without them the probability falls to 0.01.",
         ),
         (

@@ -17,7 +17,7 @@ def test_the_facts_of_a_file_are_read_in_order(tmp_path: Path) -> None:
 
 def test_a_line_that_is_not_a_fact_is_reported_with_its_number(tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_text(f'{make_extracted().to_json()}\n{{"head": "Q1"}}\n')
-    with pytest.raises(BadInputError, match=r"mine\.jsonl:2: not a fact of .* \('relation'"):
+    with pytest.raises(BadInputError, match=r"mine\.jsonl:2: not a fact written by .* \('relation'"):
         list(read_extracted(tmp_path / "mine.jsonl"))
 
 

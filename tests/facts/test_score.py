@@ -70,7 +70,7 @@ def test_only_decided_facts_are_counted_where_there_are_decisions(write: WriteFa
     path = write(fact("a", 0.9), fact("b", 0.8), fact("c", 0.7))
     found = score_extraction(path, truth("a", wrong=("b", "x")))
     assert (found.overall.num_facts, found.overall.num_right, found.num_undecided) == (2, 1, 1)
-    with pytest.raises(BadInputError, match="truth: none of its 1 decisions is on a fact of"):
+    with pytest.raises(BadInputError, match="truth: none of its 1 decisions is about a fact in"):
         score_extraction(path, truth(wrong=("x",)))
 
 
@@ -104,7 +104,7 @@ def test_a_relation_of_which_nothing_was_found_has_a_row(write: WriteFacts) -> N
 def test_a_repeated_fact_and_an_extraction_of_known_facts_are_errors(write: WriteFacts) -> None:
     with pytest.raises(BadInputError, match="the fact h capital a is repeated"):
         score_extraction(write(fact("a", 0.9), fact("a", 0.8)), truth("a"))
-    with pytest.raises(BadInputError, match=r"facts.jsonl: no fact to score \(1 known\)"):
+    with pytest.raises(BadInputError, match=r"facts.jsonl: no facts to score \(1 known\)"):
         score_extraction(write(fact("a", 0.9, "known")), truth("a"))
 
 

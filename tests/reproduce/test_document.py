@@ -98,7 +98,7 @@ def test_every_row_of_a_markdown_table_has_the_columns_of_its_head(written: Path
 
 def test_a_diverged_run_is_named_and_left_out_of_all_means(written: Path, results: dict[str, RunResult]) -> None:
     text = (written / "reproduction.md").read_text()
-    assert "Diverged and in no mean: CNNs+ATT+F, seed 14: epoch 1, batch 3: the loss is nan." in text
+    assert "Diverged, excluded from all means: CNNs+ATT+F, seed 14: epoch 1, batch 3: the loss is nan." in text
     summary = json.loads((written / "reproduction.json").read_text())
     row = next(row for row in summary["extraction"] if row["variant"] == "CNNs+ATT+F")
     kept = [results[f"cnns_att_f-seed-{seed}"].test["average_precision"] for seed in (13, 15)]
@@ -136,7 +136,7 @@ def test_without_marks_and_with_unfinished_runs_the_rest_is_written_with_notes(s
     text = (tmp_path / "reproduction.md").read_text()
     assert "The store has no marks on test sentences" in text
     assert "Not done yet: 17 runs" in text
-    assert "A quick look: 10 epochs at most" in text
+    assert "Quick run: at most 10 epochs" in text
     assert "One seed: the variance between seeds is unknown, so every claim is inconclusive." in text
     assert "| F raises AUC (AUC@0.4) | inconclusive | – | – (6 left out) | 5 of 5 |" in text
     assert "Table 3" not in text
@@ -162,7 +162,7 @@ def test_a_claim_contradicted_by_a_single_difference_names_it(store: Path, tmp_p
 def test_if_every_run_diverged_a_note_says_so_and_none_is_about_marks(store: Path) -> None:
     run = diverged(make_result("CNNs+ATT", 13))
     lines = notes(summary_of(store, {run.key: run}, PlanSettings(variants=("CNNs+ATT",), has_grid=False)))
-    assert "No run has finished with figures: there is nothing to compare." in lines
+    assert "No run has finished with metrics: there is nothing to compare." in lines
     assert not any("marks" in line for line in lines)
 
 

@@ -26,10 +26,10 @@ def test_results_of_these_runs_are_found(folder: ReproductionFolder) -> None:
 
 
 def test_results_of_other_data_or_settings_are_refused(folder: ReproductionFolder) -> None:
-    with pytest.raises(UserError, match="made from the store feed, not beef: name another folder"):
+    with pytest.raises(UserError, match="made from store feed, not beef: choose another folder"):
         folder.done([RUN], "beef")
     changed = replace(RUN, config=variant_config("CNNs+ATT", ["train.max_epochs=2"]))
-    with pytest.raises(UserError, match="made with other settings"):
+    with pytest.raises(UserError, match="made with different settings"):
         folder.done([changed], "feed")
 
 
@@ -51,7 +51,7 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("")
     with (
-        pytest.raises(UserError, match=r"holds train\.txt, which is not of a reproduction"),
+        pytest.raises(UserError, match=r"contains train\.txt, which is not part of a reproduction; choose"),
         ReproductionFolder(tmp_path).locked(),
     ):
         pass

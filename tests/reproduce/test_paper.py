@@ -41,7 +41,7 @@ def test_a_change_applies_to_every_run() -> None:
     ],
 )
 def test_a_change_that_makes_another_variant_is_refused(change: str, other: str) -> None:
-    with pytest.raises(BadConfigError, match=re.escape(f"this makes CNNs+ATT into {other};")):
+    with pytest.raises(BadConfigError, match=re.escape(f"this turns CNNs+ATT into {other};")):
         variant_config("CNNs+ATT", [change])
 
 

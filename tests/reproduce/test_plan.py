@@ -96,9 +96,9 @@ def changed(store: Path, folder: Path, num_sentences: int, **other: Any) -> Stor
 @pytest.mark.parametrize(
     ("num_sentences", "known"),
     [
-        (522_611, "the FB-NYT release that the paper's Table 1 counts 90 % of"),
-        (570_088, "the FB-NYT release whose training file holds test pairs"),
-        (60_823, "not the paper's release by its counts"),
+        (522_611, "the FB-NYT release of which the paper's Table 1 counts 90 %"),
+        (570_088, "the FB-NYT release whose training file contains test pairs"),
+        (60_823, "not the paper's release, judging by the counts"),
     ],
 )
 def test_a_release_is_known_by_its_number_of_sentences(
@@ -108,7 +108,7 @@ def test_a_release_is_known_by_its_number_of_sentences(
 
 
 @pytest.mark.parametrize(
-    ("leak", "said"), [("allow", "figures will be TOO GOOD"), ("drop", "of the training file were left out")]
+    ("leak", "said"), [("allow", "metrics will be TOO HIGH"), ("drop", "in the training file were left out")]
 )
 def test_test_pairs_in_training_are_reported(store: Path, tmp_path: Path, leak: str, said: str) -> None:
     lines = survey_store(changed(store, tmp_path, 9, leakage={"test_pairs_in_train": 7}, settings={"leak": leak}))

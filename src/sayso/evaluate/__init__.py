@@ -1,1 +1,1 @@
-"""Evaluation of runs on a store: figures, reports, and the stored predictions."""
+"""Evaluation of runs on a store: metrics, reports and stored predictions."""

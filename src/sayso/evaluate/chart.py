@@ -1,11 +1,11 @@
-"""Charts as SVG text."""
+"""SVG charts."""
 
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#808080")
-"""The colour-blind safe palette of Okabe and Ito, then two more."""
+"""The colour-blind safe palette of Okabe and Ito, plus two more colours."""
 
 _WIDTH, _HEIGHT = 360, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 10, 10, 36
@@ -17,7 +17,7 @@ _STYLE = (
 
 
 class Series(NamedTuple):
-    """A line of a chart; without an `ink` it gets the colour of its position."""
+    """One line of a chart; without `ink`, its position determines the colour."""
 
     name: str
     x: Sequence[float]
@@ -27,7 +27,7 @@ class Series(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A bar with the ends of its interval; None where there is no figure."""
+    """A bar with the ends of its interval; None if there is no value."""
 
     group: str
     name: str
@@ -42,7 +42,7 @@ def colour(place: int) -> str:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Return the names with their colours."""
+    """Return an HTML legend of the names and their colours."""
     items = (f'<li><i style="background:{colour(place)}"></i>{escape(name)}</li>' for place, name in enumerate(names))
     return f'<ul class="legend">{"".join(items)}</ul>'
 
@@ -50,7 +50,7 @@ def legend(names: Sequence[str]) -> str:
 def line_chart(
     series: Sequence[Series], x_name: str, y_name: str, about: str, diagonal: bool = False, y_low: float = 0.0
 ) -> str:
-    """Return lines over x from 0 to 1 and y from `y_low` (0 or −1) to 1; `diagonal` adds y = x and points."""
+    """Return a line chart with x from 0 to 1 and y from `y_low` (0 or −1) to 1; `diagonal` adds y = x and markers."""
     parts = [_frame(x_name, y_name, (y_low, 1.0), [tick / 5 for tick in range(6)] if y_low == 0 else _SIGNED_TICKS)]
     if diagonal:
         parts.append(f'<line class="grid" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}" stroke-dasharray="4 4"/>')
@@ -68,7 +68,7 @@ def line_chart(
 def figure_svg(
     series: Sequence[Series], x_name: str, y_name: str, about: str, is_alone: bool = False, y_low: float = 0.0
 ) -> str:
-    """Return a line chart with a legend beside it; `is_alone` adds the colours that a page would set."""
+    """Return a line chart with a legend beside it; `is_alone` embeds the styles that a page would provide."""
     chart = line_chart(series, x_name, y_name, about, y_low=y_low)
     inner = chart.replace("<svg ", f'<svg width="{_WIDTH}" height="{_HEIGHT}" ', 1)
     lines = "".join(_legend_line(line, 20 + place * _LEGEND_LINE) for place, line in enumerate(series))
@@ -88,7 +88,7 @@ def _legend_line(line: Series, y: float) -> str:
 
 
 def bar_chart(bars: Sequence[Bar], names: Sequence[str], y_name: str, about: str) -> str:
-    """Return groups of bars from −1 to 1 with intervals, in each group a bar per name."""
+    """Return a grouped bar chart from −1 to 1 with intervals, one bar per name in each group."""
     groups = list(dict.fromkeys(bar.group for bar in bars))
     parts = [_frame("", y_name, (-1.0, 1.0), _SIGNED_TICKS, with_x=False)]
     room = (_WIDTH - _LEFT - _RIGHT) / max(len(groups), 1)
@@ -140,7 +140,7 @@ def _frame(x_name: str, y_name: str, y_range: tuple[float, float], ticks: Sequen
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return the name of a group in at most two escaped lines, the first word on its own."""
+    """Split the name of a group into at most two escaped lines, the first word on its own line."""
     first, _, rest = text.partition(" ")
     return [escape(part) for part in (first, rest) if part]
 

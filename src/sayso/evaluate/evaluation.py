@@ -1,6 +1,6 @@
 """One run evaluated on one part: its logits, explained facts and marks, and the columns of the stored predictions.
 
-Shapes: B bags, R relations, F facts, E sentences of all facts, fact after fact.
+Shapes: B bags, R relations, F facts, E sentences of all facts, grouped by fact.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,14 +29,14 @@ from sayso.store.predictions import PredictionColumns
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """How to evaluate.
+    """Settings of an evaluation.
 
     Attributes:
-        threshold: The probability from which a fact counts as predicted.
-        methods: The mechanisms, empty for all.
-        num_top: How many of a mechanism's first sentences to keep, or remove, to measure faithfulness.
-        num_resamples: Resamples of the bags for intervals.
-        temperature: Whether to fit a temperature on validation, for the reliability figures only.
+        threshold: Facts with at least this probability count as predicted.
+        methods: The mechanisms to use; empty for all.
+        num_top: How many top-ranked sentences to keep or remove when measuring faithfulness.
+        num_resamples: Number of bootstrap resamples of the bags, for intervals.
+        temperature: Whether to fit a temperature on validation; it affects the reliability metrics only.
     """
 
     threshold: Annotated[float, SHARE] = 0.5
@@ -51,7 +51,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What the figures, the files of predictions and the page are made from."""
+    """An evaluated run, from which metrics, stored predictions and the report page are made."""
 
     subject: TrainedRun
     settings: EvaluationSettings
@@ -94,7 +94,7 @@ class Evaluation:
         return np.repeat(np.arange(len(self.explained.sentences)), self.explained.sentences.length)
 
     def marked_facts(self, mechanism: str) -> MarkedFacts:
-        """Return the labelled facts with marks, scored by a mechanism: expl-eval, the same facts for all runs."""
+        """Return the labelled facts that have marks, scored by a mechanism; all runs have the same facts."""
         sentences = self.explained.sentences
         facts = np.flatnonzero(self.is_marked_F & self.is_label_F)
         is_in_E = np.isin(self.fact_E, facts)
@@ -110,7 +110,7 @@ class Evaluation:
 def evaluate_run(
     subject: TrainedRun, marks: SentenceMarks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
 ) -> Evaluation:
-    """Return the run's predictions on its part, explained."""
+    """Predict and explain the facts in the run's part."""
     mechanisms = mechanisms_named(settings.methods)
     on_progress(f"{subject.name}: predicting", 0, 0)
     logit_BR = predict_logits(subject.model.extractor, subject.part)
@@ -128,7 +128,7 @@ def evaluate_run(
 
 
 def _temperature(subject: TrainedRun) -> float:
-    """Return the temperature that fits the validation part best."""
+    """Fit the temperature on the validation part."""
     other = TrainedRun(folder=subject.folder, model=subject.model, store=subject.store, part_name="validation")
     return fit_temperature(predict_logits(other.model.extractor, other.part), other.label_BR)
 

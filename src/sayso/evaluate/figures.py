@@ -1,4 +1,4 @@
-"""The figures of an evaluated run as JSON values: extraction, calibration, and explanations by each mechanism.
+"""Metrics of an evaluated run as JSON values: extraction, calibration, and the explanations of each mechanism.
 
 Shapes: B bags, N sentences of all bags together, R relations.
 """
@@ -36,14 +36,14 @@ from sayso.records import SUPPORT_LABELS
 from sayso.seeding import sub_seed
 
 MOST_SENTENCES: dict[str, int | None] = {"one": 1, "two": 2, "all": None}
-"""How many sentences of each bag are kept, drawn at random."""
+"""How many randomly drawn sentences to keep per bag; None keeps all."""
 FEW_SEED = 13
-"""All runs are evaluated on the same drawn sentences."""
+"""Fixed, so that all runs are evaluated on the same drawn sentences."""
 _FIRST = (100, 200, 300)
 
 
 def run_figures(run: Evaluation) -> dict[str, Any]:
-    """Return all figures of one run."""
+    """Return all metrics of one run."""
     subject = run.subject
     return {
         "variant": subject.model.variant,
@@ -66,7 +66,7 @@ def sorted_scores(run: Evaluation) -> SortedScores:
 
 
 def extraction_figures(run: Evaluation) -> dict[str, Any]:
-    """Return the figures over all (bag, relation) scores, with intervals over bags."""
+    """Return the metrics over all (bag, relation) scores, with intervals over bags."""
     whole = plain(relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread))
     measures = {**MEASURES, "max_f1": max_f1}
     estimates = curve_estimates(sorted_scores(run), measures, run.settings.num_resamples)
@@ -74,10 +74,10 @@ def extraction_figures(run: Evaluation) -> dict[str, Any]:
 
 
 def relation_figures(logit_BR: np.ndarray, label_BR: np.ndarray, num_facts_unread: int = 0) -> dict[str, Any]:
-    """Return the figures over all (bag, relation) scores, without NA and with tied scores as one step of the curve.
+    """Return the metrics over all (bag, relation) scores except NA; tied scores are one step of the curve.
 
-    `area_up_to_recall_0_4` is the paper's AUC: precision summed over recall up to 0.4, not divided by 0.4. Facts none
-    of whose sentences could be read stay in the denominator of recall.
+    `area_up_to_recall_0_4` is the paper's AUC: precision summed over recall up to 0.4, not divided by 0.4. Facts
+    without a readable sentence stay in the denominator of recall.
     """
     num_facts = int(label_BR.sum()) + num_facts_unread
     curve = precision_recall_curve(logit_BR.ravel(), label_BR.ravel(), num_facts)
@@ -91,9 +91,9 @@ def relation_figures(logit_BR: np.ndarray, label_BR: np.ndarray, num_facts_unrea
 
 
 def few_sentence_figures(extractor: Extractor, part: Part, seed: int) -> dict[str, dict[str, Any]]:
-    """Return precision at 100, 200 and 300 and their mean with one sentence per bag, two, and all.
+    """Return precision at 100, 200 and 300 and their mean, with one, two or all sentences per bag.
 
-    This is the protocol of Lin et al. 2016, over bags of two or more sentences; empty if there are none.
+    This is the protocol of Lin et al. 2016, on bags of two or more sentences; empty if none of them has a label.
     """
     label_BR = part.label_rows(np.flatnonzero(part.table.size_B >= 2)).numpy()
     if not label_BR.any():
@@ -108,7 +108,7 @@ def few_sentence_figures(extractor: Extractor, part: Part, seed: int) -> dict[st
 
 @torch.no_grad()
 def logits_of_few(extractor: Extractor, part: Part, seed: int) -> dict[str, np.ndarray]:
-    """Return logit_BR of the bags of two or more sentences, by how many of each are kept; each is encoded once."""
+    """Return logit_BR of bags with two or more sentences, keeping one, two or all; sentences are encoded once."""
     rank_N = _ranks(part, np.random.default_rng(sub_seed(seed, "few sentences")))
     found: dict[str, list[np.ndarray]] = {name: [] for name in MOST_SENTENCES}
     first = 0
@@ -141,7 +141,7 @@ def _ranks(part: Part, rng: np.random.Generator) -> np.ndarray:
 
 
 def per_relation(run: Evaluation) -> list[dict[str, Any]]:
-    """Return each relation's number of facts, average precision and best F1, None without facts."""
+    """Return each relation's number of facts, average precision and best F1 (None without facts)."""
     rows = []
     for number, relation in enumerate(run.subject.model.relations):
         curve = precision_recall_curve(run.logit_BR[:, number], run.subject.label_BR[:, number])
@@ -151,7 +151,7 @@ def per_relation(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def calibration_figures(run: Evaluation) -> dict[str, Any]:
-    """Return the reliability curve and the expected calibration error, also after the temperature if there is one."""
+    """Return reliability curve and expected calibration error, before and (if one was fitted) after temperature."""
     found = {"as_predicted": _reliability(run, 1.0)}
     if run.temperature is not None:
         found["with_temperature"] = {"temperature": run.temperature, **_reliability(run, run.temperature)}
@@ -167,7 +167,7 @@ def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
     """Return how well one mechanism's scores agree with the marks and with the model."""
     explained, num = run.explained, run.settings.num_resamples
     marked = run.marked_facts(mechanism)
-    # Faithfulness is about predicted facts only.
+    # Faithfulness is measured on predicted facts only.
     is_predicted = explained.probability_F >= run.settings.threshold
     faithful = faithfulness_figures(
         explained.probability_F[is_predicted],
@@ -185,7 +185,7 @@ def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
 
 
 def _planted(run: Evaluation, mechanism: str, is_predicted_F: np.ndarray) -> dict[str, Any]:
-    """Return how deep planted distractors rank in predicted facts, and how often first."""
+    """Return how deep planted distractors rank in predicted facts, and how often they rank first."""
     rank_F = run.explained.planted_rank[mechanism]
     chosen = is_predicted_F & ~np.isnan(rank_F)
     bag_F, size_F = run.explained.bag_F[chosen], run.explained.sentences.length[chosen]
@@ -199,7 +199,7 @@ def _planted(run: Evaluation, mechanism: str, is_predicted_F: np.ndarray) -> dic
 
 
 def agreement_figures(run: Evaluation) -> list[dict[str, Any]]:
-    """Return the rank correlation of every two mechanisms."""
+    """Return the rank correlation of each pair of mechanisms."""
     scores, start_F1 = run.explained.scores, run.explained.sentences.start
     return [
         {"first": one, "second": other, **plain(rank_agreement(scores[one], scores[other], start_F1))}
@@ -208,7 +208,7 @@ def agreement_figures(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def comparison(first: Evaluation, second: Evaluation) -> dict[str, Any]:
-    """Return the first run's figures minus the second's, by a paired bootstrap over bags."""
+    """Return the first run's metrics minus the second's, with a paired bootstrap over bags."""
     num = first.settings.num_resamples
     scores = sorted_scores(first), sorted_scores(second)
     shared = [name for name in first.mechanisms if name in second.mechanisms]
@@ -223,7 +223,7 @@ def comparison(first: Evaluation, second: Evaluation) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a figure as JSON values: None for NaN, intervals as `low` and `high`, arrays as lists.
+    """Convert a metric to JSON values: NaN to None, intervals to `low` and `high`, arrays to lists.
 
     >>> plain(Estimate(0.5, Interval(0.25, 0.75)))
     {'value': 0.5, 'low': 0.25, 'high': 0.75}

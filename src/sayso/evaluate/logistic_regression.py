@@ -1,8 +1,8 @@
-"""Logistic regression on entity types and the words between the mentions: the baseline that reads, without a network.
+"""A baseline that reads sentences: logistic regression on entity types and the words between the mentions.
 
-One classifier for each relation over features that a bag has or has not: the types of head, tail and both; in any of
+There is one classifier per relation, over binary features of a bag: the types of head, tail and both; and, in any of
 its sentences, each word between the mentions, which mention comes first, and how far apart they are.
-Shapes: B bags, N sentences of all bags together, V values of features in all bags, W features kept, R relations.
+Shapes: B bags, N sentences of all bags together, V feature values in all bags, W features kept, R relations.
 """
 
 from collections.abc import Iterator
@@ -17,26 +17,26 @@ from sayso.store.rows import Rows, ranges
 from sayso.store.table import BagTable
 
 MAX_TRAINING_BAGS = 50_000
-"""Of a larger training part as many bags are drawn at random, so that a report never waits for the baseline."""
+"""Larger training parts are sampled down to this many bags, which keeps reports fast."""
 MAX_WORDS_BETWEEN = 10
 MIN_BAGS = 2
-"""Features of fewer training bags are left out."""
+"""Features that occur in fewer training bags are left out."""
 PENALTY = 2.0
-"""Weight of half the squared weights; the intercept is not penalised."""
+"""Multiplies half the sum of squared weights (not the intercept); fixed by hand, see `baselines.py`."""
 MAX_STEPS = 30
 
 
 def logistic_regression_scores(
     train: BagTable, part: BagTable, type_E: np.ndarray, num_relations: int, seed: int = 0
 ) -> np.ndarray:
-    """Return logit_BR of a part by classifiers that are fitted on the training bags.
+    """Fit the classifiers on the training bags and return logit_BR for a part.
 
     Args:
         train: The training bags.
         part: The bags to score.
         type_E: The type of each entity.
-        num_relations: R; a relation without a training bag gets the lowest logit of all.
-        seed: Draws the training bags if there are more than `MAX_TRAINING_BAGS`.
+        num_relations: R; a relation without training bags gets a logit of −inf.
+        seed: Seed for sampling training bags if there are more than `MAX_TRAINING_BAGS`.
     """
     if train.num_bags > MAX_TRAINING_BAGS:
         rng = np.random.default_rng(sub_seed(seed, "bags of the logistic regression"))
@@ -56,9 +56,9 @@ def logistic_regression_scores(
 
 
 def bag_features(table: BagTable, type_E: np.ndarray) -> Rows:
-    """Return the features of each bag as sorted numbers, each once.
+    """Return the distinct features of each bag as sorted integers.
 
-    A number is 8 times what the feature says (a word, a type, a pair of types, a distance) plus its kind.
+    A feature is encoded as 8 times its value (a word, a type, a pair of types, a distance) plus its kind.
     """
     bags, values = [], []
     for kind, (bag_V, value_V) in enumerate(_feature_kinds(table, type_E)):
@@ -72,7 +72,7 @@ def bag_features(table: BagTable, type_E: np.ndarray) -> Rows:
 
 
 def _feature_kinds(table: BagTable, type_E: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield bag and value of the features of each kind."""
+    """Yield the bags and values of the features of each kind."""
     head_B, tail_B = (type_E[entity_B].astype(np.int64) for entity_B in (table.head_B, table.tail_B))
     every_B, bag_N = np.arange(table.num_bags), table.bag_N
     yield every_B, head_B
@@ -83,7 +83,7 @@ def _feature_kinds(table: BagTable, type_E: np.ndarray) -> Iterator[tuple[np.nda
     is_head_first_N = head_N2[:, 0] <= tail_N2[:, 0]
     from_N = np.where(is_head_first_N, head_N2[:, 1], tail_N2[:, 1])
     gap_N = np.maximum(np.where(is_head_first_N, tail_N2[:, 0], head_N2[:, 0]) - from_N, 0)
-    # Distances of 0, 1, 2 to 3, 4 to 7, … words.
+    # Distance bins: 0, 1, 2 to 3, 4 to 7, … words.
     yield bag_N, 2 * np.ceil(np.log2(gap_N + 1)).astype(np.int64) + is_head_first_N
     num_N = np.minimum(gap_N, MAX_WORDS_BETWEEN)
     word_V = sentences.tokens.value[ranges(sentences.tokens.start[:-1] + from_N, num_N)].astype(np.int64)
@@ -96,7 +96,7 @@ def _first_spans(spans: Rows) -> np.ndarray:
 
 
 def _as_matrix(features: Rows, kept_W: np.ndarray) -> csr_array:
-    """Return 1 where a bag has a feature; features that are not kept are left out."""
+    """Return the binary matrix of bags and kept features."""
     is_kept_V = np.isin(features.value, kept_W)
     column_V = np.searchsorted(kept_W, features.value[is_kept_V])
     start = np.append(0, np.cumsum(is_kept_V))[features.start]
@@ -104,7 +104,7 @@ def _as_matrix(features: Rows, kept_W: np.ndarray) -> csr_array:
 
 
 def fit(feature_BW: csr_array, label_B: np.ndarray, penalty: float = PENALTY) -> tuple[np.ndarray, float]:
-    """Return the weights and the intercept that minimise the log loss plus penalty / 2 · the squared weights."""
+    """Return the weights and intercept that minimise log loss + penalty / 2 · sum of squared weights."""
     transposed_WB = feature_BW.T.tocsr()
     num_positive = label_B.sum()
     start = np.zeros(feature_BW.shape[1] + 1)

@@ -1,4 +1,4 @@
-"""The report on one or several runs: figures as JSON, points to plot, and a page with charts, tables and facts."""
+"""The report on one or more runs: metrics as JSON, curve points as TSV, and a page with charts, tables and facts."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ from sayso.records import SUPPORT_LABELS
 
 REPORT, PAGE = "report.json", "report.html"
 NUM_FACTS = 150
-"""Facts of each run that the page shows."""
+"""Number of facts per run on the page."""
 _NUM_POINTS = 300
 
 _log = logging.getLogger(__name__)
@@ -34,14 +34,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Runs on the same part of the same store, their figures, and comparisons of every two of them."""
+    """Runs on the same part of the same store, their metrics, and comparisons of each pair of runs."""
 
     runs: Sequence[Evaluation]
     figures: dict[str, Any]
 
 
 def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
-    """Return the report on runs that were evaluated on the same part."""
+    """Return the report on runs evaluated on the same part."""
     subject, settings = runs[0].subject, runs[0].settings
     baselines = baselines_of(subject.store, subject.table)
     rows = baseline_figures(baselines, subject.label_BR, subject.num_facts_unread)
@@ -64,9 +64,9 @@ def make_report(runs: Sequence[Evaluation], marks: SentenceMarks) -> Report:
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write `report.json`, `report.html` and a file of curve points per run, and return the paths in this order.
+    """Write `report.json`, `report.html` and one file of curve points per run; return the paths in this order.
 
-    Without jinja2 the page is left out, with a warning.
+    Without jinja2, the page is skipped with a warning.
     """
     make_folder(folder)
     texts = {REPORT: json.dumps(report.figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n"}
@@ -83,7 +83,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 
 
 def points_tsv(curve: PrecisionRecallCurve) -> str:
-    """Return the steps of a curve that find something, from the highest score down, with their probability."""
+    """Return the curve's steps that find a correct fact as TSV, from the highest probability down."""
     finds = np.diff(curve.num_correct, prepend=0) > 0
     columns = curve.recall[finds], curve.precision[finds], sigmoid(curve.threshold[finds])
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -92,7 +92,7 @@ def points_tsv(curve: PrecisionRecallCurve) -> str:
 
 
 def report_html(report: Report) -> str:
-    """Return the page."""
+    """Return the report as an HTML page."""
     from markupsafe import Markup
 
     names = [run.subject.name for run in report.runs]
@@ -120,7 +120,7 @@ def _curve(run: Evaluation) -> PrecisionRecallCurve:
 def _charts(report: Report, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     runs = report.figures["runs"]
     curves = [_thinned(name, _curve(run)) for name, run in zip(names, report.runs, strict=True)]
-    yield "Precision over recall", line_chart(curves, "recall", "precision", "precision over recall of each run")
+    yield "Precision-recall curves", line_chart(curves, "recall", "precision", "precision-recall curve of each run")
     for band, where in (("H", "probability 0.76 to 1"), ("L", "probability 0 to 0.25")):
         yield f"Kendall τ on {band}, {where}", _tau_bars(runs, names, band)
     reliability = [
@@ -128,7 +128,7 @@ def _charts(report: Report, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         for run in runs
         for curve in (run["calibration"]["as_predicted"]["curve"],)
     ]
-    about = "share of facts that the knowledge base has, by probability"
+    about = "share of facts in the knowledge base, by probability"
     yield "Reliability", line_chart(reliability, "probability", "share in the knowledge base", about, True)
 
 
@@ -143,7 +143,7 @@ def _tau_bars(runs: Sequence[dict[str, Any]], names: Sequence[str], band: str) -
 
 
 def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
-    """Return the curve with as many points as a chart can show."""
+    """Return the curve with at most `_NUM_POINTS` points."""
     if not curve.num_positives or not len(curve.threshold):
         return Series(name, [], [])
     kept = np.unique(np.searchsorted(curve.recall, np.linspace(0, curve.recall[-1], _NUM_POINTS)))
@@ -152,7 +152,7 @@ def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
 
 
 def _facts(run: Evaluation) -> Iterator[dict[str, Any]]:
-    """Yield the facts that the page shows, the most probable first; facts with marks are chosen first."""
+    """Yield the facts to show, most probable first; facts with marks are selected before others."""
     explained = run.explained
     several_F = explained.sentences.length > 1
     order = np.lexsort((-explained.probability_F, ~several_F, ~run.is_marked_F))[:NUM_FACTS]

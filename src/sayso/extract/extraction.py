@@ -1,4 +1,4 @@
-"""A finished extraction: its facts one by one, in order, from the shards on disk, compared with a knowledge base."""
+"""A finished extraction: yields the facts of its shards in order, compared with a knowledge base."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ class KnownFacts:
     functional: frozenset[str]
 
     def compare(self, fact: ExtractedFact) -> ExtractedFact:
-        """Return the fact with its status, and the objects that it contradicts.
+        """Return the fact with its status and the objects that it contradicts.
 
-        Only a functional relation, which has one object per subject, can be contradicted.
+        Only facts of functional relations, which have one object per subject, can be contradicted.
         """
         tails = self.tails.get((fact.head_id, fact.relation), frozenset())
         if fact.tail_id in tails:
@@ -32,7 +32,7 @@ class KnownFacts:
 
 
 def known_facts(triples: Iterable[Triple], relations: Sequence[Relation]) -> KnownFacts:
-    """Return the knowledge base's facts of these relations; others are ignored."""
+    """Return the knowledge base's facts for these relations; others are ignored."""
     names = {relation.name for relation in relations}
     tails: dict[tuple[str, str], set[str]] = {}
     for triple in triples:
@@ -45,9 +45,9 @@ def known_facts(triples: Iterable[Triple], relations: Sequence[Relation]) -> Kno
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
-    """The facts of a folder, the most probable first; iterating reads them from disk, a few at a time.
+    """The facts in an extraction folder, most probable first, read from disk a few at a time.
 
-    `known` is what they are compared with, None for nothing; `only` the statuses to keep, empty for all.
+    `known` has the facts to compare with (None: no comparison), `only` the statuses to keep (empty: all).
     """
 
     folder: Path

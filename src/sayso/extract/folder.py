@@ -1,4 +1,4 @@
-"""The folder of an extraction: what must match when it resumes, the entity types it used, and how it is cleared."""
+"""The folder of an extraction: what must match to resume it, the entity types it used, and its output files."""
 
 import os
 import shutil
@@ -22,11 +22,11 @@ ADVICE = "start over with --overwrite"
 _LEAST_SHARDS, _MOST_SHARDS = 16, 4_096
 _SHARD_BYTES = 32 * 2**20
 _FOLDERS = (TYPES, GATHERED, SHARDS)
-"""In the order in which they are copied: facts without their sentences are of no use."""
+"""In the order in which they are copied: facts are useless without their sentences."""
 
 
 class _Manifest(NamedTuple):
-    """What a manifest must say for the extraction to resume."""
+    """What a manifest must contain for the extraction to resume."""
 
     num_shards: Annotated[int, Range(1, 10**6)]
     model: str
@@ -51,9 +51,9 @@ def extraction_folder(path: Path) -> OutputFolder:
 def prepare_folder(
     folder: OutputFolder, mode: FolderMode, identity: dict[str, Any], num_shards: int, num_bytes: int
 ) -> dict[str, Any]:
-    """Make the folder ready and return its manifest: what is asked, and the number of shards.
+    """Prepare the folder and return its manifest: the settings that identify it, and the number of shards.
 
-    `num_shards` is the number asked for; 0 keeps the number of an earlier run, or chooses one by the corpus's size.
+    `num_shards` is the requested number; 0 keeps that of an earlier run, or chooses one by the size of the corpus.
     """
     if mode == "new":
         folder.refuse_occupied()
@@ -61,9 +61,12 @@ def prepare_folder(
         folder.clear()
     before = _read_manifest(folder)
     if before:
-        _refuse_other(folder.path, before, identity, f"use the same, or start over with {OVERWRITE}")
+        _refuse_other(folder.path, before, identity, f"use the same value, or start over with {OVERWRITE}")
         if num_shards not in (0, before["num_shards"]):
-            raise UserError(f"{folder.path}: divided into {before['num_shards']:,} shards, which stays so; start over")
+            raise UserError(
+                f"{folder.path}: already divided into {before['num_shards']:,} shards: use the same number,"
+                f" or start over with {OVERWRITE}"
+            )
     for name in _FOLDERS:
         (folder.path / name).mkdir(exist_ok=True)
     by_size = min(max(_LEAST_SHARDS, num_bytes // _SHARD_BYTES), _MOST_SHARDS)
@@ -79,27 +82,27 @@ def prepare_folder(
 
 
 def refuse_other_since(earlier: OutputFolder, identity: dict[str, Any]) -> None:
-    """Raise `UserError` if there is no earlier extraction to continue, or one made in another way."""
+    """Raise `UserError` if there is no earlier extraction to continue, or if its settings differ."""
     manifest = _read_manifest(earlier)
     if not manifest:
         raise wrong_folder(earlier.path, "extraction")
-    _refuse_other(earlier.path, manifest, identity, f"use the same, or leave {option('since')} out")
+    _refuse_other(earlier.path, manifest, identity, f"use the same value, or omit {option('since')}")
 
 
 def copy_extraction(earlier: OutputFolder, folder: OutputFolder) -> None:
-    """Make the folder one that continues an earlier extraction, which itself does not change."""
+    """Copy an earlier extraction to a folder that continues it; the original does not change."""
     with earlier.locked():
         folder.write({**earlier.read(), "is_finished": False})
         for name in _FOLDERS:
             (folder.path / name).mkdir()
             files = [file for file in (earlier.path / name).iterdir() if not file.name.startswith(".")]
-            # The record of a piece comes after its other files: this run may be killed as well.
+            # Copy the record of a piece after its other files: this run may be killed too.
             for file in sorted(files, key=lambda file: file.suffix == ".json"):
                 _link(file, folder.path / name / file.name)
 
 
 def keep_types(folder: Path, types: TypeTable | None) -> int:
-    """Write the types if they differ from the last version, and return the version that has them."""
+    """Write the types if they differ from the last version; return the version that contains them."""
     if types is None:
         return 0
     last = max((int(path.stem) for path in (folder / TYPES).glob("[0-9]*.json")), default=0)
@@ -111,7 +114,7 @@ def keep_types(folder: Path, types: TypeTable | None) -> int:
 
 
 def read_types(folder: Path, version: int) -> TypeTable:
-    """Return the types of a version; version 0 has none."""
+    """Return a version of the types; version 0 is empty."""
     if not version:
         return {}
     path = _types_file(folder, version)
@@ -119,12 +122,12 @@ def read_types(folder: Path, version: int) -> TypeTable:
     try:
         kept = record_of(_KeptTypes, found).types
     except JsonError:
-        return read_entity_types(path)  # as 0.1 wrote them before there were checksums
+        return read_entity_types(path)  # written by 0.1, before there were checksums
     return {entity_id: tuple(names) for entity_id, names in kept.items()}
 
 
 def remove_results(folder: Path) -> list[str]:
-    """Remove the files of facts, which may be outdated, and return the names of their formats."""
+    """Remove the output files, which may be outdated, and return the names of their formats."""
     there = [name for name, form in FORMS.items() if (folder / form.file_name).exists()]
     for name in there:
         (folder / FORMS[name].file_name).unlink()
@@ -136,20 +139,20 @@ def _types_file(folder: Path, version: int) -> Path:
 
 
 def _read_manifest(folder: OutputFolder) -> dict[str, Any]:
-    """Return the manifest, empty if there is none."""
+    """Return the manifest, or an empty dict if there is none."""
     folder.read_checked(_Manifest, "an extraction")
     return folder.read()
 
 
 def _refuse_other(path: Path, before: dict[str, Any], identity: dict[str, Any], advice: str) -> None:
-    """Refuse to mix facts of different models or settings."""
+    """Refuse to mix facts from different models or settings."""
     for name, value in identity.items():
         if before.get(name) != value:
             raise UserError(f"{path}: extracted with {name} {before.get(name)}, not {value}: {advice}")
 
 
 def _link(source: Path, target: Path) -> None:
-    """Link a file, which is only ever replaced and never changed, or copy it where links are not possible."""
+    """Hard-link a file (files are replaced, never modified), or copy it if that fails."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,4 +1,4 @@
-"""The file formats in which extracted facts are written, one fact at a time."""
+"""File formats for extracted facts, written one fact at a time."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -19,7 +19,7 @@ _ROWS_AT_A_TIME = 10_000
 
 
 class ExportContext(NamedTuple):
-    """What formats may need besides the facts: how many there are, what identifies them, and Wikidata ids."""
+    """What formats may need besides the facts: their number, what identifies them, and Wikidata ids."""
 
     total: int
     identity: str
@@ -27,7 +27,7 @@ class ExportContext(NamedTuple):
 
 
 class ExtractForm(NamedTuple):
-    """A file format; `write` returns how many facts it cannot express."""
+    """A file format; `write` returns how many facts it cannot represent."""
 
     file_name: str
     write: Callable[[Path, Iterable[ExtractedFact], ExportContext], int]
@@ -98,9 +98,9 @@ SCHEMA = pa.schema(
 """The columns of the Parquet file: the fields of a JSON line."""
 
 FORMS: dict[str, ExtractForm] = {
-    "jsonl": ExtractForm(FACTS_FILE, _write_jsonl, "JSON lines with everything"),
-    "parquet": ExtractForm("facts.parquet", _write_parquet, "the same as columns"),
-    "tsv": ExtractForm("facts.tsv", _write_tsv, "head, relation and tail, as a knowledge base is read"),
+    "jsonl": ExtractForm(FACTS_FILE, _write_jsonl, "JSON Lines with all fields"),
+    "parquet": ExtractForm("facts.parquet", _write_parquet, "all fields as columns"),
+    "tsv": ExtractForm("facts.tsv", _write_tsv, "head, relation and tail, in the format of a knowledge base"),
     "jsonld": ExtractForm("facts.jsonld", _write_jsonld, "W3C Web Annotations"),
-    "quickstatements": ExtractForm("facts.quickstatements.tsv", _write_quickstatements, "lines for Wikidata"),
+    "quickstatements": ExtractForm("facts.quickstatements.tsv", _write_quickstatements, "QuickStatements for Wikidata"),
 }

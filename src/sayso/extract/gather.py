@@ -1,8 +1,8 @@
-"""Sentences of a corpus, gathered by the shard of their pair: one file of lines per piece of the corpus, with an index.
+"""Sentences of a corpus, grouped by the shard of their pair: one file of lines per piece of the corpus, with an index.
 
-A shard is then a span of every such file, so there are as many files as pieces, and memory holds one block of lines.
-Unlike `io.shuffle`, which is temporary, the files stay: a killed run resumes with them, and later sentences are added.
-The index also has the checksum of every span, and one of itself. Shapes: L blocks, K shards.
+A shard is a span of every such file, so there are as many files as pieces, and only one block of lines is in memory.
+Unlike the temporary files of `io.shuffle`, these stay: a killed run resumes with them, and later sentences are added.
+The index also has a checksum of every span, and one of itself. Shapes: L blocks, K shards.
 """
 
 import hashlib
@@ -35,13 +35,13 @@ _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00.{2}\{'descr': '<i8', 'fortran_order': False, 'shape': \((\d+, \d+(?:, \d+)?)\), \} *",
     re.DOTALL,
 )
-"""The header of a file that numpy wrote, of whole numbers in two or three dimensions."""
+"""The header of a numpy file with integers in two or three dimensions."""
 _PAIR = re.compile(r'\["(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True)
 class Gatherer:
-    """Writes the sentences of a piece to its files; stateless, so that any process can do it."""
+    """Writes the sentences of a piece to its files; stateless, so any process can run it."""
 
     folder: Path
     num_shards: int
@@ -60,7 +60,7 @@ class Gatherer:
         return done
 
     def _blocks(self, piece: FilePiece, tally: "_Tally", file: IO[bytes]) -> Iterator["_Block"]:
-        """Write block after block, and yield where in the file the lines of its shards are."""
+        """Write the piece block by block, and yield where each shard's lines are in the file."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
         for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
@@ -88,7 +88,7 @@ class Gatherer:
 
 
 class _Block(NamedTuple):
-    """Where each shard's lines start, and where the last ends; and the checksum of each shard's lines."""
+    """Where each shard's lines start, where the last ends, and the checksum of each shard's lines."""
 
     starts: list[int]
     sums: list[int]
@@ -113,7 +113,7 @@ class _Tally:
 
 
 def _sealed_index(blocks: list[_Block], num_shards: int) -> np.ndarray:
-    """Return starts and sums, shape (2, L + 1, K + 1); the last row holds only their own checksum."""
+    """Return starts and sums, shape (2, L + 1, K + 1); the last row contains only the checksum of the index."""
     index = np.zeros((2, len(blocks) + 1, num_shards + 1), np.int64)
     for number, block in enumerate(blocks):
         index[0, number] = block.starts
@@ -123,7 +123,7 @@ def _sealed_index(blocks: list[_Block], num_shards: int) -> np.ndarray:
 
 
 class LineSpan(NamedTuple):
-    """Lines of one shard in a piece's file, from byte `start` up to `stop`, and their checksum."""
+    """Lines of one shard in a piece's file, from byte `start` to `stop`, and their checksum."""
 
     file: Path
     start: int
@@ -132,13 +132,13 @@ class LineSpan(NamedTuple):
 
 
 def spans_of_shard(folder: Path, pieces: Iterable[int], shard: int) -> list[LineSpan]:
-    """Return where these pieces have the lines of a shard."""
+    """Return the spans of a shard's lines in these pieces."""
     found: list[LineSpan] = []
     for number in pieces:
         lines, path, _ = _files(folder, number)
         start_LK1, sum_LK = _read_index(path)
         if not 0 <= shard < start_LK1.shape[1] - 1:
-            raise BadInputError(f"{path}: has {start_LK1.shape[1] - 1:,} shards, no shard {shard}: {_ADVICE}")
+            raise BadInputError(f"{path}: no shard {shard} among {start_LK1.shape[1] - 1:,} shards: {_ADVICE}")
         bounds = start_LK1[:, shard : shard + 2].tolist()
         sums = [None] * len(bounds) if sum_LK is None else sum_LK[:, shard].tolist()
         found += [
@@ -148,7 +148,7 @@ def spans_of_shard(folder: Path, pieces: Iterable[int], shard: int) -> list[Line
 
 
 def refuse_other_division(folder: Path, num_pieces: int, num_shards: int) -> None:
-    """Raise `BadInputError` where a piece was divided into another number of shards than the manifest says."""
+    """Raise `BadInputError` if the number of shards of a piece does not match the manifest."""
     for number in range(num_pieces):
         path = _files(folder, number)[1]
         found = _read_index(path)[0].shape[1] - 1
@@ -159,7 +159,7 @@ def refuse_other_division(folder: Path, num_pieces: int, num_shards: int) -> Non
 
 
 def _read_index(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the starts of the shards' lines and their sums, None for an index of 0.1, which had none."""
+    """Return the starts of the shards' lines and their checksums (None if written by 0.1, which had none)."""
     try:
         header, _, data = path.read_bytes().partition(b"\n")
         # Not np.load: on a damaged header it raises almost any exception.
@@ -180,7 +180,7 @@ def _read_index(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def gathered_lines(spans: Iterable[LineSpan]) -> Iterator[str]:
-    """Yield the lines of spans; memory holds one span, which is part of one block."""
+    """Yield the lines of spans; only one span, which is part of one block, is in memory."""
     for path, start, stop, crc32 in spans:
         try:
             with path.open("rb") as file:
@@ -195,23 +195,23 @@ def gathered_lines(spans: Iterable[LineSpan]) -> Iterator[str]:
 
 
 def read_records(folder: Path) -> list[PieceRecord]:
-    """Return the records of the finished pieces, in order, up to the first that is missing."""
+    """Return the records of the finished pieces in order, up to the first missing one."""
     records: list[PieceRecord] = []
     while (path := _files(folder, len(records))[2]).is_file():
         record = read_object(path, "the record of a piece", _ADVICE)
-        if isinstance(piece := record.get("piece"), list):  # as 0.1 wrote it before there were checksums
+        if isinstance(piece := record.get("piece"), list):  # written by 0.1, before there were checksums
             record["piece"] = dict(zip(FilePiece._fields, piece, strict=False))
         try:
             records.append(record_of(PieceRecord, record))
         except JsonError as error:
             raise BadInputError(f"{path}: not the record of a piece, or damaged ({error}): {_ADVICE}") from None
         if records[-1].piece.number != len(records) - 1:
-            raise BadInputError(f"{path}: the record of piece {records[-1].piece.number}: {_ADVICE}")
+            raise BadInputError(f"{path}: contains the record of piece {records[-1].piece.number}: {_ADVICE}")
     return records
 
 
 def remove_from(folder: Path, number: int) -> None:
-    """Remove the files of pieces from this number on."""
+    """Remove the files of pieces with this number or a higher one."""
     for path in (folder / GATHERED).glob("[0-9]*.*"):
         if int(path.name.partition(".")[0]) >= number:
             path.unlink()
@@ -229,7 +229,7 @@ def shard_of(head_id: str, tail_id: str, num_shards: int) -> int:
 
 
 class ShardSlice(NamedTuple):
-    """One of `num` slices of a shard, each with some of its pairs."""
+    """One of `num` slices of a shard, each with a share of its pairs."""
 
     number: int
     num: int
@@ -239,7 +239,7 @@ class ShardSlice(NamedTuple):
         return list(lines) if self.num == 1 else [line for line in lines if self._has(_pair_text(line))]
 
     def has(self, head_id: str, tail_id: str) -> bool:
-        """Say whether a pair of the shard is in the slice."""
+        """Return whether a pair of the shard is in the slice."""
         if self.num == 1:
             return True
         return self._has(json.dumps((head_id, tail_id), ensure_ascii=False, separators=(",", ":"))[:-1])
@@ -251,26 +251,26 @@ class ShardSlice(NamedTuple):
 
 
 def by_pair(lines: Iterable[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
-    """Yield (head id, tail id) with their lines, from sorted lines."""
+    """Yield each (head id, tail id) with its lines, given sorted lines."""
     for pair, group in groupby(lines, _pair_text):
         head_id, tail_id = json.loads(f"{pair}]")
         yield (head_id, tail_id), list(group)
 
 
 def pairs_of(lines: Iterable[str]) -> set[tuple[str, str]]:
-    """Return the distinct (head id, tail id) of lines in any order."""
+    """Return the distinct (head id, tail id) pairs of lines in any order."""
     return {(head_id, tail_id) for head_id, tail_id in (json.loads(f"{pair}]") for pair in set(map(_pair_text, lines)))}
 
 
 def _pair_text(line: str) -> str:
-    """Return how all lines of the pair, and no others, begin."""
+    """Return the prefix that all lines of the pair share with no others."""
     if found := _PAIR.match(line):
         return found[0]
     raise _damaged(line)
 
 
 def sentence_of(line: str) -> Sentence:
-    """Return the sentence of a gathered line."""
+    """Parse the sentence on a gathered line."""
     try:
         return parse_compact(line)
     except BadLineError as error:
@@ -278,4 +278,4 @@ def sentence_of(line: str) -> Sentence:
 
 
 def _damaged(line: str) -> BadInputError:
-    return BadInputError(f"a gathered sentence is damaged, {line[:40]!r}: {_ADVICE}")
+    return BadInputError(f"damaged gathered sentence {line[:40]!r}: {_ADVICE}")

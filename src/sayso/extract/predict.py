@@ -1,6 +1,6 @@
-"""The facts that a model finds in bags, with their evidence: all bags are predicted together, then the facts explained.
+"""Finds facts in bags, with their evidence: all bags are predicted together, then their facts are explained.
 
-Each bag is on its own: neither other bags nor their order change what is found in it.
+Bags are independent: the facts of a bag depend neither on other bags nor on their order.
 Shapes: B bags, N their sentences, R relations, F facts.
 """
 
@@ -28,7 +28,7 @@ from sayso.store.rows import ranges
 
 
 class Origin(NamedTuple):
-    """What a fact says about the model that found it."""
+    """The run, model and data that a fact comes from."""
 
     run: str
     model_fingerprint: str
@@ -36,13 +36,13 @@ class Origin(NamedTuple):
 
 
 def origin_of(run: Path, model: ModelParts) -> Origin:
-    """Return the origin of facts found by the model of this run."""
+    """Return the origin of facts found by this run's model."""
     data = str(model.training.get("data_fingerprint", ""))
     return Origin(run.resolve().name, model_fingerprint(run), data)
 
 
 class FoundInBags(NamedTuple):
-    """The facts of some bags; how many sentences were repeated, and in how many the mentions are too far apart."""
+    """Facts found in bags, and how many sentences were repeated or had mentions too far apart."""
 
     facts: list[ExtractedFact]
     num_repeated: int = 0
@@ -51,7 +51,7 @@ class FoundInBags(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FactPredictor:
-    """A model that finds facts in bags; `types` take precedence over what the model knows of entities."""
+    """Finds facts in bags with a model; `types` take precedence over the model's own entity types."""
 
     model: ModelParts
     settings: ExtractSettings
@@ -59,7 +59,7 @@ class FactPredictor:
     types: TypesById
 
     def find(self, bags: Sequence[Bag]) -> FoundInBags:
-        """Return the facts of at least the threshold; bags without a readable sentence have none."""
+        """Return the facts whose probability reaches the threshold; bags without a readable sentence have none."""
         intake, sentences, pairs = InputBuilder(self.model.lexicon), list[Sentence](), list[Sentence]()
         for number, bag in enumerate(bags):
             readable = [each for each in bag.sentences if intake.add(_of_bag(each, number))]
@@ -73,7 +73,7 @@ class FactPredictor:
         return FoundInBags(facts, taken.num_repeated, intake.num_too_far_apart)
 
     def _entities(self, pairs: Sequence[Sentence]) -> Entities:
-        """Return head and tail of each bag, one after the other, by the names of the bag's first sentence."""
+        """Return the head and tail of each bag in turn, named as in the bag's first sentence."""
         mentions = [mention for sentence in pairs for mention in (sentence.head, sentence.tail)]
         ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
         return self.model.lexicon.recognise(ids, names, self.types)
@@ -120,17 +120,17 @@ class FactPredictor:
 
 
 def _of_bag(sentence: Sentence, number: int) -> Sentence:
-    """Return the sentence with entity ids that belong to this bag only.
+    """Return the sentence with entity ids that are unique to this bag.
 
-    An entity with an unknown id is recognised by its name, which differs between bags: with ids of its own, a bag's
-    facts do not depend on the other bags.
+    An entity with an unknown id is recognised by its name, which can differ between bags. With unique ids, a bag's
+    facts do not depend on other bags.
     """
     head = sentence.head._replace(entity_id=f"{number}h")
     return sentence._replace(head=head, tail=sentence.tail._replace(entity_id=f"{number}t"))
 
 
 def _take_bags(part: Part, bags: np.ndarray) -> tuple[Part, np.ndarray]:
-    """Return a part with only these bags, and the row that each of its sentences had."""
+    """Return a part with only these bags, and the original row of each of its sentences."""
     row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
     table, inputs = part.table.take_bags(bags), part.inputs.take(row_N)
     return Part(table=table, inputs=inputs, num_relations=part.num_relations), row_N

@@ -1,4 +1,4 @@
-"""The whole way from a corpus to a folder of facts, stage by stage."""
+"""Extraction from a corpus to a folder of facts, stage by stage."""
 
 import hashlib
 import time
@@ -39,12 +39,12 @@ from sayso.records import OnProgress, no_progress
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048
-"""Of a corpus in few files: each shard is read from all pieces, and many small reads are slow."""
+"""For a corpus in few files: each shard is read from all pieces, and many small reads are slow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What to write: formats by name, the statuses to keep (empty: all), and a table of Wikidata ids."""
+    """What to write: names of formats, statuses to keep (empty: all), and a table of Wikidata ids."""
 
     forms: Sequence[str] = ("jsonl",)
     only: Collection[Status] = ()
@@ -61,21 +61,21 @@ def extract(
     engine: Engine = map_locally,
     on_progress: OnProgress = no_progress,
 ) -> Extraction:
-    """Write the facts of a corpus into a folder, and return them.
+    """Extract the facts of a corpus into a folder, and return them.
 
     Args:
-        inputs: The run, the corpus, and what is known about its entities.
+        inputs: The run, the corpus, entity types and a knowledge base.
         settings: The threshold, the mechanism and how the work is divided.
         out: The output folder.
-        mode: `new` refuses a folder with results; `resume` continues after an interruption, and with what was added
-            to the corpus since, predicting only pairs with new sentences; `overwrite` starts over.
+        mode: `new` refuses a folder with results; `resume` continues after an interruption or after the corpus
+            has grown, predicting only pairs with new sentences; `overwrite` starts over.
         since: An earlier extraction to continue in the new folder `out`.
         output: The files to write.
-        engine: What maps over shards: this process, or a cluster.
+        engine: Maps over shards, in this process or on a cluster.
         on_progress: Called with the stage, done, total and a note.
 
     Returns:
-        The facts, to iterate over; `manifest` has the counts.
+        An iterable of the facts; its `manifest` has the counts.
 
     Raises:
         UserError: an input or the folder cannot be used.
@@ -102,7 +102,7 @@ def extract(
         is_new = mode != "resume" and not since
         with folder.refusable(f"{SHARDS}/*.jsonl") if is_new else nullcontext():
             records = stages.gather(files)
-            # Not earlier: gathering refuses a changed corpus, and then the old results are still worth having.
+            # Not earlier: if gathering refuses a changed corpus, the old results must be kept.
             removed = [name for name in remove_results(folder.path) if name not in output.forms]
             report = stages.predict(records, origin, types)
         manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
@@ -114,7 +114,7 @@ def extract(
 
 
 def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
-    """Write the facts in the formats asked for; return the counts by status, and how many each format leaves out."""
+    """Write the facts in the requested formats; return the counts by status, and how many each format leaves out."""
     status = Counter(fact.status for fact in extraction)
     wanted = replace(extraction, only=output.only)
     total = sum(number for name, number in status.items() if not output.only or name in output.only)
@@ -132,7 +132,7 @@ def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Stages:
-    """The stages that an engine runs, and what they share."""
+    """The stages that an engine runs, and their shared settings."""
 
     inputs: ExtractInputs
     settings: ExtractSettings
@@ -158,7 +158,7 @@ class _Stages:
         return records
 
     def predict(self, records: Sequence[PieceRecord], origin: Origin, types: TypeTable | None) -> dict[str, Any]:
-        """Predict what is new in all shards, and return the counts of all."""
+        """Predict the shards with new data, and return the counts over all shards."""
         predictor = ShardPredictor(
             folder=self.folder,
             run=self.inputs.run.resolve(),
@@ -187,7 +187,7 @@ class _Rate:
         self._began, self._num = time.monotonic(), 0
 
     def note(self, num: int) -> str:
-        """Return the text to show after this many more sentences."""
+        """Return the progress note after this many more sentences."""
         self._num += num
         rate = self._num / max(time.monotonic() - self._began, 1e-9)
         return f"{self._num:,} sentences, {rate:,.0f} per second"

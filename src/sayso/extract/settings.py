@@ -14,19 +14,19 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractSettings:
-    """How to extract facts.
+    """Settings of an extraction.
 
     Attributes:
-        threshold: The probability from which a fact is kept.
+        threshold: The minimum probability of a fact.
         method: The mechanism that ranks the evidence.
-        max_evidence: How many sentences to keep with a fact, the first in rank.
-        num_shards: Into how many shards to divide the pairs; 0 decides by the size of the corpus.
-        form: The format of the sentences; `auto` looks at the first lines of each file.
-        piece_bytes: About how much of a file to read at once, more if the corpus is very large.
-        slice_bytes: About how much of a shard to predict at once.
-        table_memory: MiB for the tables that make prediction on CPU fast, per worker.
-        max_bad_share: The share of bad lines from which the corpus is refused.
-        device: Where each worker computes; `auto` uses its GPU if it has one.
+        max_evidence: How many top-ranked sentences to keep per fact.
+        num_shards: The number of shards to divide the pairs into; 0 chooses one by the size of the corpus.
+        form: The format of the sentences; `auto` detects it from the first lines of each file.
+        piece_bytes: Approximate size of the piece of a file to read at once; larger for very large corpora.
+        slice_bytes: Approximate size of the slice of a shard to predict at once.
+        table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
+        max_bad_share: The largest allowed share of bad lines.
+        device: The device of each worker; `auto` uses a GPU if it has one.
         chosen: How the threshold was chosen, for the manifest; None if it was given.
     """
 
@@ -47,18 +47,18 @@ class ExtractSettings:
         mechanisms_named([self.method])
 
     def identity(self) -> dict[str, Any]:
-        """Return what a fact depends on, and so must be the same when an extraction resumes."""
+        """Return the settings that facts depend on, which must match when an extraction resumes."""
         return {"threshold": self.threshold, "method": self.method, "max_evidence": self.max_evidence}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractInputs:
-    """What to extract from.
+    """Inputs of an extraction.
 
     Attributes:
         run: A run or a model folder.
-        corpus: A file of sentences, a folder of them, or a folder that `sayso build` made.
-        types: A table of entity types, for entities that the model does not know.
+        corpus: A file of sentences, a folder of such files, or a folder written by `sayso build`.
+        types: A table of entity types, which take precedence over the model's own.
         kb: A knowledge base to compare the facts with.
     """
 

@@ -1,4 +1,4 @@
-"""The facts of one shard of pairs: predicted, or kept from an earlier run where nothing has changed."""
+"""The facts of one shard of pairs: predicted, or kept from an earlier run if nothing has changed."""
 
 import heapq
 import os
@@ -33,14 +33,14 @@ _LAST_LINE = '{"checksum": "crc32:'
 _LAST_BYTES = len(_LAST_LINE) + len('01234567"}\n')
 _MOST_BYTES = 2**20
 _MOST_OPEN = 256
-"""Open files; operating systems allow a process about a thousand."""
+"""Maximum number of open files; operating systems allow a process about a thousand."""
 
 
 class ShardRecord(NamedTuple):
-    """The first line of a shard's file: how much of the corpus it covers, and what the run that wrote it did.
+    """The first line of a shard's file: how much of the corpus it covers, and counts from the run that wrote it.
 
     It covers `num_pieces` pieces, with version `types` of the entity types. The run predicted `num_predicted` of the
-    pairs; repeated sentences and those with mentions too far apart are counted in these pairs only.
+    pairs; repeated sentences and those with mentions too far apart are counted for these pairs only.
     """
 
     number: int
@@ -55,7 +55,7 @@ class ShardRecord(NamedTuple):
 
 
 class _ShardWork(NamedTuple):
-    """The lines of a shard as of the last run, new lines, the earlier facts, and entities with new types."""
+    """A shard's lines from the last run, its new lines, its earlier facts, and entities whose types changed."""
 
     old: Sequence[LineSpan]
     new: Sequence[LineSpan]
@@ -65,7 +65,7 @@ class _ShardWork(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ShardPredictor:
-    """Predicts the shards of a folder; each worker loads the model when it is first needed, and keeps it."""
+    """Predicts the shards of a folder; each worker loads the model once, on first use."""
 
     folder: Path
     run: Path
@@ -75,7 +75,7 @@ class ShardPredictor:
     types: int
 
     def __call__(self, number: int) -> ShardRecord:
-        """Write the shard's file and return its record; pairs in which nothing has changed keep their facts."""
+        """Write the shard's file and return its record; unchanged pairs keep their facts."""
         path = shard_file(self.folder, number)
         before = read_shard_record(path)
         num_done = before.num_pieces if before else 0
@@ -97,7 +97,7 @@ class ShardPredictor:
         return record
 
     def _slice(self, work: _ShardWork, number: int, num_slices: int) -> tuple[list[ExtractedFact], dict[str, int]]:
-        """Return the facts of one slice of the shard's pairs, in order, and the counts for the record."""
+        """Return the facts of one slice of the shard in order, and the counts for the record."""
         some = ShardSlice(number, num_slices)
         new = some.lines(gathered_lines(work.new))
         new_pairs = pairs_of(new)
@@ -123,7 +123,7 @@ class ShardPredictor:
         }
 
     def is_done(self, record: ShardRecord | None) -> bool:
-        """Say whether a shard with this record covers everything."""
+        """Return whether a shard with this record covers the whole corpus with the current types."""
         return record is not None and (record.num_pieces, record.types) == (self.num_pieces, self.types)
 
     @cached_property
@@ -135,7 +135,7 @@ class ShardPredictor:
         return FactPredictor(model=parts, settings=self.settings, origin=self.origin, types=types)
 
     def _retyped(self, before: int) -> frozenset[str]:
-        """Return the entities whose types differ from those of the earlier version."""
+        """Return the entities whose types differ from the earlier version."""
         if before == self.types or self._predictor.model.lexicon.mentions == "words":
             return frozenset()
         then, now = read_types(self.folder, before), self._predictor.types
@@ -148,7 +148,7 @@ def shard_file(folder: Path, number: int) -> Path:
 
 
 def read_shard_record(path: Path) -> ShardRecord | None:
-    """Return the first line of a shard's file, None if there is no file yet."""
+    """Return the record on the first line of a shard's file, None if the file does not exist."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -162,12 +162,12 @@ def read_shard_record(path: Path) -> ShardRecord | None:
     except JsonError as error:
         raise BadInputError(f"{path}: not the facts of a shard, or damaged ({error}): {ADVICE}") from None
     if min(record) < 0 or f"{record.number:06d}" != path.stem:
-        raise BadInputError(f"{path}: the facts of another shard, or damaged: {ADVICE}")
+        raise BadInputError(f"{path}: contains the facts of a different shard, or is damaged: {ADVICE}")
     return record
 
 
 def read_facts(path: Path) -> Iterator[ExtractedFact]:
-    """Yield the facts of a shard's file, the most probable first."""
+    """Yield the facts in a shard's file, most probable first."""
     if is_verifying():
         _refuse_damaged(path)
     with path.open(encoding="utf-8", newline="\n") as file:
@@ -179,7 +179,7 @@ def read_facts(path: Path) -> Iterator[ExtractedFact]:
 
 
 def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[ExtractedFact]) -> None:
-    """Write the record, the facts, and the checksum of all these lines, whole or not at all."""
+    """Write the record, the facts and a checksum of these lines, atomically."""
     crc = 0
     with atomic_file(path, "wb") as file:
         for line in chain([to_json(record._asdict()) if record else "null"], (fact.to_json() for fact in facts)):
@@ -190,14 +190,14 @@ def write_facts(path: Path, record: ShardRecord | None, facts: Iterable[Extracte
 
 
 def _refuse_damaged(path: Path) -> None:
-    """Raise `BadInputError` where the lines do not match the checksum in the last line."""
+    """Raise `BadInputError` if the lines do not match the checksum on the last line."""
     with path.open("rb") as file:
         is_sealed = _LAST_LINE.encode()[-7:] in file.readline(_MOST_BYTES)
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _LAST_BYTES))
         last = re.fullmatch(rb'\{"checksum": "crc32:([0-9a-f]{8})"\}\n', file.read())
         if not last and not is_sealed:
-            return  # written by 0.1 before there were checksums
+            return  # written by 0.1, before there were checksums
         file.seek(0)
         left, crc = size - _LAST_BYTES, 0
         while left > 0 and (block := file.read(min(left, 2**20))):
@@ -207,7 +207,7 @@ def _refuse_damaged(path: Path) -> None:
 
 
 def merged_facts(files: Sequence[Path]) -> Iterator[ExtractedFact]:
-    """Yield the facts of sorted files in order; more than can be open at once are merged in two rounds."""
+    """Yield the facts of sorted files in order; if there are too many files to open at once, merge them in rounds."""
     if len(files) <= _MOST_OPEN:
         yield from heapq.merge(*map(read_facts, files), key=lambda fact: fact.sort_key)
         return
@@ -220,7 +220,7 @@ def merged_facts(files: Sequence[Path]) -> Iterator[ExtractedFact]:
 
 
 def _batches(pairs: Sequence[Sequence[str]]) -> Iterator[list[Bag]]:
-    """Yield the bags of the pairs' lines in lists that fit into memory."""
+    """Yield the pairs' lines as bags, in lists that fit into memory."""
     bags: list[Bag] = []
     num_sentences = 0
     for lines in pairs:

@@ -1,11 +1,12 @@
-"""The threshold for a wanted precision, chosen on the validation part of the run's store, and what was measured there.
+"""Chooses the threshold for a requested precision on the validation part of the run's store.
 
 Precision measured on the facts that the threshold was chosen on is too high. So there is also a held-out precision:
-pairs are drawn with replacement, the threshold is chosen on those drawn, and the precision is measured on those not
-drawn. With few facts it is rather too low. Labels are the knowledge base's: a true fact that it lacks counts as wrong.
+pairs are drawn with replacement, the threshold is chosen on the drawn pairs, and the precision is measured on the
+others. With few facts it tends to be too low. Labels come from the knowledge base: a true fact that it lacks counts as
+wrong.
 
-Both are measured on validation pairs. New facts come from pairs that the knowledge base does not have, of which a
-corpus has a larger share; their precision is lower, and is not measured here.
+Both are measured on validation pairs. New facts come from pairs that are not in the knowledge base, and a corpus has a
+larger share of those; their precision is lower, and is not measured here.
 """
 
 from pathlib import Path
@@ -25,7 +26,7 @@ NUM_RESAMPLES = 500
 
 
 class ChosenThreshold(NamedTuple):
-    """A threshold, and the facts of the validation part at or above it.
+    """A threshold, and metrics of the validation facts at or above it.
 
     `held_out_precision` and its interval are measured on validation pairs that the threshold was not chosen on; None
     if the part is too small. `num_na_pairs` counts validation pairs without a relation.
@@ -43,32 +44,32 @@ class ChosenThreshold(NamedTuple):
 
     @property
     def na_share(self) -> float:
-        """The share of the validation pairs that have no relation."""
+        """The share of validation pairs without a relation."""
         return self.num_na_pairs / self.num_pairs
 
     @property
     def text(self) -> str:
-        """What was measured, in words."""
+        """What was measured, as human-readable text."""
         chosen = (
             f"threshold {self.threshold:.3f}: precision {self.precision:.2f} and recall {self.recall:.2f} on the"
             f" {self.num_pairs:,} validation pairs, {_percent(self.na_share)} of them NA ({self.num_facts:,} facts)"
         )
         if self.held_out_precision is None or self.interval is None:
-            return f"{chosen}; too few pairs to measure it on held-out ones"
+            return f"{chosen}; too few pairs to measure the held-out precision"
         low, high = self.interval
         measured = f"{self.held_out_precision:.2f} (95 %: {low:.2f} to {high:.2f})"
-        return f"{chosen}; {measured} on validation pairs that it was not chosen on"
+        return f"{chosen}; {measured} on held-out validation pairs"
 
     @property
     def limits(self) -> str:
-        """What was not measured, in words."""
+        """What was not measured, as human-readable text."""
         return (
             "this is not the precision of new facts, which will be lower: they come from pairs that the knowledge base"
             f" does not have, and a corpus usually has more NA pairs than the {_percent(self.na_share)} here"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, with what the figures were measured on."""
+        """Return the fields as plain values, with what they were measured on."""
         interval = None if self.interval is None else list(self.interval)
         measured_on = {"measured_on": "validation pairs", "na_share": self.na_share}
         return {**self._asdict(), "interval": interval, **measured_on, "limits": self.limits}
@@ -79,7 +80,7 @@ def _percent(share: float) -> str:
 
 
 def choose_on_validation(run: Path, data: Path, wanted: float, device: str = "cpu") -> ChosenThreshold:
-    """Return the threshold for this precision on the validation part of the store that the run was made from."""
+    """Choose the threshold for this precision on the validation part of the store that the run was trained on."""
     (subject,) = open_runs([run], Store(data), "validation", device)
     probability_BR = sigmoid(predict_logits(subject.model.extractor, subject.part))
     try:
@@ -112,15 +113,15 @@ def choose_threshold(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: f
 
 
 def _held_out_precision(probability_BR: np.ndarray, label_BR: np.ndarray, wanted: float, seed: int) -> np.ndarray:
-    """Return, for each resample of the pairs, the precision on the pairs not drawn at the threshold chosen on the rest.
+    """Return the held-out precision of each resample: the threshold is chosen on drawn pairs, and tested on the others.
 
-    NaN where no threshold is found, or no pair left out reaches it.
+    NaN if no threshold is found, or no held-out pair reaches it.
     """
     num_bags = len(label_BR)
     if num_bags < 2:
         return np.full(NUM_RESAMPLES, np.nan)
     # One sort serves all resamples: a resample is a weight per bag. No resample reaches the scores below the point
-    # where the precision of all has fallen to half of the wanted one.
+    # where the overall precision has fallen to half of the requested one.
     flat, is_label = probability_BR.ravel(), label_BR.ravel() != 0
     order = np.argsort(-flat, kind="stable")
     far = np.flatnonzero(np.cumsum(is_label[order]) >= 0.5 * wanted * np.arange(1, len(order) + 1))

@@ -1,1 +1,1 @@
-"""Facts that people have decided on, with all that a knowledge base asks about where they come from."""
+"""Facts: predicted, explained, extracted or decided on by people, with their provenance and export formats."""

@@ -1,4 +1,4 @@
-"""Facts predicted from a corpus, kept as numbers: 28 bytes per fact, whatever the number of pairs.
+"""Facts predicted from a corpus, stored as integer ids: 28 bytes per fact, regardless of the number of pairs.
 
 Shapes: B bags, R relations, F facts.
 """
@@ -36,7 +36,7 @@ class CorpusFact(Fact):
 
 
 class PredictedBags(NamedTuple):
-    """B bags with their probabilities; `line_B` is the line of the corpus where each pair first appears."""
+    """B bags with their probabilities; `line_B` is the corpus line on which each pair first appears."""
 
     probability_BR: np.ndarray
     head_B: np.ndarray
@@ -47,10 +47,10 @@ class PredictedBags(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusFacts:
-    """The facts of a corpus, most probable first, ties in the order of the corpus.
+    """The facts of a corpus, most probable first; ties are in corpus order.
 
-    `num_repeated` sentences were repeated within their pair, and in `num_too_far_apart` the mentions are too far apart;
-    both are left out. `highest` is the highest probability of all, NaN without pairs.
+    `num_repeated` sentences are repeated within their pair, and `num_too_far_apart` have mentions too far apart; both
+    are left out. `highest` is the highest probability of all, NaN if there are no pairs.
     """
 
     found_F: np.ndarray
@@ -63,7 +63,7 @@ class CorpusFacts:
     highest: float
 
     def __len__(self) -> int:
-        """Return F."""
+        """Return F, the number of facts."""
         return len(self.found_F)
 
     def __iter__(self) -> Iterator[CorpusFact]:
@@ -85,7 +85,7 @@ class CorpusFacts:
 
 
 class FactCollector:
-    """Collects the facts of at least `threshold` from bags, batch by batch."""
+    """Collects the facts with a probability of at least `threshold`, batch by batch."""
 
     def __init__(self, threshold: float, top: int | None) -> None:
         self.threshold, self.top = threshold, top
@@ -109,14 +109,14 @@ class FactCollector:
             self._pieces = [self.sorted()]
 
     def sorted(self) -> np.ndarray:
-        """Return the facts as rows of numbers, most probable first, at most `top` of them."""
+        """Return the facts as a structured array, most probable first, at most `top` of them."""
         found = np.concatenate(self._pieces)
         order = np.lexsort((found["relation"], found["line"], -found["probability"]))
         return found[order[: self.top]]
 
 
 def frame_of(rows: Iterable[Mapping[str, object]]) -> Any:
-    """Return a pandas DataFrame with these rows, if pandas is installed."""
+    """Return a pandas DataFrame with these rows; raise `MissingExtraError` without pandas."""
     try:
         import pandas
     except ImportError:

@@ -1,4 +1,4 @@
-"""One fact explained: as text, as JSON, as a page, and what its prediction rests on in words."""
+"""One explained fact as text, JSON or an HTML page, and a sentence that says what its prediction rests on."""
 
 import json
 import sys
@@ -30,10 +30,10 @@ class Evidence(NamedTuple):
         sentence: The sentence.
         scores: The score of each mechanism, by name.
         rank: 1 for the most important sentence.
-        is_in_smallest: Whether the smallest set of sentences that keeps the prediction has it.
+        is_in_smallest: Whether it is in the smallest set of sentences that keeps the prediction.
         seen: The words or types that the model read.
-        word_scores: What each of them contributed; empty unless the sentence ranks high.
-        mark: What people say: `rationale`, `irrelevant` or nothing.
+        word_scores: The contribution of each of them; empty for low-ranked sentences.
+        mark: The annotators' mark: `rationale`, `irrelevant` or empty.
     """
 
     sentence: Sentence
@@ -47,17 +47,17 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation(Fact):
-    """A predicted fact with what the prediction rests on: the sentences, most important first, and the support.
+    """A predicted fact with its evidence, most important sentence first, and its support.
 
-    Returned by `Model.explain`; a notebook shows it as a page.
+    Returned by `Model.explain`; notebooks render it as HTML.
 
     Attributes:
         head_type: The type of the head entity, as the model read it.
         tail_type: The type of the tail entity.
-        threshold: The probability from which a fact counts as predicted.
-        is_label: Whether the knowledge base has the fact, None if that is unknown.
+        threshold: Facts with at least this probability count as predicted.
+        is_label: Whether the knowledge base has the fact; None if unknown.
         evidence: The sentences, each with the score of every mechanism.
-        support: What the prediction rests on; `support_text` says it in words.
+        support: What the prediction rests on; `support_text` is the same as a sentence.
         ranked_by: The mechanism that ranks the sentences.
         variant: The model's variant, such as `CNNs+ATT+F`.
 
@@ -90,7 +90,7 @@ class Explanation(Fact):
 
     @property
     def support_text(self) -> str:
-        """What the prediction rests on, in a sentence."""
+        """What the prediction rests on, as a sentence."""
         return support_sentence(self.support, self.probability, self.threshold, len(self.evidence))
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Explanation(Fact):
         """Write the explanation as text.
 
         Args:
-            file: Where to write; by default standard output.
+            file: Where to write; standard output by default.
         """
         (file or sys.stdout).write(f"{self}\n")
 
@@ -125,7 +125,7 @@ class Explanation(Fact):
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def to_html(self) -> str:
-        """Return the explanation as an HTML page in a single file."""
+        """Return the explanation as a self-contained HTML page."""
         return explanation_page([self.to_dict()])
 
     def _repr_html_(self) -> str:
@@ -155,7 +155,7 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
 
 
 def marked_text(sentence: Sentence) -> str:
-    """Return the sentence as its document writes it, with the head in square and the tail in curly brackets."""
+    """Return the sentence as written in its document, with the head in square and the tail in curly brackets."""
     gaps, tokens = map(list, zip(*as_written(sentence.tokens, sentence.source), strict=True))
     for mention, (left, right) in ((sentence.head, "[]"), (sentence.tail, "{}")):
         for start, stop in mention.spans:
@@ -182,12 +182,12 @@ def _evidence_dict(each: Evidence) -> dict[str, Any]:
 
 
 def support_sentence(support: Support, probability: float, threshold: float | None, num_sentences: int) -> str:
-    """Return what a prediction rests on, in words; the threshold is None if it is unknown.
+    """Return a sentence that says what a prediction rests on; the threshold is None if unknown.
 
     >>> support_sentence(Support("not_predicted", 0, 0.1, 0.1, 0.05), 0.04, 0.5, 3)
     'Not predicted (0.04 is below the threshold 0.5).'
     """
-    # Files of 0.1 do not say how many sentences are each enough.
+    # Files written by 0.1 do not say how many sentences are each enough.
     is_counted = support.kind != SEVERAL_SENTENCES or support.num_enough is not None
     kind = support.kind if is_counted else SENTENCES_TOGETHER
     label = SUPPORT_LABELS.get(kind, kind).capitalize()
@@ -229,7 +229,7 @@ def _enough(support: Support, num_sentences: int) -> str:
 def _kept(support: Support, num_sentences: int) -> str:
     num, alone = support.num_smallest, support.probability_with
     if num == num_sentences:
-        return f"only all {num:,} keep the prediction ({alone:.2f})"
+        return f"the prediction needs all {num:,} ({alone:.2f})"
     keep = "keeps" if num == 1 else "together keep"
     return f"{num:,} of {num_sentences:,} {keep} the prediction ({alone:.2f} without the others)"
 

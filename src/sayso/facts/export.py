@@ -1,4 +1,4 @@
-"""The file formats in which decided facts are exported: what each holds, its file name, and what writes it."""
+"""File formats for exporting decided facts: contents, file name and writer of each."""
 
 import csv
 import io
@@ -19,17 +19,17 @@ FACT_COLUMNS = (
     *("probability", "is_label", "run", "variant", "model_fingerprint", "data_fingerprint", "mechanism"),
 )
 QUOTE_COLUMNS = ("rank", "score", "mark", "prefix", "quote", "suffix", "document", "start", "stop")
-"""`start` and `stop` are the characters of the document that the whole sentence covers."""
+"""`start` and `stop` are the character offsets of the whole sentence in the document."""
 
 _EQUALS = ("=", "＝")
 _ACTIVE = (*_EQUALS, "+", "-", "@", "＋", "－", "＠", "\t", "\n", "\r", "'")
 _ESCAPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\\(?=x[0-9a-f]{2})")
-"""Control characters other than tab and line ends, and a backslash that would read as the start of an escape."""
+"""Control characters other than tab and line ends, and backslashes that would look like the start of an escape."""
 _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 
 
 class FileForm(NamedTuple):
-    """A file format; it holds facts with one of these `decisions`, as far as it `can_hold` them."""
+    """A file format for facts with one of these `decisions`; `can_hold` says whether it can represent a fact."""
 
     file_name: str
     media_type: str
@@ -39,21 +39,21 @@ class FileForm(NamedTuple):
     can_hold: Callable[[DecidedFact], bool] = lambda _: True
 
     def keep(self, facts: Sequence[DecidedFact]) -> tuple[list[DecidedFact], int]:
-        """Return the facts that the format holds, and how many it leaves out because it cannot express them."""
+        """Return the facts to write, and how many are left out because the format cannot represent them."""
         wanted = [fact for fact in facts if fact.decision in self.decisions]
         kept = [fact for fact in wanted if self.can_hold(fact)]
         return kept, len(wanted) - len(kept)
 
 
 def triple_line(fact: QuotedFact) -> str:
-    """Return head, relation and tail as a line with tabs, empty where one has a control character."""
+    """Return head, relation and tail as a tab-separated line; empty if one contains a control character."""
     columns = fact.head_id, fact.relation, fact.tail_id
-    # An id with a tab or a line end in it would turn the line into another fact.
+    # A tab or line end in an id would turn the line into a different fact.
     return "" if control_character(*columns) else "\t".join(columns) + "\n"
 
 
 def csv_table(facts: Sequence[DecidedFact]) -> str:
-    """Return the facts as CSV with a header: a row per quote, one row for a fact without quotes."""
+    """Return the facts as CSV with a header: one row per quote, and one for a fact without quotes."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow((*FACT_COLUMNS, *QUOTE_COLUMNS))
@@ -72,7 +72,7 @@ def _quote_rows(fact: DecidedFact) -> Iterator[list[object]]:
 
 
 def shielded(cell: object) -> object:
-    """Return a cell that no spreadsheet runs: an apostrophe before formulas, control characters as escapes (`\\x1b`).
+    """Make a cell safe for spreadsheets: an apostrophe before formulas, control characters as escapes (`\\x1b`).
 
     >>> shielded("=1+1"), shielded("it's"), shielded(-0.5)
     ("'=1+1", "it's", -0.5)
@@ -85,7 +85,7 @@ def shielded(cell: object) -> object:
 
 
 def bare(cell: str) -> str:
-    """Return the text of a cell that `shielded` made.
+    """Return the original text of a cell returned by `shielded`.
 
     >>> bare(str(shielded("=1+1"))), bare(str(shielded("'quoted"))), bare("it's")
     ('=1+1', "'quoted", "it's")
@@ -94,7 +94,7 @@ def bare(cell: str) -> str:
 
 
 def decision_lines(facts: Sequence[DecidedFact]) -> str:
-    """Return a line of JSON per fact with nothing but the decision, as `sayso prepare --decisions` reads it."""
+    """Return one line of JSON per fact with only the decision, as read by `sayso prepare --decisions`."""
     return "".join(json.dumps(_decision(fact), ensure_ascii=False) + "\n" for fact in facts)
 
 
@@ -113,15 +113,15 @@ FORMS: dict[FormName, FileForm] = {
         "accepted facts with their quotes, as W3C Web Annotations",
     ),
     "csv": FileForm(
-        "accepted.csv", "text/csv; charset=utf-8", ("accepted",), csv_table, "accepted facts, a row per quote"
+        "accepted.csv", "text/csv; charset=utf-8", ("accepted",), csv_table, "accepted facts, one row per quote"
     ),
     "triples": FileForm(
         "accepted.tsv",
         "text/tab-separated-values; charset=utf-8",
         ("accepted",),
         lambda facts: "".join(map(triple_line, facts)),
-        "accepted facts as head, relation and tail, which a knowledge base takes in;"
-        " those with control characters in an id are left out",
+        "accepted facts as head, relation and tail, ready for import into a knowledge base;"
+        " facts with control characters in an id are left out",
         lambda fact: bool(triple_line(fact)),
     ),
     "quickstatements": FileForm(
@@ -129,7 +129,7 @@ FORMS: dict[FormName, FileForm] = {
         "text/tab-separated-values; charset=utf-8",
         ("accepted",),
         lambda facts: "".join(f"{line}\n" for fact in facts for line in quick_statements(fact)),
-        "accepted facts with their quotes, as lines for Wikidata; those with other ids are left out",
+        "accepted facts with their quotes, as QuickStatements; facts without Wikidata ids are left out",
         lambda fact: bool(quick_statements(fact)),
     ),
     "decisions": FileForm(
@@ -137,6 +137,6 @@ FORMS: dict[FormName, FileForm] = {
         "application/x-ndjson",
         ("accepted", "rejected"),
         decision_lines,
-        "accepted and rejected facts, a line of JSON each, without quotes",
+        "accepted and rejected facts without quotes, one JSON object per line",
     ),
 }

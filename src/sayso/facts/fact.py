@@ -1,6 +1,6 @@
-"""The family of facts: a `Fact`, one with quoted evidence, one that `extract` wrote, one that a person decided on.
+"""Facts: plain, with quoted evidence, extracted from a corpus, or decided on by a person.
 
-An exported or decided fact is kept whole: a later evaluation, or a deleted run, changes nothing in what a person saw.
+An exported or decided fact is self-contained: a later evaluation or a deleted run does not change what the person saw.
 """
 
 import json
@@ -16,8 +16,8 @@ Decision = Literal["accepted", "rejected", "needs_evidence"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 Status = Literal["", "new", "known", "contradicts"]
-"""Comparison with a knowledge base: not compared, missing there, present, or present with another object where the
-relation allows only one."""
+"""Comparison with a knowledge base: not compared, missing there, present, or present with a different object although
+the relation allows only one."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 
@@ -27,9 +27,9 @@ ChoiceName = TypeVar("ChoiceName", bound=str)
 class Quote(NamedTuple):
     """A sentence as evidence: the shortest span that names both entities, and the text before and after it.
 
-    The three together are the sentence as its document writes it, with runs of white space as one space. `source` is
-    the position of the whole sentence in its document, None where the corpus has no documents. `score` is that of the
-    mechanism that ranks the sentences, `rank` the sentence's rank by it, `mark` what people marked it as.
+    Together, the three are the sentence as written in its document, with runs of white space collapsed to one space.
+    `source` is the position of the whole sentence in its document, None if the corpus has no documents. `score` and
+    `rank` come from the mechanism that ranks the sentences; `mark` is the annotators' mark.
     """
 
     prefix: str
@@ -83,9 +83,9 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class QuotedFact(Fact):
-    """A fact with the model that predicts it and the sentences quoted as evidence, in rank order.
+    """A fact with the model that predicted it and the sentences quoted as evidence, in rank order.
 
-    `mechanism` is the one that scored the quotes.
+    `mechanism` is the mechanism that scored the quotes.
     """
 
     run: str
@@ -116,7 +116,7 @@ class DecidedFact(QuotedFact):
 
     @classmethod
     def from_json(cls, text: str) -> "DecidedFact":
-        """Return the record that `to_json` wrote.
+        """Return the record written by `to_json`.
 
         Raises:
             BadLineError: a value is missing or has the wrong type.
@@ -143,7 +143,7 @@ class DecidedFact(QuotedFact):
 class ExtractedFact(QuotedFact):
     """A fact that `sayso extract` found in a corpus.
 
-    `num_sentences` counts the distinct sentences of the pair, of which `quotes` may hold only the first in rank.
+    `num_sentences` counts the distinct sentences of the pair; `quotes` may contain only the top-ranked ones.
     `contradicts` lists the objects that the knowledge base has instead.
     """
 
@@ -154,7 +154,7 @@ class ExtractedFact(QuotedFact):
 
     @property
     def sort_key(self) -> tuple[float, str, str, str]:
-        """The most probable first, then by ids."""
+        """Sorts by descending probability, then by ids."""
         return -self.probability, self.head_id, self.relation, self.tail_id
 
     def decided(self, decision: Decision, annotator: str, decided_at: str, reason: str = "") -> DecidedFact:
@@ -190,12 +190,12 @@ class ExtractedFact(QuotedFact):
 
     @classmethod
     def from_json(cls, text: str) -> "ExtractedFact":
-        """Return the record of a line that `to_json` wrote."""
+        """Return the record on a line written by `to_json`."""
         return cls.from_dict(json_object(text))
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> "ExtractedFact":
-        """Return the record that `to_dict` gave.
+        """Return the record from a dict returned by `to_dict`.
 
         Raises:
             BadLineError: a value is missing or has the wrong type.
@@ -226,7 +226,7 @@ class ExtractedFact(QuotedFact):
 
 
 def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quote:
-    """Return a sentence as evidence.
+    """Return a sentence as a quote.
 
     >>> sentence = Sentence.from_text("So Windhoek is Namibia's capital.", "Namibia", "Windhoek")
     >>> quote_of(sentence, 1, 2.5)[:3]
@@ -239,7 +239,7 @@ def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quo
     before, naming, suffix = ("".join(piece) for piece in (words[:start], words[start:stop], words[stop:]))
     exact = naming.lstrip(" ")
     prefix = before + " " * (len(naming) - len(exact))
-    # How tokens are written says nothing about a quote, which has none.
+    # A quote has no tokens, so only the position of the source is kept.
     return Quote(prefix, exact, suffix, rank, score, mark, sentence.source and Source(*sentence.source[:3]))
 
 

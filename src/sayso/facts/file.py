@@ -1,4 +1,4 @@
-"""The file of facts that `sayso extract` writes: where it is, whether it is intact, and its facts one by one."""
+"""The facts file written by `sayso extract`: its path, integrity check and reader."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ FACTS_FILE = "facts.jsonl"
 
 
 def facts_file(path: Path) -> Path:
-    """Return the path of the facts, given the file or the folder of an extraction."""
+    """Return the path of the facts file, given the file itself or the extraction folder."""
     if not path.is_dir():
         return path
     refuse_other_kind(path, "extraction")
@@ -29,7 +29,7 @@ def facts_file(path: Path) -> Path:
 
 
 def read_extracted(path: Path) -> Iterator[ExtractedFact]:
-    """Yield the facts of a file of JSON lines that `sayso extract` wrote, or of its folder."""
+    """Yield the facts in a JSON Lines file written by `sayso extract`, or in its folder."""
     path = facts_file(path)
     refuse_damaged(path)
     for number, text in holding(path, "facts", filter(is_not_blank, read_lines(path))):
@@ -37,20 +37,20 @@ def read_extracted(path: Path) -> Iterator[ExtractedFact]:
 
 
 def refuse_damaged(path: Path) -> None:
-    """Raise `BadInputError` where a file differs from the manifest of the extraction beside it."""
-    advice = "`sayso extract --resume` writes it again; if the change is meant, copy the file into another folder"
+    """Raise `BadInputError` if a file does not match the extraction manifest beside it."""
+    advice = "`sayso extract --resume` writes it again; if the change is intended, copy the file to another folder"
     if manifest := manifest_beside(path):
         checked_files(path.parent / MANIFEST, manifest, advice).path(path.name)
 
 
 def manifest_beside(path: Path) -> dict[str, Any]:
-    """Return the manifest of the extraction that wrote a file of facts, empty if there is none beside it."""
+    """Return the manifest beside a facts file, or an empty dict if none beside it lists the file."""
     manifest = OutputFolder(path=path.parent, made_by="sayso extract", resume_option="--resume").read()
     return manifest if path.name in manifest.get(FILES, ()) else {}
 
 
 def fact_at(path: Path, number: int, text: str | BadLine) -> ExtractedFact:
-    """Return the fact on a line of such a file."""
+    """Parse the fact on a line of a facts file."""
     try:
         if isinstance(text, BadLine):
             raise BadLineError(text.reason)
@@ -64,4 +64,4 @@ def fact_at(path: Path, number: int, text: str | BadLine) -> ExtractedFact:
 
 def not_a_fact(path: Path, number: int, reason: str) -> BadInputError:
     """Return the error for a line that is not a fact."""
-    return BadInputError(f"{path}:{number}: not a fact of `sayso extract --format jsonl` ({reason})")
+    return BadInputError(f"{path}:{number}: not a fact written by `sayso extract --format jsonl` ({reason})")

@@ -1,4 +1,4 @@
-"""HTML pages from templates, each a single file that loads nothing from the network; all text is escaped."""
+"""HTML pages rendered from templates: self-contained, with nothing loaded from the network and all text escaped."""
 
 import importlib.util
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ NEEDS_JINJA = "HTML pages need jinja2: pip install jinja2"
 
 _PACKAGES = ("facts", "evaluate", "reproduce")
 _WEAKEST_SHADE = 0.08
-"""Words below this share of the sentence's strongest score stay unshaded."""
+"""Words below this share of the sentence's strongest score are not shaded."""
 
 
 class TokenPiece(NamedTuple):
-    """A token with the gap before it; `opens` names the mention that starts with it, `closes` says that one ends."""
+    """A token with the gap before it; `opens` names the mention that starts with it, `closes` says whether one ends."""
 
     gap: str
     token: str
@@ -29,7 +29,7 @@ class TokenPiece(NamedTuple):
 
 
 class ShadedWord(NamedTuple):
-    """A word that the model saw: `for` or `against` the fact, or on neither side, and how strongly."""
+    """A word that the model read; `side` is `for` or `against` the fact, or empty if the score is weak."""
 
     text: str
     side: str
@@ -38,12 +38,12 @@ class ShadedWord(NamedTuple):
 
 
 def can_render() -> bool:
-    """Say whether jinja2 is installed."""
+    """Return whether jinja2 is installed."""
     return importlib.util.find_spec("jinja2") is not None
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a page made from a template.
+    """Render a template to an HTML page.
 
     Raises:
         UserError: jinja2 is not installed.
@@ -52,7 +52,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def explanation_page(facts: Sequence[dict[str, Any]]) -> str:
-    """Return a page of explained facts of one pair, each as `Explanation.to_dict` gives it."""
+    """Return a page of explained facts of one pair, each as returned by `Explanation.to_dict`."""
     title = f"{facts[0]['head']['name']} – {facts[0]['tail']['name']}"
     return render("explanation.html", title=title, facts=facts)
 

@@ -1,8 +1,8 @@
-"""Facts as QuickStatements, the lines that add statements to Wikidata or another Wikibase.
+"""Facts as QuickStatements, lines that add statements to Wikidata or another Wikibase.
 
-A line has item, property and item, with tabs, and a reference: the text of a quote, and the URL of its document if it
-has one. A second line of the same fact adds a second reference. Only facts with Wikidata ids can be written; a table
-can map other ids to them.
+A line has item, property and item, separated by tabs, and a reference: the text of a quote, and the URL of its document
+if it has one. A second line for the same fact adds a second reference. Only facts with Wikidata ids can be written; a
+table can map other ids to them.
 """
 
 import re
@@ -20,13 +20,13 @@ from sayso.tokens import control_character
 MAX_REFERENCES = 3
 REFERENCE_URL, QUOTATION = "S854", "S1683"
 _MAX_QUOTATION = 400
-"""Characters; Wikidata allows no longer ones in this property."""
+"""Maximum number of characters that Wikidata allows in this property."""
 _BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\|(?=\|)")
 _ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9][0-9]*)")
 
 
 def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> list[str]:
-    """Return the fact's lines, one for each of its first quotes; no lines if an id is not a Wikidata id.
+    """Return the fact's lines, one for each of its first quotes; empty if an id is not a Wikidata id.
 
     `ids` maps other ids to Wikidata ids.
 
@@ -37,7 +37,7 @@ def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> 
     head, relation, tail = (wikidata_id(name, known) for name in (fact.head_id, fact.relation, fact.tail_id))
     if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
         return []
-    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # nothing that ends the comment
+    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # must not end the comment
     comment = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
     references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
     return ["\t".join((head, relation, tail, *reference, comment)) for reference in references]
@@ -50,13 +50,13 @@ def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
 
 
 def in_wikidata(fact: DecidedFact, ids: Mapping[str, str]) -> DecidedFact:
-    """Return the fact with its ids replaced by Wikidata ids, as far as the table has them."""
+    """Return the fact with its ids replaced by Wikidata ids, if the table has them."""
     head_id, relation, tail_id = (ids.get(name, name) for name in (fact.head_id, fact.relation, fact.tail_id))
     return replace(fact, head_id=head_id, relation=relation, tail_id=tail_id)
 
 
 def read_ids(path: Path) -> dict[str, str]:
-    """Return a table from other ids to Wikidata ids: two columns with a tab between."""
+    """Read a table that maps other ids to Wikidata ids: two tab-separated columns."""
     ids = {}
     for number, text in read_lines(path):
         if isinstance(text, BadLine):
@@ -65,7 +65,7 @@ def read_ids(path: Path) -> dict[str, str]:
         if columns == [""]:
             continue
         if len(columns) != 2 or not _ID.fullmatch(columns[1]):
-            raise BadInputError(f"{path}:{number}: expected an id and a Wikidata id (Q… or P…), with a tab between")
+            raise BadInputError(f"{path}:{number}: expected an id and a Wikidata id (Q… or P…), separated by a tab")
         ids[columns[0]] = columns[1]
     if not ids:
         raise holds_no(path, "ids")

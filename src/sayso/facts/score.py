@@ -1,6 +1,6 @@
-"""Figures of an extraction against facts that are known to be right: withheld from its knowledge base, or decided on.
+"""Metrics of an extraction against facts known to be right: withheld from its knowledge base, or decided on by people.
 
-Facts that the knowledge base has are left out: their labels trained the model, so they say nothing about new facts.
+Facts in the knowledge base are left out: their labels trained the model, so they say nothing about new facts.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -24,28 +24,28 @@ NOT_KNOWN: tuple[Status, ...] = tuple(status for status in STATUSES if status !=
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """Facts that are right, and those that are wrong: the rejected ones, or None where all others count as wrong."""
+    """Facts known to be right, and those rejected as wrong; if `wrong` is None, all others count as wrong."""
 
     path: Path
     right: frozenset[Triple]
     wrong: frozenset[Triple] | None = None
 
     def label(self, fact: Triple) -> bool | None:
-        """Return whether a fact is right, None if it is not decided."""
+        """Return whether a fact is right, None if undecided."""
         if fact in self.right:
             return True
         return False if self.wrong is None or fact in self.wrong else None
 
 
 def read_truth(path: Path) -> Truth:
-    """Return the facts of a file of triples, in the format of the knowledge base, as the right ones."""
+    """Read a file of triples, in the format of the knowledge base, as the right facts."""
     # White space around ids is ignored, as in the knowledge base.
     right = (Triple(*(column.strip() for column in triple)) for triple in read_triples(path))
     return Truth(path=path, right=frozenset(right))
 
 
 def read_decided(path: Path) -> Truth:
-    """Return the accepted facts as right and the rejected ones as wrong; of several decisions on a fact, the last."""
+    """Read accepted facts as right and rejected ones as wrong; the last decision on a fact counts."""
     decisions = {each.fact: each.decision for each in read_decisions(path)}
     right = frozenset(fact for fact, decision in decisions.items() if decision == "accepted")
     return Truth(path=path, right=right, wrong=frozenset(decisions) - right)
@@ -53,7 +53,7 @@ def read_decided(path: Path) -> Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """Precision, recall, average precision and calibration of scored facts; None where undefined.
+    """Precision, recall, average precision and calibration of scored facts; None if undefined.
 
     `num_true` is the denominator of recall: the right facts, extracted or not.
     """
@@ -72,9 +72,9 @@ class Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class TopFacts:
-    """The right ones among the k most probable facts, or among all `num_facts` if there are fewer.
+    """Right facts among the k most probable ones, or among all `num_facts` if there are fewer.
 
-    A tie across rank k counts with its mean, so `num_right` need not be whole.
+    A tie at rank k counts with its mean, so `num_right` may be fractional.
     """
 
     k: int
@@ -86,7 +86,7 @@ class TopFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilityBin:
-    """The facts whose probability lies in one tenth of the range."""
+    """The facts in one probability bin of width 0.1."""
 
     mean_probability: float
     share_right: float
@@ -96,7 +96,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """All figures of an extraction; facts with another status than those asked for, or undecided, are only counted."""
+    """All metrics of an extraction; undecided facts and those with other statuses are counted but not scored."""
 
     overall: Figures
     precision_at: list[TopFacts]
@@ -107,7 +107,7 @@ class Score:
     num_undecided: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values: those of all facts first, then the tables."""
+        """Return the metrics as plain values: overall first, then the tables."""
         found = asdict(self)
         relations = [{"relation": name, **figures} for name, figures in found.pop("per_relation").items()]
         return {**found.pop("overall"), **found, "per_relation": relations}
@@ -120,12 +120,12 @@ class _Labelled(NamedTuple):
 
 
 def score_extraction(path: Path, truth: Truth, only: Collection[Status] = NOT_KNOWN) -> Score:
-    """Return the figures of the facts that `sayso extract` wrote, as a folder or a file.
+    """Return the metrics of the facts written by `sayso extract`.
 
     Args:
-        path: The folder of an extraction, or its facts.jsonl.
-        truth: What is right and what is wrong; undecided facts are counted and left out.
-        only: The statuses of the facts that are scored.
+        path: An extraction folder, or its facts.jsonl.
+        truth: What is right and what is wrong; undecided facts are counted but not scored.
+        only: The statuses of the facts to score.
 
     Raises:
         BadInputError: a line is not a fact, a fact is repeated, or no fact is left to score.
@@ -136,7 +136,7 @@ def score_extraction(path: Path, truth: Truth, only: Collection[Status] = NOT_KN
 
 
 class _LabelledFacts:
-    """Facts that are scored, and counts of those that are not."""
+    """Facts to score, and counts of the others."""
 
     def __init__(self, path: Path, truth: Truth, only: Collection[Status]) -> None:
         self.path, self.truth, self.only = path, truth, only
@@ -163,7 +163,7 @@ class _LabelledFacts:
                 self.labelled.append(_Labelled(fact.relation, fact.probability, is_right))
 
     def _refuse_repeated(self, triple: Triple) -> None:
-        # Only facts of the truth are kept: an extraction may be far larger.
+        # Keep only facts in the ground truth: an extraction may be far larger.
         if triple in self.matched:
             raise BadInputError(f"{self.path}: the fact {' '.join(triple)} is repeated; score one extraction at a time")
         if triple in self.truth.right or self.truth.wrong is not None:
@@ -172,7 +172,7 @@ class _LabelledFacts:
     def score(self) -> Score:
         if not self.labelled:
             raise self._nothing_to_score()
-        # A right fact that the knowledge base has was not withheld: nobody could find it among the new ones.
+        # A right fact in the knowledge base was not withheld, so it cannot be found among the new ones.
         to_find = self.truth.right - self.known
         names = sorted({each.relation for each in self.labelled} | {fact.relation for fact in to_find})
         by_relation: dict[str, list[_Labelled]] = {name: [] for name in names}
@@ -195,9 +195,9 @@ class _LabelledFacts:
     def _nothing_to_score(self) -> BadInputError:
         if self.num_undecided:
             num = len(self.truth.right) + len(self.truth.wrong or ())
-            return BadInputError(f"{self.truth.path}: none of its {num:,} decisions is on a fact of {self.path}")
+            return BadInputError(f"{self.truth.path}: none of its {num:,} decisions is about a fact in {self.path}")
         counts = ", ".join(f"{num:,} {status.replace('_', ' ')}" for status, num in self.num_left_out.items())
-        return BadInputError(f"{self.path}: no fact to score ({counts}); choose others with {option('only')}")
+        return BadInputError(f"{self.path}: no facts to score ({counts}); choose other statuses with {option('only')}")
 
 
 def _count(counts: dict[str, int], status: str) -> None:

@@ -1,8 +1,8 @@
-"""Facts as JSON-LD in the W3C Web Annotation model: a statement about the sentences that are its evidence.
+"""Facts as JSON-LD in the W3C Web Annotation model: statements about the sentences that are their evidence.
 
 Each fact is an annotation: the body is the statement (subject, predicate, object), the targets are its quotes. If the
 corpus has documents, a target selects the sentence by its position in the document and, within it, the span that names
-both entities; otherwise the span only, by its text and what surrounds it.
+both entities; otherwise only the span, by its text and context.
 """
 
 import json
@@ -17,30 +17,28 @@ from sayso import __version__
 from sayso.facts.fact import DecidedFact, ExtractedFact, Quote, QuotedFact
 
 _TERMS = "urn:x-sayso:"
-"""Our own terms, where the Web Annotation vocabulary has none."""
+"""Namespace of our own terms, for what the Web Annotation vocabulary lacks."""
 _IRI = re.compile(r"(?:https?://|urn:|doi:)[^\s<>\"{}|\\^`\x00-\x1f\x7f-\x9f]+", re.IGNORECASE)
 
 
 def web_annotations(facts: Sequence[DecidedFact]) -> str:
-    """Return the facts as one annotation collection; the same facts give the same text."""
+    """Return the facts as one annotation collection; the output is deterministic."""
     items = [_decided(fact) for fact in facts]
     name = uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(item["id"] for item in items))
-    return "".join(
-        _collection(items, len(items), name, "Decided facts with the sentences that were shown as their evidence")
-    )
+    return "".join(_collection(items, len(items), name, "Decided facts with the sentences shown as evidence"))
 
 
 def extracted_annotations(facts: Iterable[ExtractedFact], total: int, identity: str) -> Iterator[str]:
     """Yield the text of one annotation collection of `total` extracted facts, piece by piece.
 
-    `identity` names corpus and model; the same identity gives the collection the same name.
+    `identity` identifies corpus and model; it determines the id of the collection.
     """
     name = uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)
     return _collection(
         map(_extracted, facts),
         total,
         name,
-        "Facts that a model predicts from text, with the sentences that rank first as their evidence",
+        "Facts that a model predicts from text, with the top-ranked sentences as evidence",
     )
 
 
@@ -142,7 +140,7 @@ def _target(fact: QuotedFact, each: Quote) -> dict[str, Any]:
 
 
 def _iri(kind: str, name: str) -> str:
-    """Return the name as an IRI, unchanged if it is one.
+    """Return the name as an IRI, unchanged if it already is one.
 
     >>> _iri("entity", "m.05 bcl"), _iri("entity", "http://www.wikidata.org/entity/Q3935")
     ('urn:x-sayso:entity:m.05%20bcl', 'http://www.wikidata.org/entity/Q3935')

@@ -1,1 +1,1 @@
-"""The paper reproduced on a store: every variant trained with several seeds, and its tables, figures and claims."""
+"""Reproduces the paper on a store: trains every variant with several seeds and makes tables, figures and claims."""

@@ -1,4 +1,4 @@
-"""A trained run to its figures: on the test part, on resamples of it, and the order of every marked tuple.
+"""Evaluates a trained run: metrics on the test part and on resamples of it, and the order of every marked tuple.
 
 Shapes: B bags, N sentences of a part, R relations, F facts with a mark, E their sentences, K resamples, M measures.
 """
@@ -37,7 +37,7 @@ from sayso.train.data import RunData
 
 @dataclass(frozen=True, kw_only=True)
 class RunFigures:
-    """The figures of a model, as fields of a `RunResult`."""
+    """Metrics of a model, as fields of a `RunResult`."""
 
     test: dict[str, Any]
     resampled: dict[str, list[float | None]]
@@ -47,7 +47,7 @@ class RunFigures:
 
 
 class Assessor:
-    """Evaluates models on one store; parts are read once for each way in which mentions appear."""
+    """Evaluates models on one store; parts are read once per `data.mentions` setting."""
 
     def __init__(self, store: Store, num_resamples: int) -> None:
         self.store, self.num_resamples = store, num_resamples
@@ -55,7 +55,7 @@ class Assessor:
         self._read: dict[tuple[str, bool], tuple[RunData, Part]] = {}
 
     def assess(self, extractor: Extractor, config: RunConfig) -> RunFigures:
-        """Return the figures of a trained model."""
+        """Return the metrics of a trained model."""
         data, test = self._data(config)
         label_BR = test.label_rows(np.arange(test.table.num_bags)).numpy()
         logit_BR = predict_logits(extractor, test)
@@ -75,7 +75,7 @@ class Assessor:
         )
 
     def _data(self, config: RunConfig) -> tuple[RunData, Part]:
-        """Return the store and its test part as such a run reads them, whatever its seed."""
+        """Return the run's data and test part, which do not depend on its seed."""
         key = config.data.mentions, config.needs_direct
         if key not in self._read:
             data = RunData(self.store, config)
@@ -86,7 +86,7 @@ class Assessor:
 def marked_facts(
     extractor: Extractor, part: Part, marks: SentenceMarks, mechanisms: Mapping[str, Explainer]
 ) -> dict[str, MarkedFacts]:
-    """Return, for each mechanism, the scores of all sentences of every fact with a mark."""
+    """Return each mechanism's scores for all sentences of every fact that has a mark."""
     table = part.table
     fact_F2 = np.unique(np.stack([table.bag_N[marks.keys[:, 0]], marks.keys[:, 1]], axis=1), axis=0)
     bag_F, relation_F = fact_F2[:, 0], fact_F2[:, 1]
@@ -110,7 +110,7 @@ def marked_facts(
 def _score(
     extractor: Extractor, part: Part, mechanisms: Mapping[str, Explainer], bags: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return logits of all bags, and scores of the sentences in slices with one of these bags, 0 elsewhere."""
+    """Return the logits of all bags, and the sentence scores of slices that contain one of `bags` (0 elsewhere)."""
     table = part.table
     logits = np.zeros((table.num_bags, part.num_relations), np.float32)
     scores = {name: np.zeros((table.num_sentences, part.num_relations), np.float32) for name in mechanisms}
@@ -127,7 +127,7 @@ def _score(
 
 
 def fact_orders(facts: Mapping[str, MarkedFacts]) -> FactOrders:
-    """Return how each mechanism orders the tuples of the facts that have one."""
+    """Return how each mechanism orders the tuples of the facts that have any."""
     counts = {name: tau_counts(marked) for name, marked in facts.items()}
     first, marked = next(iter(counts.values())), next(iter(facts.values()))
     has = first.tuples > 0
@@ -141,9 +141,9 @@ def fact_orders(facts: Mapping[str, MarkedFacts]) -> FactOrders:
 
 @torch.no_grad()
 def weights_by_source(extractor: Extractor, corpus: Part, direct: Part) -> dict[str, float]:
-    """Return DirectSup's mean weight of sentences of positive and NA bags, and of direct positives and negatives.
+    """Return DirectSup's mean sentence weight in positive bags, NA bags, direct positives and direct negatives.
 
-    If positives come from one source and negatives from another, its classifier can learn the source instead of the
+    If positives come from one source and negatives from another, the classifier can learn the source instead of the
     task. `silent_share` is the share of dimensions in which all sentences of a bag are zero.
     """
     weight_N, silent = _weigh(extractor, corpus)
@@ -169,6 +169,6 @@ def _weigh(extractor: Extractor, part: Part) -> tuple[np.ndarray, float]:
 
 
 def _thinned(curve: PrecisionRecallCurve) -> list[float]:
-    """Return the precision where each of RECALLS is first reached, up to the curve's last recall."""
+    """Return the precision when each of RECALLS is first reached, up to the curve's last recall."""
     place = np.searchsorted(curve.recall, RECALLS)
     return [float(precision) for precision in curve.precision[place[place < len(curve.recall)]]]

@@ -1,4 +1,4 @@
-"""Documents as blocks, written as Markdown."""
+"""Blocks of a document, and their rendering as Markdown."""
 
 from collections.abc import Sequence
 from html import escape
@@ -19,7 +19,7 @@ class Paragraph(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Text of a table with a note in smaller print; `tone` colours it."""
+    """A table cell with a note in smaller print; `tone` sets its colour."""
 
     text: str
     small: str = ""
@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of cells under named columns, the first `num_text` of them text; a folded table starts closed."""
+    """Rows of cells under named columns; the first `num_text` columns are text. A folded table starts collapsed."""
 
     title: str
     columns: Sequence[str]
@@ -38,7 +38,7 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A drawing: its SVG text for pages, and the name of its file for documents."""
+    """A drawing: inline SVG for pages, and a file name for Markdown documents."""
 
     title: str
     svg: str
@@ -50,7 +50,7 @@ Block = Heading | Paragraph | Table | Figure
 
 
 def to_markdown(blocks: Sequence[Block], top: int = 1) -> str:
-    """Return the blocks as Markdown, the title being a heading of level `top`."""
+    """Return the blocks as Markdown; the title is a heading of level `top`."""
     return "\n\n".join(_markdown(block, top) for block in blocks) + "\n"
 
 

@@ -1,15 +1,15 @@
-"""The paper's claims, each measured in one or several ways by contrasts between variants, and the outcome of each.
+"""The paper's claims and their outcomes; each claim is measured in one or more ways by contrasts between variants.
 
-A contrast is written so that above 0 is what the paper says. The mean of a claim's contrasts has a 95 % interval; the
-intervals of the single contrasts hold together with 95 % (Bonferroni).
+A contrast is signed so that a value above 0 agrees with the paper. The mean of a claim's contrasts has a 95 %
+interval; the intervals of the single contrasts have a joint level of 95 % (Bonferroni).
 
-- *raises*: supported if the mean's interval lies above 0 and no single interval below 0; contradicted if the mean's
-  interval or a single one lies below 0.
-- *alike*: supported if the mean's interval lies within the margin and no single one outside; contradicted if the
-  mean's interval or a single one lies outside.
+- *raises*: supported if the mean's interval lies above 0 and no single interval lies below 0; contradicted if
+  the mean's interval or a single one lies below 0.
+- *alike*: supported if the mean's interval lies within the margin and no single one lies outside it; contradicted
+  if the mean's interval or a single one lies outside it.
 - *some*: supported if a single interval lies above 0; contradicted if no single value is above 0.
 
-Everything else is inconclusive, and so is every claim with fewer than two seeds.
+Everything else is inconclusive, as is every claim with fewer than two seeds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,11 +50,11 @@ LD_STEPS: tuple[VariantPair, ...] = (
 
 AREA_NAMES = {AREA: "AUC@0.4", PRECISION: "average precision"}
 MARGINS = {AREA: 0.01, PRECISION: 0.025}
-"""Gains that differ by no more are alike: 2.5 % of the highest possible value of each figure."""
+"""Gains that differ by no more than this are alike: 2.5 % of the metric's maximum."""
 
 
 class Reading(NamedTuple):
-    """One way to measure a claim; `in_paper` are the contrasts of the paper's own figures if they differ."""
+    """One way to measure a claim; `in_paper` has the contrasts for the paper's own values if they differ."""
 
     name: str
     contrasts: list[Contrast]
@@ -64,9 +64,9 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimResult:
-    """A claim by one reading: the mean of its contrasts, and each of them.
+    """The outcome of a claim in one reading, with the mean of its contrasts and each contrast.
 
-    `paper` counts the contrasts that are as claimed in the paper's own table, and those that it has figures for.
+    `paper` is how many contrasts agree with the claim in the paper's own tables, and how many these have values for.
     """
 
     claim: str
@@ -81,7 +81,7 @@ class ClaimResult:
 
 
 def check_claims(sample: Sample, mark_sets: Sequence[str]) -> list[ClaimResult]:
-    """Return every claim by every reading, in the paper's order; a claim without figures is inconclusive."""
+    """Return every claim in every reading, in the paper's order; a claim without values is inconclusive."""
     return [
         _check(sample, claim, sense, reading)
         for claim, sense, readings in _claims(sample, mark_sets)
@@ -125,7 +125,7 @@ def outcome_of(sense: Sense, mean: ContrastEstimate, singles: Sequence[ContrastE
 
 
 def is_as_claimed(sense: Sense, value: float, margin: float = 0.0) -> bool:
-    """Say whether a value, regardless of its interval, is what the claim says."""
+    """Return whether a value, regardless of its interval, agrees with the claim."""
     return abs(value) <= margin if sense == "alike" else value > 0
 
 
@@ -153,7 +153,7 @@ def _by_area(contrasts: Callable[[str], list[Contrast]]) -> list[Reading]:
 def _by_marks(
     mark_sets: Sequence[str], pairs: Sequence[VariantPair], mechanisms: Sequence[str], sign: float = 1.0
 ) -> list[Reading]:
-    """Return readings per set of marks, without and with +E: each model on its own H, and both on the H they share."""
+    """Return readings per set of marks, without and with +E: on each model's own H, and on the H that both share."""
     readings = []
     for marks, ending in _places(mark_sets):
         own, shared = [], []
@@ -177,7 +177,7 @@ def _place_name(marks: str, ending: str) -> str:
 
 
 def _minus(high: str, low: str, of_high: Measure, of_low: Measure, sign: float = 1.0, about: str = "") -> Contrast:
-    """Return one variant's figure minus another's; a negative sign reverses it, for a claim that says lower."""
+    """Return one variant's metric minus another's; a negative sign reverses it, for claims that say lower."""
     names = (high, low) if sign > 0 else (low, high)
     return Contrast(f"{names[0]} − {names[1]}{about}", (Term(sign, high, of_high), Term(-sign, low, of_low)))
 
@@ -239,7 +239,7 @@ def _accuracy(sample: Sample, variant: str) -> tuple[float, float]:
 
 
 def _in_paper(sense: Sense, reading: Reading) -> tuple[int, int]:
-    """Return how many contrasts are as claimed in the paper's table, and how many it has figures for."""
+    """Return how many contrasts agree with the claim in the paper's tables, and how many these have values for."""
     contrasts = reading.contrasts if reading.in_paper is None else reading.in_paper
     values = [value for each in contrasts if (value := _paper_value(each)) is not None]
     # The paper prints two or three digits, so sums are rounded well below that.

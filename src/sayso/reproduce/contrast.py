@@ -1,10 +1,10 @@
 """Differences between runs, with an interval over seeds and test pairs.
 
-A contrast is a weighted sum of figures, such as AUC of one variant minus AUC of another, taken seed by seed: both were
-trained with the same seed and evaluated on the same pairs. Its variance has two parts that add up: the sample variance
-over seeds divided by their number, and the bootstrap variance over bags. The interval is Student's with the degrees of
-freedom of Welch and Satterthwaite, where the bootstrap variance counts as known.
-Shapes: F facts of a set of marks, U their distinct bags, S seeds, K resamples.
+A contrast is a weighted sum of metrics, such as one variant's AUC minus another's, computed seed by seed: both variants
+were trained with the same seed and evaluated on the same pairs. Its variance is the sum of two parts: the sample
+variance over seeds divided by the number of seeds, and the bootstrap variance over bags. The interval uses Student's t
+with Welch-Satterthwaite degrees of freedom, treating the bootstrap variance as known.
+Shapes: F facts in a set of marks, U their distinct bags, S seeds, K resamples.
 """
 
 import math
@@ -25,9 +25,9 @@ LEVEL = 0.95
 
 
 class Measure(NamedTuple):
-    """An area, or pooled τ by a set of marks, a mechanism and a band of the model's probabilities.
+    """An area, or pooled τ for a set of marks, a mechanism and a band of the model's probabilities.
 
-    With a `partner` only facts count that this variant, trained with the same seed, has in the band as well.
+    With a `partner`, only facts count that are also in the band of that variant, trained with the same seed.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Measure(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A variant's figure and its weight in a contrast."""
+    """A variant's metric and its weight in a contrast."""
 
     weight: float
     variant: str
@@ -46,14 +46,14 @@ class Term(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """A weighted sum of figures; `name` says what is compared."""
+    """A weighted sum of metrics; `name` says what is compared."""
 
     name: str
     terms: tuple[Term, ...]
 
 
 class Value(NamedTuple):
-    """A figure, and the same figure on each resample; NaN where there is nothing to count."""
+    """A metric, and its value on each resample; NaN if there is nothing to count."""
 
     point: float
     resampled_K: np.ndarray
@@ -61,7 +61,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastEstimate:
-    """A value with its interval, whose ends are infinite where nothing is known about its width."""
+    """A value with its interval, whose ends are infinite if its width is unknown."""
 
     name: str
     value: float
@@ -71,7 +71,7 @@ class ContrastEstimate:
 
 
 class Sample:
-    """The figures of all finished runs of the tables, on the test part and on every resample of its bags."""
+    """Metrics of all finished runs in the tables, on the test part and on every resample of its bags."""
 
     def __init__(self, results: Iterable[RunResult]) -> None:
         self.results = {(each.variant, each.seed): each for each in results if each.is_finished and not each.label}
@@ -80,21 +80,21 @@ class Sample:
 
     @cached_property
     def num_resamples(self) -> int:
-        """K."""
+        """K, the number of resamples."""
         return min((len(each.resampled[AREA]) for each in self.results.values()), default=0)
 
     def seeds(self, variants: Iterable[str]) -> list[int]:
-        """Return the seeds with which all of the variants have a finished run."""
+        """Return the seeds for which all of the variants have a finished run."""
         wanted = set(variants)
         seeds = sorted({seed for _, seed in self.results})
         return [seed for seed in seeds if all((name, seed) in self.results for name in wanted)]
 
     def of_variant(self, variant: str) -> list[RunResult]:
-        """Return the runs of a variant by seed."""
+        """Return the runs of a variant in order of seed."""
         return [self.results[variant, seed] for seed in self.seeds([variant])]
 
     def value(self, variant: str, seed: int, measure: Measure) -> Value:
-        """Return a figure of a finished run."""
+        """Return a metric of a finished run."""
         key = variant, seed, measure
         if key not in self._values:
             self._values[key] = self._tau(*key) if measure.kind == TAU else self._area(*key)
@@ -118,14 +118,14 @@ class Sample:
             return Value(float(np.float64(net_F.sum()) / tuples_F.sum()), resampled_K)
 
     def in_band(self, variant: str, seed: int, measure: Measure) -> np.ndarray:
-        """Return which facts of a set of marks count for a τ."""
+        """Return which facts in a set of marks count towards τ."""
         names = [variant, measure.partner] if measure.partner else [variant]
         columns = [np.array(self.results[name, seed].orders[measure.marks].probability_F) for name in names]
         is_in_F: np.ndarray = np.all([BANDS[measure.band].holds(column) for column in columns], axis=0)
         return is_in_F
 
     def _weights_of(self, marks: str, num_units: int) -> np.ndarray:
-        """Return how often each resample draws each bag that has a marked tuple; the same for all runs."""
+        """Return how often each resample draws each bag that has a marked tuple; all runs share these weights."""
         if marks not in self._weights:
             drawn = resampled_weights(num_units, self.num_resamples, seed=0) if num_units else iter(())
             rows = [weight.astype(np.float32) for weight in drawn]
@@ -134,7 +134,7 @@ class Sample:
 
 
 def estimate(sample: Sample, contrasts: Sequence[Contrast], name: str, level: float = LEVEL) -> ContrastEstimate | None:
-    """Return the mean over the contrasts and the seeds, None where one of them has no figure."""
+    """Return the mean over the contrasts and the seeds, None if one of them has no value."""
     seeds = sample.seeds({term.variant for each in contrasts for term in each.terms})
     if not seeds or not contrasts:
         return None

@@ -1,4 +1,4 @@
-"""A summary as files: JSON, a Markdown document and a page with tables, figures and claims, and the figures."""
+"""Writes a summary to files: JSON, figures, and a Markdown document and an HTML page with tables and claims."""
 
 import importlib.util
 import json
@@ -29,16 +29,16 @@ FIGURES = {"figure-1": "", "figure-2": ENTITIES}
 SUMMARY, DOCUMENT, PAGE = "reproduction.json", "reproduction.md", "reproduction.html"
 
 _INKS = {(): COLOURS[7], ("F",): COLOURS[0], ("FE",): COLOURS[1], ("LD",): COLOURS[2], ("F", "LD"): COLOURS[3]}
-"""One colour for what a variant adds, whichever model it is added to and with or without +E."""
+"""One colour per set of features that a variant adds, regardless of its base model and of +E."""
 _DASHES = {"CNNs+ATT": "", "DirectSup": "5 3"}
 
 _log = logging.getLogger(__name__)
 
 
 def write_reproduction(summary: Summary, folder: Path) -> list[Path]:
-    """Write all files into an existing folder and return their paths, the page first.
+    """Write all files to an existing folder and return their paths, the page first.
 
-    The page needs jinja2 and is left out with a warning without it; PNG files need matplotlib.
+    The page needs jinja2 and is skipped with a warning without it; PNG files need matplotlib.
     """
     files = {name: f"{name}.svg" for name in FIGURES}
     alone, inline = (document_of(summary, files, is_alone) for is_alone in (True, False))
@@ -59,7 +59,7 @@ def write_reproduction(summary: Summary, folder: Path) -> list[Path]:
 
 
 def _grouped(blocks: Sequence[Block]) -> list[tuple[str, Any]]:
-    """Return the blocks with the names of their kinds; figures that follow each other become one block."""
+    """Return the blocks with their type names; consecutive figures become one block."""
     found: list[tuple[str, Any]] = []
     for kind, group in groupby(blocks, lambda block: type(block).__name__):
         together = list(group)
@@ -92,7 +92,7 @@ def _write_png(path: Path, series: Sequence[Series], title: str) -> None:
 
 
 def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = False) -> list[Block]:
-    """Return the document; `files` names the file of each figure."""
+    """Return the document; `files` maps each figure to its file name."""
     blocks: list[Block] = [
         Heading(1, f"The paper's tables, figures and claims on {summary['name']}"),
         Paragraph(_about(summary)),
@@ -111,7 +111,7 @@ def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = Fal
 
 def _title(summary: Summary, name: str) -> str:
     number, with_entities = name.removeprefix("figure-"), "with" if FIGURES[name] else "without"
-    return f"Figure {number}: precision over recall {with_entities} entity vectors, {summary['name']}"
+    return f"Figure {number}: precision-recall curves {with_entities} entity vectors, {summary['name']}"
 
 
 def _curves(summary: Summary, name: str) -> dict[str, list[float]]:
@@ -120,14 +120,14 @@ def _curves(summary: Summary, name: str) -> dict[str, list[float]]:
 
 
 def notes(summary: Summary) -> list[str]:
-    """Return what a reader must know before the figures, a line each."""
+    """Return the caveats that a reader must know first, one per line."""
     lines = _about_settings(summary) + _about_store(summary)
     lines += [f"Left out: {variant}, because {reason}." for variant, reason in summary["left_out"].items()]
     for run in summary["diverged"]:
         name = " ".join(part for part in (run["variant"], run["label"]) if part)
-        lines.append(f"Diverged and in no mean: {name}, seed {run['seed']}: {run['why']}.")
+        lines.append(f"Diverged, excluded from all means: {name}, seed {run['seed']}: {run['why']}.")
     if len(versions := summary["code_fingerprints"]) > 1:
-        lines.append(f"The runs were made by {len(versions)} versions of the program: {', '.join(versions)}.")
+        lines.append(f"The runs were made with {len(versions)} versions of the code: {', '.join(versions)}.")
     if summary["not_done"]:
         lines.append(f"Not done yet: {len(summary['not_done'])} runs ({', '.join(summary['not_done'][:5])} …).")
     return lines
@@ -137,54 +137,54 @@ def _about_settings(summary: Summary) -> list[str]:
     """Return where the settings differ from the paper's."""
     lines = []
     if summary["is_quick"]:
-        lines.append(f"A quick look: {summary['max_epochs']} epochs at most, too few to test the paper's claims.")
+        lines.append(f"Quick run: at most {summary['max_epochs']} epochs, too few to test the paper's claims.")
     if len(summary["seeds"]) < 2:
         lines.append("One seed: the variance between seeds is unknown, so every claim is inconclusive.")
     if summary["changes"]:
-        lines.append(f"Settings that are not the paper's: {', '.join(summary['changes'])}.")
+        lines.append(f"Settings that differ from the paper's: {', '.join(summary['changes'])}.")
     return lines
 
 
 def _about_store(summary: Summary) -> list[str]:
-    """Return what in the data affects every figure."""
+    """Return properties of the data that affect every metric."""
     lines, data = [], summary["data"]
     if pairs := data["test_pairs_in_train"]:
-        lines.append(f"{pairs:,} test pairs are in training: all figures are TOO GOOD (prepare with --leak drop).")
+        lines.append(f"{pairs:,} test pairs are in training: all metrics are TOO HIGH (prepare with --leak drop).")
     if data.get("word_vector_width") == 0:
         lines.append("The store has no word vectors: random ones are used instead (prepare with --vectors).")
     if not summary["extraction"]:
-        lines.append("No run has finished with figures: there is nothing to compare.")
+        lines.append("No run has finished with metrics: there is nothing to compare.")
     elif not summary["marks"]:
-        lines.append("The store has no marks on test sentences: no τ, and no claim about it (prepare with --marks).")
+        lines.append("The store has no marks on test sentences: τ and its claims are left out (prepare with --marks).")
     return lines
 
 
 def _about(summary: Summary) -> str:
     data, marks = summary["data"], summary["marks"]
     parts = "; ".join(
-        f"{part} {counts['sentences']:,} sentences of {counts['bags']:,} pairs"
+        f"{part} {counts['sentences']:,} sentences for {counts['bags']:,} pairs"
         for part, counts in data["parts"].items()
     )
     marked = "; ".join(
-        f"{name}: {size['num_tuples']:,} tuples of {size['num_facts']:,} facts" for name, size in marks.items()
+        f"{name}: {size['num_tuples']:,} tuples from {size['num_facts']:,} facts" for name, size in marks.items()
     )
     return (
         f"Data: {summary['name']} (store {data['fingerprint']}): {parts}; {data['relations']['num']} relations."
         + (f" Marks: {marked}." if marked else "")
         + f" {summary['num_runs']} runs, seeds {', '.join(map(str, summary['seeds']))}, at most"
-        f" {summary['max_epochs']} epochs, {summary['train_seconds']:,.0f} s of training together on"
+        f" {summary['max_epochs']} epochs, {summary['train_seconds']:,.0f} s of training in total on"
         f" {', '.join(summary['devices'])}; {summary['num_resamples']:,} resamples of the test pairs; sayso"
-        f" {summary['sayso']}.{_calls(summary)} The paper: {SOURCE}."
+        f" {summary['sayso']}.{_calls(summary)} Paper: {SOURCE}."
     )
 
 
 def _calls(summary: Summary) -> str:
-    """Return how long the runs took by the clock, if the summary says so."""
+    """Return the wall-clock time of the runs, if the summary has it."""
     calls = [
-        f"{call['num_runs']} runs took {call['seconds'] / 60:,.1f} minutes, {call['num_workers']} side by side"
+        f"{call['num_runs']} runs took {call['seconds'] / 60:,.1f} minutes, {call['num_workers']} in parallel"
         for call in summary.get("calls", [])
     ]
-    return f" By the clock: {'; '.join(calls)}." if calls else ""
+    return f" Wall-clock time: {'; '.join(calls)}." if calls else ""
 
 
 def _figure(summary: Summary, name: str, file: str, is_alone: bool) -> Figure | None:

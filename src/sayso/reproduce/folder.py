@@ -1,4 +1,4 @@
-"""The folder of a reproduction: runs, a result file per finished run, and who may work in it.
+"""The folder of a reproduction: runs, a result file per finished run, and its lock.
 
 Shapes: F facts of a set of marks that have a tuple, K resamples of the test part's bags.
 """
@@ -17,7 +17,7 @@ from sayso.reproduce.plan import PlannedRun
 
 FINISHED, DIVERGED = "finished", "diverged"
 RECALLS = [percent / 100 for percent in range(101)]
-"""The recalls at which a curve is kept."""
+"""Recall levels at which a curve is stored."""
 
 _RESULTS = "outcomes"
 _CALLS = "calls.jsonl"
@@ -25,7 +25,7 @@ _CALLS = "calls.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class FactOrders:
-    """How each mechanism orders the tuples of each marked fact: concordant minus discordant ones."""
+    """How each mechanism orders the tuples of each marked fact: `net` is concordant minus discordant tuples."""
 
     bag_F: list[int]
     probability_F: list[float]
@@ -35,10 +35,10 @@ class FactOrders:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A run's identity and figures; a run that diverged has a reason and no figures.
+    """A run's identity and metrics; a diverged run has a reason and no metrics.
 
-    `resampled` holds area and average precision on the test part for each of K resamples of its bags, the same ones
-    for every run, so that differences between runs are paired. `curve` is precision at RECALLS.
+    `resampled` has area and average precision for each of K resamples of the test bags. All runs share the resamples,
+    so differences between runs are paired. `curve` is precision at RECALLS.
     """
 
     key: str
@@ -64,24 +64,24 @@ class RunResult:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run has figures."""
+        """Whether the run has metrics."""
         return self.status == FINISHED
 
 
 def write_result(path: Path, result: RunResult) -> None:
-    """Write the result of a run as JSON, whole or not at all."""
+    """Write the result of a run as JSON, atomically."""
     with atomic_file(path) as file:
         file.write(to_json(asdict(result)) + "\n")
 
 
 def read_result(path: Path) -> RunResult:
-    """Return what `write_result` wrote."""
-    return read_record(path, RunResult, "the result of a run", "remove it, and the run is made again")
+    """Read a result written by `write_result`."""
+    return read_record(path, RunResult, "the result of a run", "remove it, and the run will be repeated")
 
 
 @dataclass(frozen=True)
 class ReproductionFolder:
-    """Where the files of a reproduction are."""
+    """Paths and results of a reproduction."""
 
     path: Path
 
@@ -94,23 +94,23 @@ class ReproductionFolder:
         return self.path / _RESULTS / f"{run.key}.json"
 
     def done(self, runs: Sequence[PlannedRun], fingerprint: str) -> dict[str, RunResult]:
-        """Return the results so far, by key.
+        """Return the results so far, by run key.
 
         Raises:
-            UserError: a result was made with other settings or from another store.
+            UserError: a result was made with different settings or from a different store.
         """
         return {run.key: self._checked(run, fingerprint) for run in runs if self.result_of(run).exists()}
 
     def calls(self) -> list[dict[str, Any]]:
-        """Return what each finished call of the command did: number of runs and workers, and seconds."""
+        """Return the number of runs, workers and seconds of each finished call of the command."""
         path = self.path / _CALLS
         try:
             return [from_json(line) for line in path.read_bytes().splitlines()] if path.exists() else []
         except JsonError as error:
-            raise BadInputError(f"{path}: damaged ({error}): remove it, no figure depends on it") from None
+            raise BadInputError(f"{path}: damaged ({error}): remove it; no result depends on it") from None
 
     def note_call(self, num_runs: int, num_workers: int, seconds: float) -> None:
-        """Add a call to the list, unless it had nothing to do."""
+        """Record a call, unless it had nothing to do."""
         if num_runs:
             row = {"num_runs": num_runs, "num_workers": num_workers, "seconds": round(seconds, 1)}
             with atomic_file(self.path / _CALLS) as file:
@@ -119,19 +119,22 @@ class ReproductionFolder:
     def _checked(self, run: PlannedRun, fingerprint: str) -> RunResult:
         path = self.result_of(run)
         result = read_result(path)
-        advice = f"name another {option('folder', '--out')}"
+        advice = f"choose another {option('folder', '--out')}"
         if result.data_fingerprint != fingerprint:
-            raise UserError(f"{path}: made from the store {result.data_fingerprint}, not {fingerprint}: {advice}")
+            raise UserError(f"{path}: made from store {result.data_fingerprint}, not {fingerprint}: {advice}")
         if result.config != run.config.to_table():
-            raise UserError(f"{path}: made with other settings: {advice}")
+            raise UserError(f"{path}: made with different settings: {advice}")
         return result
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folders, and keep other reproductions out while the block runs."""
+        """Create the folders, and keep other reproductions out while the block runs."""
         names = sorted(path.name for path in self.path.glob("[!.]*"))
         if names and not {"runs", _RESULTS} & set(names):
-            raise UserError(f"{self.path}: the folder holds {names[0]}, which is not of a reproduction; name another")
+            raise UserError(
+                f"{self.path}: the folder contains {names[0]}, which is not part of a reproduction; choose another"
+                f" {option('folder', '--out')}"
+            )
         with locked(self.path, "sayso reproduce"):
             for name in ("runs", _RESULTS):
                 (self.path / name).mkdir(exist_ok=True)

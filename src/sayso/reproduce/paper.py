@@ -1,4 +1,4 @@
-"""The paper: its variants by name, the settings of each, and the figures it reports (to print beside ours)."""
+"""The paper: its variants, the settings of each, and the values it reports, which are printed beside ours."""
 
 import difflib
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ COUNTS = {
     "train": {"sentences": 472_963, "positive": 16_625, "negative": 236_811},
     "test": {"sentences": 172_448, "positive": 1_950, "negative": 94_917},
 }
-"""Table 1. Counting shows: training figures are 90 % of the release, test positives are facts, negatives are pairs."""
+"""Table 1. By our count, training sizes are 90 % of the release, test positives are facts, negatives are pairs."""
 
 _AREAS = {
     "CNNs+ATT": (25.1, None),
@@ -52,7 +52,7 @@ AREAS: dict[str, float | None] = {
 """Table 2: AUC up to recall 0.4, times 100; None where it prints a dash."""
 
 MECHANISMS = {"leave_one_out": "loo", "saliency": "S", "gradient_x_input": "GI", "attention": "α"}
-"""The mechanisms of Table 3, in its order, and the paper's names for them."""
+"""The mechanisms of Table 3, in its order, with the paper's names for them."""
 
 _TAUS = {
     "CNNs+ATT": (0.16, -0.08, 0.19, -0.02, 0.20, 0.04, 0.69, 0.21),
@@ -92,7 +92,7 @@ def features_of(variant: str) -> tuple[str, ...]:
 
 
 def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
-    """Return the settings of a variant, with changes written `a.b=c`."""
+    """Return the settings of a variant, with overrides written `a.b=c`."""
     features = features_of(variant)
     table = {
         "data": {"mentions": next((_MENTIONS[name] for name in features if name in _MENTIONS), "words")},
@@ -101,17 +101,17 @@ def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
     }
     plain = config_of(table)
     changed = config_of(apply_changes(plain.to_table(), changes))
-    # Every variant may have another encoder; any other change of name would mislabel a row of the tables.
+    # Any variant may use a different encoder; any other change of its name would mislabel a row of the tables.
     named = replace(changed, model=replace(changed.model, encoder=plain.model.encoder)).variant
     if named != variant:
         raise BadConfigError(
-            f"{option('changes', '--set')}: this makes {variant} into {named}; choose variants with {_VARIANTS}"
+            f"{option('changes', '--set')}: this turns {variant} into {named}; choose variants with {_VARIANTS}"
         )
     return changed
 
 
 def variants_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the variants of these names in the paper's order, all if none are given."""
+    """Return the variants with these names in the paper's order; all if no names are given."""
     wanted = list(names)
     for name in wanted:
         if name not in VARIANTS:
@@ -122,7 +122,7 @@ def variants_named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def tau_of(variant: str, mechanism: str, band: str) -> float | None:
-    """Return Kendall τ of Table 3; the paper does not say whether it is with +E, so only variants without +E have one.
+    """Return Kendall τ from Table 3; None with +E, because the paper does not say whether its table includes +E.
 
     >>> tau_of("DirectSup+F+LD", "attention", "H")
     0.45

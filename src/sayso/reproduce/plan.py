@@ -1,4 +1,4 @@
-"""The runs of a reproduction, the variants that a store has no data for, and what a store provides.
+"""The runs of a reproduction, the variants that a store lacks data for, and a survey of the store.
 
 Shapes: N sentences, L labels of all bags, M marks.
 """
@@ -18,25 +18,25 @@ from sayso.store.store import Store
 from sayso.train.config import RunConfig
 
 QUICK = ("train.max_epochs=10",)
-"""What `--quick` changes: all variants then train within half an hour on two cores."""
+"""Overrides of `--quick`: all variants then train within half an hour on two cores."""
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""The weights that the paper tried for learning from distractors; it chose 1."""
+"""Weights of the distractor loss that the paper tried; it chose 1."""
 LAMBDA = "lambda-"
 GRID_VARIANTS = ("CNNs+ATT+LD", "DirectSup+F+LD")
 
 _RELEASES = {
-    CLEAN_FBNYT_SENTENCES: "the FB-NYT release that the paper's Table 1 counts 90 % of",
-    LEAKING_FBNYT_SENTENCES: "the FB-NYT release whose training file holds test pairs",
+    CLEAN_FBNYT_SENTENCES: "the FB-NYT release of which the paper's Table 1 counts 90 %",
+    LEAKING_FBNYT_SENTENCES: "the FB-NYT release whose training file contains test pairs",
 }
-"""Known releases by the number of sentences in the training file."""
+"""Known releases, by the number of sentences in the training file."""
 _MOST_SETS = 4
 _EVERYBODY, _NOBODY = "all annotators", "annotator not named"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
-    """Which runs to make: `changes` (written `a.b=c`) apply to every run, the grid tries values of λ."""
+    """Which runs to make: `changes` are overrides (`a.b=c`) for every run; the grid tries values of λ."""
 
     variants: Sequence[str] = VARIANTS
     num_seeds: Annotated[int, Range(1, 1_000)] = 3
@@ -49,13 +49,13 @@ class PlanSettings:
 
     @property
     def all_changes(self) -> tuple[str, ...]:
-        """The changes, those of `--quick` first, so that the user's override them."""
+        """All overrides; those of `--quick` come first, so the user's take precedence."""
         return (*(QUICK if self.is_quick else ()), *self.changes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """One run; a run with a label is part of the grid, evaluated on validation only and left out of the tables."""
+    """One run; a run with a label is part of the grid: it is evaluated on validation only and not in the tables."""
 
     variant: str
     config: RunConfig
@@ -63,34 +63,34 @@ class PlannedRun:
 
     @property
     def key(self) -> str:
-        """The name of its files."""
+        """The stem of its file names."""
         stem = self.variant.lower().replace("+", "_")
         return "-".join(part for part in (stem, self.label, f"seed-{self.config.seed}") if part)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """The runs, in the order in which they start, and the variants left out, each with the reason."""
+    """The runs in starting order, and the variants left out, each with the reason."""
 
     runs: list[PlannedRun]
     left_out: dict[str, str]
 
 
 def make_plan(store: Store, settings: PlanSettings) -> RunPlan:
-    """Return the runs for a store.
+    """Plan the runs for a store.
 
     Raises:
         BadInputError: a part of the store has no facts, or none of the variants can be trained.
     """
     for part in ("train", "validation", "test"):
         if not store.manifest["parts"].get(part, {}).get("positive_bags"):
-            raise BadInputError(f"{store.folder}: the {part} part has no bag with a relation: prepare it with one")
+            raise BadInputError(f"{store.folder}: the {part} part has no bag with a relation; choose another store")
     configs = {name: variant_config(name, settings.all_changes) for name in settings.variants}
     lacks = {name: lack_of(store, config) for name, config in configs.items()}
     left = {name: config for name, config in configs.items() if not lacks[name]}
     if not left:
         raise BadInputError(f"{store.folder}: none of the variants can be trained: {next(iter(lacks.values()))}")
-    # Seed by seed, so that an interrupted reproduction has whole rows of fewer seeds.
+    # Ordered by seed, so an interrupted reproduction has complete rows with fewer seeds.
     runs = [
         PlannedRun(variant=name, config=replace(config, seed=config.seed + number))
         for number in range(settings.num_seeds)
@@ -103,7 +103,7 @@ def make_plan(store: Store, settings: PlanSettings) -> RunPlan:
 
 
 def _grid(configs: dict[str, RunConfig]) -> list[PlannedRun]:
-    """Return the runs of the grid, with the first seed; the weight of the tables' runs is not run twice."""
+    """Return the runs of the grid, with the first seed; the weight used in the tables is not run twice."""
     return [
         PlannedRun(
             variant=name,
@@ -130,7 +130,7 @@ def lack_of(store: Store, config: RunConfig) -> str:
 
 
 def mark_sets(store: Store) -> dict[str, SentenceMarks]:
-    """Return the marks on the test part by annotator; with many annotators, their majority instead."""
+    """Return the marks on the test part by annotator, or their majority if there are many annotators."""
     names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if "marks" in store.manifest else []
     if len(names) > _MOST_SETS:
         return {_EVERYBODY: _on_labels(store, marks_of_store(store, "test"))}
@@ -138,7 +138,7 @@ def mark_sets(store: Store) -> dict[str, SentenceMarks]:
 
 
 def _on_labels(store: Store, marks: SentenceMarks) -> SentenceMarks:
-    """Return the marks for relations that the knowledge base has for the pair: only these are facts."""
+    """Keep only marks on facts, that is, on relations that the knowledge base has for the pair."""
     table, num_relations = store.part("test"), len(store.relations)
     bag_L = np.repeat(np.arange(table.num_bags), table.relations.length)
     row_M, relation_M = marks.keys.T
@@ -154,20 +154,20 @@ def num_leaking_pairs(store: Store) -> int:
 
 
 def survey_store(store: Store) -> list[str]:
-    """Return what to know about a store before hours of training, a line each."""
+    """Describe a store before training starts, one line per item."""
     return [*_about_files(store), *_about_vectors(store), *_about_marks(store)]
 
 
 def _about_files(store: Store) -> Iterator[str]:
     inputs = store.manifest["inputs"]
     train, test = (int(inputs.get(name, {}).get("sentences", 0)) for name in ("train", "test"))
-    known = _RELEASES.get(train, "not the paper's release by its counts")
+    known = _RELEASES.get(train, "not the paper's release, judging by the counts")
     yield f"files: {train:,} training and {test:,} test sentences: {known}"
     pairs = store.manifest.get("leakage", {}).get("test_pairs_in_train", 0)
     if num_leaking_pairs(store):
-        yield f"leakage: {pairs:,} test pairs are in training: figures will be TOO GOOD; prepare with --leak drop"
+        yield f"leakage: {pairs:,} test pairs are in training: metrics will be TOO HIGH; prepare with --leak drop"
     elif pairs:
-        yield f"leakage: {pairs:,} test pairs of the training file were left out"
+        yield f"leakage: {pairs:,} test pairs in the training file were left out"
 
 
 def _about_vectors(store: Store) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A reproduction as the list of its stages: plan, make the runs, summarise them, write the files."""
+"""The stages of a reproduction: plan, make the runs, summarise them, write the files."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ _SECONDS_TO_END = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to reproduce, from which store, and where; `num_workers` is 0 for the default number."""
+    """What to reproduce, from which store, and where to write it; `num_workers` 0 means the default."""
 
     store: Path
     out: Path
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanStatus:
-    """The plan before the first run starts: runs that are done, runs to do, and how many run side by side."""
+    """The plan before the first run starts: finished runs, runs to do, and how many run in parallel."""
 
     plan: RunPlan
     done: list[PlannedRun]
@@ -54,14 +54,14 @@ class PlanStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduced:
-    """The summary, and the files that were written."""
+    """The summary, and the files written."""
 
     summary: dict[str, Any]
     files: list[Path]
 
 
 def plan_status(request: Request) -> PlanStatus:
-    """Return what would be done; nothing is written."""
+    """Return what would be done, without writing anything."""
     store = Store(request.store)
     plan = make_plan(store, request.plan)
     results = ReproductionFolder(request.out).done(plan.runs, store.fingerprint)
@@ -75,11 +75,11 @@ def plan_status(request: Request) -> PlanStatus:
 
 
 def reproduce(request: Request, on_begin: Callable[[PlanStatus], None], on_event: OnEvent) -> Reproduced:
-    """Make the runs that are not done yet, then all tables, figures and claims.
+    """Make the remaining runs, then all tables, figures and claims.
 
-    After an interruption the same call resumes where it stopped.
+    After an interruption, the same call resumes where it stopped.
     """
-    # A store that cannot be used is reported before any folder is made.
+    # Report an unusable store before creating any folder.
     make_plan(Store(request.store), request.plan)
     folder = ReproductionFolder(request.out)
     with folder.locked():
@@ -102,7 +102,7 @@ def reproduce(request: Request, on_begin: Callable[[PlanStatus], None], on_event
 
 
 def _workers(device: str) -> int:
-    """Return how many runs to make side by side: each has one thread, and several share a GPU."""
+    """Return how many runs to make in parallel: each uses one thread, and several share a GPU."""
     num_cores = len(os.sched_getaffinity(0))
     return min(_MOST_ON_GPU, num_cores) if choose_device(device).type == "cuda" else num_cores
 
@@ -115,9 +115,9 @@ class _Worker:
 
 
 def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event: OnEvent) -> None:
-    """Make all runs, `num_workers` at a time, and report what happens.
+    """Make all runs, `num_workers` at a time, and report their events.
 
-    A process that is killed is replaced, and its run resumes from its last epoch.
+    A killed process is replaced, and its run resumes from its last epoch.
 
     Raises:
         UserError: a run cannot be made, or its process was killed several times; finished runs are kept.
@@ -133,9 +133,9 @@ def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event
 
 
 class _Pool:
-    """Processes that are given one run after the other, and replaced when they are killed.
+    """Processes that each make one run after another, and are replaced if killed.
 
-    Not `concurrent.futures`: when one of its processes is killed it gives up all of them, and hours of other runs.
+    Not `concurrent.futures`: if one of its processes is killed, the whole pool breaks and hours of other runs are lost.
     """
 
     def __init__(self, task: Task, runs: Sequence[PlannedRun], on_event: OnEvent) -> None:
@@ -145,11 +145,11 @@ class _Pool:
         self.killed: Counter[str] = Counter()
 
     def start(self) -> None:
-        """Start one more process and give it a run."""
+        """Start a process and give it a run."""
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self.task), daemon=True)
-        # On Ctrl-C the command ends its processes; they inherit a blocked signal and ignore it themselves.
+        # On Ctrl-C the command stops its processes itself, so they start with the signal blocked.
         with _interrupts_blocked():
             process.start()
         theirs.close()
@@ -173,7 +173,7 @@ class _Pool:
                 self._give(worker)
 
     def stop(self) -> None:
-        """End all processes; files they were writing do not appear."""
+        """Stop all processes; files they were writing do not appear."""
         for worker in self.workers:
             worker.process.terminate()
         for worker in self.workers:
@@ -193,19 +193,18 @@ class _Pool:
             self.workers.remove(worker)
 
     def _replace(self, worker: _Worker) -> None:
-        """Start a new process with the run of one that was killed."""
+        """Give the run of a killed process to a new one."""
         worker.process.join()
         self.workers.remove(worker)
         code, run = worker.process.exitcode, worker.run
         if code is not None and code >= 0:
-            raise RuntimeError(f"the process of {run.key if run else 'no run'} ended with exit code {code}")
+            raise RuntimeError(f"the process of {run.key if run else 'no run'} exited with code {code}")
         if run is None:
             return
         self.killed[run.key] += 1
         if self.killed[run.key] == _MOST_TRIES:
             raise UserError(
-                f"{run.key}: its process was killed {_MOST_TRIES} times (too little memory?): try fewer"
-                f" {option('jobs')}"
+                f"{run.key}: its process was killed {_MOST_TRIES} times (out of memory?): try fewer {option('jobs')}"
             )
         self.waiting.appendleft(run)
         self.start()
@@ -213,7 +212,7 @@ class _Pool:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Deliver a Ctrl-C only after the block."""
+    """Delay Ctrl-C until the block ends."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,4 @@
-"""The results of all runs as one JSON object, from which documents are made; None where there is no figure."""
+"""The results of all runs as one JSON object, from which documents are made; missing values are None."""
 
 import json
 import statistics
@@ -25,7 +25,7 @@ _OTHER_FIGURES = ("precision_at_100", "precision_at_200", "precision_at_300", "m
 def summarise(
     name: str, store: Store, plan: RunPlan, settings: PlanSettings, results: Mapping[str, RunResult]
 ) -> dict[str, Any]:
-    """Return the tables, curves and claims of the finished runs, and the names of the others."""
+    """Return the tables, curves and claims of the finished runs, and the names of unfinished ones."""
     sample, ran = Sample(results.values()), list(results.values())
     mark_sets = list(dict.fromkeys(marks for each in sample.results.values() for marks in each.orders))
     found = {
@@ -86,7 +86,7 @@ def _size_of_marks(sample: Sample, marks: str) -> dict[str, int]:
 
 
 def _spread(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
-    """Return mean, standard deviation over seeds, and the interval over seeds and bags."""
+    """Return the mean, the standard deviation over seeds, and the interval over seeds and bags."""
     values = [sample.value(variant, seed, measure).point for seed in sample.seeds([variant])]
     known = [value for value in values if value == value]
     found = estimate(sample, [Contrast(variant, (Term(1.0, variant, measure),))], variant)
@@ -116,7 +116,7 @@ def _extraction(sample: Sample, variant: str) -> dict[str, Any]:
 
 
 def _baselines(store: Store) -> list[dict[str, Any]]:
-    """Return the figures of models that need no network, on the test part."""
+    """Return the metrics of the baselines on the test part."""
     test = store.part("test")
     label_BR = np.zeros((test.num_bags, len(store.relations)), bool)
     label_BR[np.repeat(np.arange(test.num_bags), test.relations.length), test.relations.value] = True
@@ -143,7 +143,7 @@ def _explanation(sample: Sample, variant: str, mark_sets: Sequence[str]) -> list
 
 
 def _sizes(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
-    """Return means over seeds: tuples and bags in the band, and τ with every fact counting once."""
+    """Return means over seeds: tuples and bags in the band, and τ with equal weight for every fact."""
     tuples, bags, means = [], [], []
     for seed in sample.seeds([variant]):
         orders = sample.results[variant, seed].orders[measure.marks]
@@ -161,7 +161,7 @@ def _sizes(sample: Sample, variant: str, measure: Measure) -> dict[str, Any]:
 
 
 def _grid(results: Sequence[RunResult]) -> list[dict[str, Any]]:
-    """Return the validation figures for each λ with the first seed; the tables' runs are part of the grid."""
+    """Return the validation metrics for each λ with the first seed; the tables' runs are part of the grid."""
     first = min((each.seed for each in results), default=0)
     rows = [
         {
@@ -178,7 +178,7 @@ def _grid(results: Sequence[RunResult]) -> list[dict[str, Any]]:
 
 
 def _curve(sample: Sample, variant: str) -> list[float]:
-    """Return the mean precision over seeds at the recalls that all of them reach."""
+    """Return the mean precision over seeds, at the recalls that all seeds reach."""
     curves = [run.curve for run in sample.of_variant(variant)]
     return [statistics.fmean(points) for points in zip(*curves, strict=False)]
 

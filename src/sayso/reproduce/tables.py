@@ -1,4 +1,4 @@
-"""The tables of a summary: the paper's three, the grid of λ and the claims, with the paper's figures beside ours."""
+"""The tables of a summary: the paper's three, the grid of λ and the claims, with the paper's values beside ours."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,21 @@ from sayso.reproduce.paper import COUNTS, DATA, ENTITIES, MECHANISMS, NINE
 Summary = Mapping[str, Any]
 
 RULE = (
-    "Each claim is a list of differences between two variants, taken seed by seed and written so that above 0 is what"
-    " the paper says. Intervals hold 95 % and cover two sources of variance, seeds and test pairs: the variance of the"
-    " mean over seeds and the bootstrap variance over pairs add up, and Student's quantile has Welch and"
-    " Satterthwaite's degrees of freedom. A claim is supported if the interval of the mean difference lies above 0 and"
-    " that of no single difference below 0; contradicted if the mean's interval, or that of a single difference, lies"
-    " below 0; else inconclusive. Intervals of the single differences are widened for their number (Bonferroni). That"
-    f" gains are alike is supported if the mean's interval lies within ±{100 * MARGINS[AREA]:g} point of AUC@0.4"
-    f" (±{100 * MARGINS[PRECISION]:g} of average precision), and contradicted if an interval lies wholly outside. That"
-    " the most accurate model is not always the best explained is supported if some other variant's τ on H is higher"
-    " with its widened interval above 0, and contradicted if none is higher; the most accurate has the highest AUC@0.4"
-    " or, where several have the same to one digit, of those the highest average precision. With fewer than two seeds"
-    " every claim is inconclusive. Outcomes of claims about all variants, all mechanisms, or equal gains come from the"
-    " mean of signed differences, in which a gain and a loss cancel: they do not cover each difference, and are marked"
-    " so until they are tested on all of them. The last column takes the same differences of the figures that the"
-    " paper itself prints."
+    "Each claim is a list of differences between two variants, computed seed by seed and signed so that a value above 0"
+    " agrees with the paper. All intervals are 95 % intervals and cover two sources of variance, seeds and test pairs:"
+    " the variance of the mean over seeds and the bootstrap variance over pairs are added, and the t quantile uses"
+    " Welch-Satterthwaite degrees of freedom. A claim is supported if the interval of the mean difference lies above 0"
+    " and no interval of a single difference lies below 0; contradicted if the interval of the mean or of a single"
+    " difference lies below 0; otherwise inconclusive. Intervals of single differences are widened for their number"
+    " (Bonferroni). The claim that gains are alike is supported if the mean's interval lies within"
+    f" ±{100 * MARGINS[AREA]:g} point of AUC@0.4 (±{100 * MARGINS[PRECISION]:g} of average precision), and contradicted"
+    " if an interval lies entirely outside. The claim that the most accurate model is not always the best explained is"
+    " supported if some other variant's τ on H is higher with its widened interval above 0, and contradicted if none is"
+    " higher; the most accurate model has the highest AUC@0.4 to one digit, and ties are broken by average precision."
+    " With fewer than two seeds, every claim is inconclusive. For claims about all variants, all mechanisms, or equal"
+    " gains, the outcome comes from the mean of signed differences, in which gains and losses cancel out: it does not"
+    " cover each difference, and is marked as such until each one is tested. The last column applies the same"
+    " differences to the values that the paper itself prints."
 )
 
 _COLUMNS = ["claim", "outcome", "mean difference", "as claimed", "in the paper"]
@@ -35,7 +35,7 @@ _MISSING = "–"
 
 
 def data_table(summary: Summary) -> Table:
-    """Return Table 1: the sizes of the parts."""
+    """Return Table 1, the sizes of the parts."""
     rows = []
     for part, counts in summary["data"]["parts"].items():
         paper = COUNTS.get(part, {})
@@ -51,8 +51,8 @@ def data_table(summary: Summary) -> Table:
             ]
         )
     note = (
-        f"The paper's data: {DATA}. What it calls positive bags of the test part are facts (pair, relation). Sentences"
-        " are distinct ones of a pair; the paper counts lines."
+        f"The paper's data: {DATA}. What it calls positive bags of the test part are facts (pair, relation). We count"
+        " the distinct sentences of each pair; the paper counts lines."
     )
     columns = ["part", "sentences", "positive pairs", "facts", "NA pairs", "largest bag"]
     return Table(f"Table 1: the data, {summary['name']}", columns, rows, note)
@@ -80,10 +80,10 @@ def extraction_table(summary: Summary) -> Table:
     ]
     rows += [_baseline(row) for row in summary.get("baselines", [])]
     note = (
-        "Times 100; mean ± standard deviation over seeds. AUC@0.4 is the area up to recall 0.4, not divided by it: 40"
-        " is its maximum. The paper's figures are of its own data: see Table 1."
+        "Times 100; mean ± standard deviation over seeds. AUC@0.4 is the area up to recall 0.4, not divided by 0.4,"
+        " so its maximum is 40. The paper's values are for its own data: see Table 1."
     )
-    return Table(f"Table 2: finding facts, {summary['name']}", columns, rows, note)
+    return Table(f"Table 2: extraction, {summary['name']}", columns, rows, note)
 
 
 def _baseline(row: Mapping[str, Any]) -> list[Cell]:
@@ -109,16 +109,16 @@ def _spread(found: Mapping[str, Any], scale: float, digits: int) -> str:
 
 
 def interval(found: Mapping[str, Any], scale: float = 1.0, digits: int = 2) -> str:
-    """Return the ends of an interval, empty if it has none."""
+    """Return an interval as text; empty if there is none."""
     if found["low"] is None or found["high"] is None:
         return ""
-    # Adding 0 turns what rounds to −0 into 0.
+    # Adding 0.0 turns −0.0 into 0.0.
     low, high = (round(scale * found[end], digits) + 0.0 for end in ("low", "high"))
     return f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def explanation_tables(summary: Summary) -> list[Table]:
-    """Return Table 3 per set of marks, without and with +E, and all its figures in a folded table."""
+    """Return Table 3 per set of marks, without and with +E, each followed by a folded table with all values."""
     tables = []
     for marks in summary["marks"]:
         for ending in ("", ENTITIES):
@@ -148,8 +148,8 @@ def _tau_table(rows: Sequence[Mapping[str, Any]], where: str, ending: str) -> Ta
         for name in variants
     ]
     note = (
-        "Kendall τ between a mechanism's order of a bag's sentences and the marks, for facts of probability 0.76 to 1"
-        " (H) and 0 to 0.25 (L); mean ± standard deviation over seeds, tuples and bags are means over seeds."
+        "Kendall τ between a mechanism's ranking of a bag's sentences and the marks, for facts with probability 0.76 to"
+        " 1 (H) and 0 to 0.25 (L); mean ± standard deviation over seeds. Tuples and bags are means over seeds."
     )
     note += "" if ending else " The paper does not say whether its table is without +E."
     return Table(f"Table 3: explanations, {where}", columns, body, note)
@@ -164,7 +164,7 @@ def _tau(row: Mapping[str, Any]) -> Cell:
 
 
 def _tau_details(rows: Sequence[Mapping[str, Any]], where: str) -> Table:
-    columns = ["variant", "mechanism", "on", "pooled τ", "95 % interval", "mean over facts", "tuples", "bags", "paper"]
+    columns = ["variant", "mechanism", "band", "pooled τ", "95 % interval", "per-fact mean", "tuples", "bags", "paper"]
     body = [
         [
             Cell(row["variant"]),
@@ -179,11 +179,11 @@ def _tau_details(rows: Sequence[Mapping[str, Any]], where: str) -> Table:
         ]
         for row in rows
     ]
-    return Table(f"Table 3 in full: {where}", columns, body, "The interval is over seeds and bags.", is_folded=True)
+    return Table(f"Table 3 in full: {where}", columns, body, "The interval covers seeds and bags.", is_folded=True)
 
 
 def grid_table(summary: Summary) -> Table:
-    """Return the validation figures for each λ."""
+    """Return the validation metrics for each λ."""
     best = {
         variant: max(rows, key=lambda row: (row["validation"] or {}).get(AREA, -1.0))
         for variant in dict.fromkeys(row["variant"] for row in summary["grid"])
@@ -196,15 +196,15 @@ def grid_table(summary: Summary) -> Table:
         remark = "diverged" if row["is_diverged"] else "best AUC@0.4" if row is best[row["variant"]] else ""
         rows.append([Cell(row["variant"]), Cell(f"{row['distractor']:g}"), *figures, Cell(remark)])
     return Table(
-        f"λ of learning from distractors, on validation, {summary['name']}",
+        f"λ for learning from distractors, on validation, {summary['name']}",
         ["variant", "λ", "AUC@0.4", "AP", ""],
         rows,
-        "One seed; validation alone, times 100. The paper chose 1 on validation AUC; the tables above have 1.",
+        "One seed; validation only, times 100. The paper chose λ = 1 by validation AUC; the tables above use 1.",
     )
 
 
 def claim_tables(summary: Summary) -> list[Table]:
-    """Return the claims in the paper's reading, then in every reading, then each difference of the first readings."""
+    """Return the claims in their first reading, then in every reading, then each difference in the first readings."""
     claims: Sequence[Mapping[str, Any]] = summary["claims"]
     before = [None, *(row["claim"] for row in claims)]
     first = [row for row, claim in zip(claims, before, strict=False) if row["claim"] != claim]
@@ -215,7 +215,7 @@ def claim_tables(summary: Summary) -> list[Table]:
             f"The claims in every reading, {name}", _COLUMNS, [_row(row) for row in claims], is_folded=True, num_text=2
         ),
         Table(
-            f"Each difference of the first readings, {name}",
+            f"Each difference in the first readings, {name}",
             ["claim", "difference", "value", "widened interval"],
             [_single_row(row, single) for row in first for single in row["singles"]],
             is_folded=True,
@@ -232,7 +232,7 @@ def _row(row: Mapping[str, Any]) -> list[Cell]:
     remark = "" if shown is None else interval(shown, scale, digits)
     paper = row["paper"]
     return [
-        Cell(row["claim"], row["reading"] + (f"; most: {shown['name']}" if is_some else "")),
+        Cell(row["claim"], row["reading"] + (f"; largest: {shown['name']}" if is_some else "")),
         Cell(row["outcome"], _contradicted_by(row) or _by_mean(row), _tone(row)),
         Cell(value, remark),
         Cell(_share(row["num_as_claimed"], len(row["singles"])), f"{n} left out" if (n := row["num_missing"]) else ""),
@@ -245,22 +245,20 @@ def _tone(row: Mapping[str, Any]) -> Literal["", "good", "bad"]:
 
 
 def _by_mean(row: Mapping[str, Any]) -> str:
-    """Return the note on a claim about all differences whose outcome comes from their mean."""
+    """Return a note if the claim is about all differences but its outcome comes from their mean."""
     covers_all = row["sense"] == "alike" or any(words in row["claim"] for words in ("everywhere", "for every"))
-    return (
-        "from the mean of signed differences, to be tested on each" if covers_all and not _contradicted_by(row) else ""
-    )
+    return "from the mean of signed differences, not tested on each" if covers_all and not _contradicted_by(row) else ""
 
 
 def _contradicted_by(row: Mapping[str, Any]) -> str:
-    """Return the single difference that contradicts a claim where the mean's interval does not."""
+    """Return the single difference that contradicts a claim if the mean's interval does not."""
     if row["outcome"] != CONTRADICTED or row["sense"] == "some" or _beyond(row, row["mean"]) > 0:
         return ""
     return "by " + str(max(row["singles"], key=lambda single: _beyond(row, single))["name"])
 
 
 def _beyond(row: Mapping[str, Any], found: Mapping[str, Any]) -> float:
-    """Return how far an interval lies from what is claimed; above 0 it contradicts the claim."""
+    """Return how far an interval lies outside the claimed range; above 0 it contradicts the claim."""
     low = -math.inf if found["low"] is None else found["low"]
     high = math.inf if found["high"] is None else found["high"]
     if row["sense"] == "alike":
@@ -280,7 +278,7 @@ def _single_row(row: Mapping[str, Any], single: Mapping[str, Any]) -> list[Cell]
 
 
 def signed(value: float, digits: int) -> str:
-    """Return a difference with its sign, without one if it rounds to 0.
+    """Return a difference with its sign, or without one if it rounds to 0.
 
     >>> signed(-0.004, 2), signed(0.25, 1)
     ('0.00', '+0.2')
@@ -290,5 +288,5 @@ def signed(value: float, digits: int) -> str:
 
 
 def _scale(row: Mapping[str, Any]) -> tuple[float, int]:
-    """Return scale and digits of a printed difference: areas in points of 100, with the digits that decide."""
+    """Return the scale and digits of a printed difference; areas are multiplied by 100."""
     return (100.0, 2) if row["reading"] in AREA_NAMES.values() else (1.0, 3)

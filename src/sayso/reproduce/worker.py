@@ -1,4 +1,4 @@
-"""One process of a reproduction: it makes one run after the other, so that start-up and reading are paid once."""
+"""A worker process of a reproduction: it makes one run after another, so start-up and reading happen only once."""
 
 import os
 import shutil
@@ -28,11 +28,11 @@ from sayso.train.run import Callbacks, train
 from sayso.train.state import RunStatus
 
 _NUM_RANDOM_ORDERS = 20
-"""A run whose validation figure does not beat the best of this many random orders has learned nothing."""
+"""A run whose validation metric does not beat the best of this many random orders has learned nothing."""
 
 
 class Event(NamedTuple):
-    """A worker's message about the run `key`: its epoch and the seconds per epoch, or why it cannot be made."""
+    """A worker's message about run `key`: its epoch and seconds per epoch, or why the run cannot be made."""
 
     kind: Literal["begun", "epoch", "done", "refused"]
     key: str
@@ -53,9 +53,9 @@ class Task:
 
 
 def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
-    """Make the runs that come through the channel until None comes."""
+    """Make the runs received from the channel until None is received."""
     _end_with_parent()
-    # One thread per process, so that no figure depends on how many runs are made side by side.
+    # One thread per process, so results do not depend on how many runs are made in parallel.
     torch.set_num_threads(1)
     worker = RunWorker(task, channel.send)
     while (run := channel.recv()) is not None:
@@ -64,12 +64,12 @@ def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
         except UserError as error:
             channel.send(Event("refused", run.key, text=error.both))
         except torch.OutOfMemoryError as error:
-            text = f"{run.key}: the device has no memory left ({error}): try fewer {option('jobs')}"
+            text = f"{run.key}: the device is out of memory ({error}): try fewer {option('jobs')}"
             channel.send(Event("refused", run.key, text=text))
 
 
 def _end_with_parent() -> None:
-    """Exit at once when the command is killed: two processes must never write to one run."""
+    """Exit as soon as the command is killed: two processes must never write to the same run."""
 
     def watch() -> None:
         parent = parent_process()
@@ -81,7 +81,7 @@ def _end_with_parent() -> None:
 
 
 class RunWorker:
-    """Trains and assesses runs on one store."""
+    """Trains and evaluates runs on one store."""
 
     def __init__(self, task: Task, send: Callable[[Event], None]) -> None:
         self.task, self.send = task, send
@@ -91,7 +91,7 @@ class RunWorker:
         self.code_fingerprint = code_fingerprint()
 
     def make(self, run: PlannedRun) -> None:
-        """Make one run, or resume it, and write its result."""
+        """Make or resume one run, and write its result."""
         try:
             result = self._made(run)
         except TrainingError as error:
@@ -126,7 +126,7 @@ class RunWorker:
 
     @cached_property
     def _chance(self) -> float:
-        """The best average precision of random orders of all (bag, relation) of validation."""
+        """The best average precision among random orders of all (bag, relation) pairs of validation."""
         part, rng = self.store.manifest["parts"]["validation"], np.random.default_rng(0)
         is_fact = np.arange(part["bags"] * len(self.store.relations)) < part["facts"]
         orders = (precision_recall_curve(rng.random(len(is_fact)), is_fact) for _ in range(_NUM_RANDOM_ORDERS))

@@ -42,7 +42,7 @@ def test_a_first_line_that_is_not_a_fact_is_reported_on_opening(tmp_path: Path, 
     path = tmp_path / "facts.jsonl"
     path.write_text(f"{line}\n{LINE}\n")
     with pytest.raises(
-        BadInputError, match=r"facts.jsonl:1: not a fact of `sayso extract --format jsonl` \(.*"
+        BadInputError, match=r"facts.jsonl:1: not a fact written by `sayso extract --format jsonl` \(.*"
     ) as told:
         open_extracted("news", path)
     assert reason in str(told.value)

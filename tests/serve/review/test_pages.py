@@ -208,7 +208,7 @@ def test_a_bad_line_is_reported_on_its_page_and_other_pages_work(settings: Serve
     with open_client(settings) as client:
         answer = client.get("/review/news")
         assert answer.status_code == 400
-        assert "facts.jsonl:2: not a fact of `sayso extract --format jsonl`" in unescape(answer.text)
+        assert "facts.jsonl:2: not a fact written by `sayso extract --format jsonl`" in unescape(answer.text)
         assert client.get("/api/review").json()["error"]["code"] == "bad_request"
         assert client.get("/decisions").status_code == 200
         path.write_text(f"{FACTS[0].to_json()}\n")

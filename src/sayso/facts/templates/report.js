@@ -1,4 +1,4 @@
-// Chooses the run, the mechanism that orders the sentences, and which facts are shown. Without it the page still reads.
+// Selects the run, the mechanism that ranks the sentences, and the facts to show. The page is readable without it.
 "use strict";
 (function () {
   const byId = (id) => document.getElementById(id);
