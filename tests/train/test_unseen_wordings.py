@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from command import sayso_process as sayso
+from made_once import made_once
 from names_only import has_unseen_wording, label_matrix, names_only_scores
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.checkpoint import find_model, load_model
@@ -27,7 +28,10 @@ def run(*words: object) -> None:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with an invented corpus, vectors of its words and entities, and the store of them."""
-    folder = tmp_path_factory.mktemp("unseen")
+    return made_once(tmp_path_factory, "unseen", make_store)
+
+
+def make_store(folder: Path) -> None:
     corpus = folder / "corpus"
     run("invent", corpus, "--train-sentences", 6000, "--test-sentences", 3000, "--documents", 0)
     run("vectors", "train", corpus / "train.jsonl", "--out", folder / "words.bin", "--width", 50, "--seed", 13)
@@ -38,7 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files += ("--direct", corpus / "direct.txt", "--vectors", folder / "words.bin")
     files += ("--entity-vectors", folder / "entities.bin", "--out", folder / "store")
     run("prepare", "--train", corpus / "train.jsonl", "--test", test, *files)
-    return folder
 
 
 @pytest.fixture(scope="session")
