@@ -13,7 +13,7 @@ CAPITAL, CONTAINS = Triple("h", "capital", "t"), Triple("h", "contains", "t")
 
 
 def marks(fact: Triple, **labels: str) -> list[SubmittedMark]:
-    """Return the marks of people on sentences 0, 1, …: one letter each, a dot where somebody has not marked."""
+    """Return annotators' marks on sentences 0, 1, …: one letter per mark, a dot for no mark."""
     names = {"r": "rationale", "i": "irrelevant", "u": "unsure"}
     return [
         SubmittedMark(fact, f"sentence {place}", person, names[letter])

@@ -44,7 +44,7 @@ def test_a_fact_with_enough_people_is_refused_to_others(connection: Connection) 
     ada, ben = people(connection, "Ada", "Ben")
     claim.claim(connection, ada, QUEUE[0], 1)
     claim.claim(connection, ada, QUEUE[0], 1)
-    with pytest.raises(UserError, match="enough people"):
+    with pytest.raises(UserError, match="enough annotators"):
         claim.claim(connection, ben, QUEUE[0], 1)
     claim.claim(connection, ben, QUEUE[0], None)
     assert claim.is_held(connection, ben, QUEUE[0])
@@ -104,7 +104,7 @@ def test_the_first_assignment_fixes_how_many_people_mark_a_fact(connection: Conn
     finish(connection, ben, QUEUE[0], per_fact=1)
     assert closed_facts(connection, 5) == [QUEUE[0]]
     assert claim.claim_next(connection, cleo, QUEUE, 5) == QUEUE[1], "a higher one would let them mark what is shown"
-    with pytest.raises(UserError, match="enough people"):
+    with pytest.raises(UserError, match="enough annotators"):
         claim.claim(connection, cleo, QUEUE[0], 5)
 
 
@@ -116,7 +116,7 @@ def test_a_fact_opened_and_left_is_refused_once_enough_others_have_it(
     monkeypatch.setattr(claim, "_HELD_SECONDS", -1.0)
     for person in (ada, ben):
         finish(connection, person, QUEUE[0], per_fact=2)
-    with pytest.raises(UserError, match="enough people"):
+    with pytest.raises(UserError, match="enough annotators"):
         hold(connection, cleo, QUEUE[0])
     assert next_fact(connection, cleo, [], None) is None
     hold(connection, ada, QUEUE[0])

@@ -10,7 +10,7 @@ from sayso.errors import BadInputError
 from sayso.records import Mark
 
 ids = st.sampled_from(["m.01", "m.02", "a|b", "50%", "=cmd()", "'quoted"])
-# A sentence is tokens with one space between, whatever characters they are of.
+# A sentence is any tokens separated by single spaces.
 tokens = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=6)
 sentences = st.lists(tokens, min_size=1, max_size=4).map(" ".join)
 marks = st.builds(
@@ -25,7 +25,7 @@ marks = st.builds(
 
 
 def unique(marks: list[Mark]) -> list[Mark]:
-    """Return one mark for each person, fact and sentence: what a database holds."""
+    """Return one mark per annotator, fact and sentence, as a database stores them."""
     return list(
         {(mark.head_id, mark.tail_id, mark.relation, mark.sentence, mark.annotator): mark for mark in marks}.values()
     )
@@ -94,10 +94,10 @@ def test_a_bad_line_is_reported_and_nothing_is_imported(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"a\.jsonl:1: .*'label'"):
         read_any(tmp_path / "a.jsonl")
     (tmp_path / "b.csv").write_text("head,tail\n")
-    with pytest.raises(BadInputError, match=r"b\.csv:1: the header"):
+    with pytest.raises(BadInputError, match=r"b\.csv:1: expected the header head,tail,relation"):
         read_any(tmp_path / "b.csv")
     (tmp_path / "c.csv").write_text("head,tail,relation,sentence,label,by\nh,t\n")
-    with pytest.raises(BadInputError, match=r"c\.csv:2: 2 columns"):
+    with pytest.raises(BadInputError, match=r"c\.csv:2: expected 6 columns, got 2"):
         read_any(tmp_path / "c.csv")
 
 
@@ -105,7 +105,8 @@ def test_a_bad_line_is_reported_and_nothing_is_imported(tmp_path: Path) -> None:
 def test_a_label_that_there_is_not_is_named(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"marks{FORMS[name].suffix}"
     FORMS[name].write(path, [mark("a", "rationale"), mark("b", "Relevant")])
-    with pytest.raises(BadInputError, match=r":[23]: 'Relevant' is not a label; use rationale, irrelevant, unsure"):
+    refusal = r":[23]: 'Relevant' is not a label; choose one of rationale, irrelevant, unsure"
+    with pytest.raises(BadInputError, match=refusal):
         read_any(path)
 
 

@@ -32,7 +32,7 @@ def test_an_unknown_label_is_refused(connection: Connection) -> None:
 def test_a_fact_is_submitted_only_with_all_sentences_marked(connection: Connection) -> None:
     ada = annotator_named(connection, "Ada")
     work.mark(connection, ada, FACT, {"one": "rationale"}, "key 1")
-    with pytest.raises(UserError, match="1 of 2 sentences have no mark"):
+    with pytest.raises(UserError, match="1 of 2 sentences are not marked"):
         work.submit(connection, ada, FACT, ["one", "two"], "key 2")
     work.mark(connection, ada, FACT, {"two": "unsure"}, "key 3")
     work.submit(connection, ada, FACT, ["one", "two"], "key 4")

@@ -14,7 +14,7 @@ from sayso.errors import BadInputError
 
 
 def make_older(path: Path, version: int) -> None:
-    """Write a database as an older sayso has left it, with one annotator in it."""
+    """Write a database of an older version, with one annotator."""
     connection = sqlite3.connect(path)
     for migration in MIGRATIONS[:version]:
         connection.executescript(migration)
@@ -68,7 +68,7 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     make_older(tmp_path / "a.db", len(MIGRATIONS))
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(BadInputError, match="newer sayso"):
+    with pytest.raises(BadInputError, match="newer version of sayso"):
         AnnotationDatabase(tmp_path / "a.db")
     assert sqlite3.connect(tmp_path / "a.db").execute("PRAGMA user_version").fetchone()[0] == 99
 
@@ -101,7 +101,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_a_missing_folder_and_a_missing_file_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="this is a folder"):
+    with pytest.raises(BadInputError, match="is a folder; expected a file"):
         AnnotationDatabase(tmp_path)
     with pytest.raises(BadInputError, match="does not exist"):
         AnnotationDatabase(tmp_path / "nowhere" / "a.db")
@@ -160,7 +160,7 @@ def test_a_block_that_fails_saves_nothing(tmp_path: Path) -> None:
 
 
 def test_writers_in_threads_and_in_two_processes_lose_nothing(tmp_path: Path) -> None:
-    # Two AnnotationDatabase objects have a lock each, as two processes have; SQLite keeps them apart.
+    # Two AnnotationDatabase objects have separate locks, like two processes; SQLite serialises their writes.
     databases = [AnnotationDatabase(tmp_path / "a.db"), AnnotationDatabase(tmp_path / "a.db")]
 
     def work(number: int) -> None:
@@ -210,7 +210,7 @@ def read_names(path: Path) -> list[str]:
 
 def test_reading_makes_no_database_of_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "a.db").touch()
-    with pytest.raises(BadInputError, match="an empty file, not an annotation database"):
+    with pytest.raises(BadInputError, match="the file is empty, not an annotation database"):
         read_names(tmp_path / "a.db")
     assert files_of(tmp_path) == {"a.db": b""}
 

@@ -1,4 +1,4 @@
-"""What tests do on the annotation page."""
+"""Actions on the annotation page."""
 
 from urllib.parse import urlencode
 
@@ -17,19 +17,19 @@ def labels(page: Page) -> list[str]:
 
 
 def press(page: Page, keys: str) -> None:
-    """Press keys one after the other, once the page listens; capitals with Shift."""
+    """Press keys one after another, once the page is ready; upper-case letters with Shift."""
     expect(page.locator("li.current")).to_have_count(1)
     for key in keys:
         page.keyboard.press(f"Shift+{key}" if key.isupper() else key)
 
 
 def expect_saved(page: Page) -> None:
-    """Wait until the server has everything."""
+    """Wait until everything is saved."""
     expect(page.locator("#saved")).to_have_text("· saved")
 
 
 def go_by(page: Page, key: str) -> None:
-    """Press a key that leads to another page, once this page listens, and wait for it."""
+    """Press a key that opens another page, once this page is ready, and wait for the new page."""
     expect(page.locator("li.current")).to_be_focused()
     before = page.url
     page.keyboard.press(key)

@@ -1,4 +1,4 @@
-"""A real browser without a window, and the workbench as a process of its own."""
+"""A headless browser, and the workbench in its own process."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
-    """A store with a hostile and a big bag, and a run; made once."""
+    """A store with a hostile and a large bag, and a run; created once."""
     return make_settings(tmp_path_factory.mktemp("browser"), extra=[*hostile_lines(), *big_bag(300)])
 
 
@@ -37,7 +37,7 @@ def workbench(shelf: ServeSettings, tmp_path: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def sign_in(browser: Browser) -> Iterator[SignIn]:
-    """Sign somebody in in a browser of their own; whatever the page's console complains about fails the test."""
+    """Sign someone in in a separate browser context; any console error fails the test."""
     contexts, complaints = [], []
 
     def open_page(url: str, name: str, **options: object) -> Page:

@@ -1,4 +1,4 @@
-"""No serious finding of axe on any page of annotation and agreement, in the light or in the dark."""
+"""axe finds no serious problem on annotation and agreement pages, in light or dark mode."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
 
 def serious(page: Page) -> list[str]:
-    """Return what axe holds for serious or critical."""
+    """Return the findings that axe rates serious or critical."""
     page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate("axe.run()")
     return [

@@ -44,7 +44,7 @@ def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
 
 
 def held_up(route: Route) -> None:
-    """Let a request through a little later, as on a slow line."""
+    """Delay a request, as on a slow connection."""
     time.sleep(0.3)
     route.continue_()
 

@@ -1,4 +1,4 @@
-"""Explore, Try and Curate in a real browser, by keyboard, over a run that was really trained."""
+"""Predictions, Try and Decisions in a real browser, by keyboard, with a trained run."""
 
 import json
 import time
@@ -45,13 +45,13 @@ def address(trained: ServeSettings) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page of somebody who is signed in; what the browser complains about is a fault."""
+    """A page with a signed-in user; any console error fails the test."""
     with signed_in(browser, address) as opened:
         yield opened
 
 
 def press(page: Page, key: str) -> None:
-    """Press a key once the page listens."""
+    """Press a key once the page is ready."""
     page.wait_for_load_state("load")
     page.keyboard.press(key)
 

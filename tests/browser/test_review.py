@@ -1,4 +1,4 @@
-"""Found in a real browser, by keyboard: from the list of an extraction to the file of accepted facts."""
+"""Review in a real browser, by keyboard: from the list of extracted facts to the file of accepted ones."""
 
 import json
 import time
@@ -42,7 +42,7 @@ def address(opened: ServeSettings, tmp_path: Path) -> Iterator[str]:
 
 
 def press(page: Page, key: str) -> None:
-    """Press a key once the page listens."""
+    """Press a key once the page is ready."""
     page.wait_for_load_state("load")
     page.keyboard.press(key)
 
@@ -68,7 +68,7 @@ def test_from_the_list_to_the_file_of_accepted_facts_by_keyboard(browser: Browse
 
 
 def open_by_keyboard(page: Page) -> None:
-    """Open the first fact of the list, and go to its first sentence."""
+    """Open the first fact in the list, and move to its first sentence."""
     page.goto("/review")
     expect(page.get_by_role("status")).to_have_text(f"1–{len(FACTS)} of {len(FACTS)} facts")
     press(page, "j")
@@ -81,7 +81,7 @@ def open_by_keyboard(page: Page) -> None:
 
 
 def decide_by_keyboard(page: Page) -> None:
-    """Accept a fact, reject the next one, look back, and undo what was done last."""
+    """Accept a fact, reject the next one, go back, and undo the last decision."""
     number = page.locator(".crumbs .number")
     press(page, "a")
     expect(page.locator(BADGE)).to_have_text("accepted")
@@ -103,7 +103,7 @@ def decide_by_keyboard(page: Page) -> None:
 def test_no_key_is_lost_and_each_decides_on_the_fact_on_the_screen(browser: Browser, address: str) -> None:
     with signed_in(browser, address) as page:
         open_by_keyboard(page)
-        # As fast as the browser takes them, and every answer held up.
+        # As fast as the browser accepts them, with every response delayed.
         page.route("**/api/review/**", lambda route: (time.sleep(0.1), route.continue_()))
         for key in "anxnenaz":
             page.keyboard.press(key)
@@ -141,7 +141,7 @@ def test_decisions_made_while_the_server_is_away_are_kept_and_sent(
 
 
 def shown(page: Page) -> Iterator[str]:
-    """Go through the pages of Found, hostile and decided ones among them."""
+    """Visit the Review pages, including those of hostile and decided facts."""
     hostile = f"/review/news/fact?{urlencode(ids(HOSTILE_FACT))}"
     page.goto(hostile)
     press(page, "a")

@@ -1,4 +1,4 @@
-"""A whole piece of work: two people annotate by keyboard, agree, export, and a run is evaluated against it."""
+"""A whole session: two people annotate by keyboard, settle, export, and a run is evaluated with the marks."""
 
 import json
 from pathlib import Path
@@ -78,7 +78,7 @@ def mark_by_keyboard(page: Page) -> None:
 
 
 def submit_by_keyboard(page: Page) -> None:
-    """Say something about the fact, submit it, see the scores, go on and come back."""
+    """Comment on the fact, submit it, see the scores, move on and come back."""
     press(page, "wc")
     page.keyboard.type("first of all")
     page.keyboard.press("Escape")
@@ -94,7 +94,7 @@ def submit_by_keyboard(page: Page) -> None:
 
 
 def disagree(ben: Page, ada: Page) -> None:
-    """Mark the same fact differently, blind to what the other has done."""
+    """Mark the same fact differently, without seeing each other's marks."""
     ben.goto(ada.url)
     assert labels(ben) == ["", "", ""]
     assert ben.locator("meter").count() == 0

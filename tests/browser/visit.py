@@ -1,4 +1,4 @@
-"""A workbench that really serves, and somebody who visits it in a real browser."""
+"""A running workbench, and a user in a real browser."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from sayso.serve.app import make_app
 from sayso.serve.server import open_socket
 from sayso.serve.settings import ServeSettings
 
-# Longer than the page waits between two tries to reach a server that is away, and enough for a busy machine.
+# Longer than the page waits between attempts to reach the server, and enough for a busy machine.
 expect.set_options(timeout=30_000)
 
 HEIGHT = 900
@@ -29,7 +29,7 @@ ARGUMENTS = (
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Give the system's Chromium; where there is none the tests are skipped, in CI they fail."""
+    """Yield the system's Chromium; without it, tests are skipped, or fail in CI."""
     program = shutil.which("chromium")
     if program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no chromium here; `make test` installs it")
@@ -41,7 +41,7 @@ def launched() -> Iterator[Browser]:
 
 @contextmanager
 def serving(settings: ServeSettings, port: int = 0) -> Iterator[str]:
-    """Give the address of a workbench that serves on a port, a free one if none is named, while the block runs."""
+    """Run a workbench on a port (default: any free one) and yield its URL."""
     opened = open_socket("127.0.0.1", port)
     settings = replace(settings, port=opened.getsockname()[1])
     server = uvicorn.Server(uvicorn.Config(make_app(settings), log_level="warning"))
@@ -60,7 +60,7 @@ def serving(settings: ServeSettings, port: int = 0) -> Iterator[str]:
 def signed_in(
     browser: Browser, url: str, width: int = 1280, scheme: Literal["light", "dark"] = "light"
 ) -> Iterator[Page]:
-    """Give a page of somebody who is signed in; a dialog, or a script that fails or is refused, is a fault."""
+    """Yield a page with a signed-in user; a dialog or a failed or blocked script fails the test."""
     size = {"width": width, "height": HEIGHT}
     with browser.new_context(base_url=url, viewport=size, color_scheme=scheme) as context:  # type: ignore[arg-type]
         page, faults = context.new_page(), list[str]()

@@ -144,7 +144,7 @@ def test_agreement_does_not_turn_an_empty_file_into_a_database(tmp_path: Path) -
     (tmp_path / "a.db").touch()
     result = sayso("annotations", "agreement", "--db", tmp_path / "a.db")
     assert (result.returncode, len(result.stderr.strip().splitlines())) == (2, 1)
-    assert "an empty file, not an annotation database" in result.stderr
+    assert "the file is empty, not an annotation database" in result.stderr
     assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("a.db", 0)]
 
 

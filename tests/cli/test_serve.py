@@ -30,7 +30,7 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
         (["--data", "nowhere"], "nowhere: there is no such folder: make one with `sayso prepare`"),
         (["--part", "dev"], "the store has no part 'dev'"),
         (["--run", "nowhere"], "nowhere: there is no such folder: make one with `sayso train`"),
-        (["--db", "/"], "/: this is a folder"),
+        (["--db", "/"], "/: is a folder; expected a file"),
         (["--annotator", "Ada"], "--annotator is for people on other machines"),
         (["--lead", " "], "a name must have 1 to 60"),
         (["--new-links"], "--new-links is for people on other machines"),
@@ -53,7 +53,7 @@ def test_a_run_without_predictions_is_answered_with_the_command_that_makes_them(
         with pytest.raises(BadInputError) as refused:
             Workbench(replace(settings, part=part))
         command = f"sayso evaluate '{tmp_path / 'my run'}' --data {store}{option}"
-        assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions yet; make them with: {command}"
+        assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions yet; create them with: {command}"
 
 
 def test_leads_get_links_on_other_machines_and_are_named_locally(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from toy_workbench import Person, make_settings, open_client
 
 @pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
-    """A store and a run, made once; every test has its own file of annotations."""
+    """A store and a run, created once; every test has its own annotation database."""
     return make_settings(tmp_path_factory.mktemp("workbench"))
 
 

@@ -1,4 +1,4 @@
-"""Files that are cut short or replaced under a running workbench: it says so, and goes on."""
+"""A running workbench reports files that are truncated or replaced, and keeps working."""
 
 import os
 import shutil
@@ -37,13 +37,13 @@ def test_pages_of_files_that_were_cut_short_say_so_and_the_server_lives(client, 
     for page in PAGES:
         answer = client.get(page)
         assert answer.status_code == 409, page
-        assert "the file has changed since it was opened: restart the workbench" in answer.text
+        assert "the file has changed since it was opened; restart the workbench" in answer.text
     assert client.get("/sign-in").status_code == 200
-    person.mark(0, "capital", "rationale")  # what somebody has on the screen can still be saved
+    person.mark(0, "capital", "rationale")  # a page that is already open can still save
 
 
 def evaluate_again(folder: Path, part: str = "test") -> None:
-    """Replace the predictions of the run by others, as `sayso evaluate` does."""
+    """Replace the run's predictions, as `sayso evaluate` does."""
     again = make_run_folder(folder / "again", Store(folder / "store"), seed=1, part=part)
     shutil.rmtree(folder / "run" / "predictions", ignore_errors=True)
     (again / "predictions").rename(folder / "run" / "predictions")
@@ -79,17 +79,17 @@ def test_predictions_that_cannot_be_shown_affect_only_the_pages_of_their_run(cli
     person.mark(1, "capital", "rationale", "irrelevant", "irrelevant")
     person.submit(1, "capital")
     fact = "/annotate/fact?bag=1&relation=capital"
-    assert "score is shown below each sentence" in person.page(fact)
+    assert "scores are shown below the sentences" in person.page(fact)
     evaluate_again(tmp_path, part="validation")
     for page in ("/predictions/run", "/api/predictions/run"):
         answer = client.get(page)
         assert answer.status_code == 409
-        assert "predictions of the validation part, not of test" in answer.text
-    assert "score is shown below each sentence" not in person.page(fact)
+        assert "predictions are for the validation part, not test" in answer.text
+    assert "scores are shown below the sentences" not in person.page(fact)
     for page in ("/annotate", "/agreement", "/try", "/decisions", "/review/facts"):
         person.page(page)
     evaluate_again(tmp_path)
-    assert "score is shown below each sentence" in person.page(fact)
+    assert "scores are shown below the sentences" in person.page(fact)
     person.page("/predictions/run")
 
 
@@ -125,7 +125,7 @@ def test_facts_that_were_written_again_are_not_mixed_with_those_that_were_read(c
     os.truncate(tmp_path / "facts" / "facts.jsonl", 100)
     answer = client.get("/review/facts/fact", params=ids)
     assert answer.status_code == 409
-    assert "facts.jsonl: the file has changed since it was read: restart the workbench" in answer.text
+    assert "facts.jsonl: the file has changed since it was read; restart the workbench" in answer.text
     assert client.get("/annotate").status_code == 200
 
 

@@ -32,7 +32,7 @@ def run_one(client: Client) -> RunPredictions:
 
 
 def decide(client: Client, decision: str, q: str = "land18", **more: str) -> str:
-    """Decide on the capital of a land, and return the page that comes back."""
+    """Decide on a capital, and return the resulting page."""
     (row,) = run_one(client).index.rows(
         run_one(client).index.find_all(PredictionQuery(q=q, relation="capital", label="yes"))
     )

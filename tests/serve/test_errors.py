@@ -1,4 +1,4 @@
-"""One error form everywhere."""
+"""All errors have the same format."""
 
 from typing import Any
 

@@ -197,7 +197,7 @@ def test_new_links_made_elsewhere_end_the_sessions_of_a_running_server(remote: S
         links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
         client.get(links["Ben"], headers=OPENED)
         assert client.get("/api/queue").status_code == 200
-        elsewhere = AnnotationDatabase(remote.database)  # as a second process has it
+        elsewhere = AnnotationDatabase(remote.database)  # like a second process
         make_links(elsewhere, remote, ["Ada"], is_renewed=True)
         elsewhere.close()
         assert client.get("/api/queue").status_code == 401

@@ -90,7 +90,7 @@ def test_half_a_request_does_not_keep_it_from_ending(tmp_path: Path) -> None:
             half.sendall(b"POST /api/decisions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{  ")
             assert httpx.get(f"{running.url}/sign-in").status_code == 200
             running.process.send_signal(signal.SIGTERM)
-            assert half.recv(1000) == b""  # after the deadline for requests it would be an answer, 408
+            assert half.recv(1000) == b""  # after the request deadline, the response would be 408
             assert running.process.wait(300) == 143
 
 
@@ -127,7 +127,7 @@ def test_the_process_never_loads_torch(tmp_path: Path) -> None:
 def test_an_address_of_another_machine_is_refused() -> None:
     opened = open_socket("127.0.0.1", 0)
     port = opened.getsockname()[1]
-    with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 is in use"):
+    with pytest.raises(UserError, match=f"port {port} on 127.0.0.1 is in use"):
         open_socket("127.0.0.1", port)
     opened.close()
     with pytest.raises(UserError, match="not an address of this machine"):
@@ -146,7 +146,7 @@ def test_twenty_annotators_make_2000_marks_and_none_is_lost(tmp_path: Path) -> N
 
 
 async def load_both(one: str, two: str) -> list[Load]:
-    """Return what was sent to two workbenches at once, by other people each."""
+    """Send marks to two workbenches at once, from different annotators; return what was sent."""
     return await asyncio.gather(put_load(one, 2, 20, "Ada"), put_load(two, 2, 20, "Ben"))
 
 
@@ -158,7 +158,7 @@ def test_two_workbenches_share_a_database(tmp_path: Path) -> None:
         loads = asyncio.run(load_both(one.url, two.url))
     assert [len(load.sent) for load in loads] == [20, 20]
     assert [num_lost(tmp_path / "marks.db", load) for load in loads] == [0, 0]
-    # One person's first two labels, each on the sentence of the other, would be two losses.
+    # An annotator's first two labels on each other's sentences would count as two losses.
     first, second = [place for place in loads[0].sent if place[0] == "Ada 0"][:2]
     swapped = loads[0].sent | {first: loads[0].sent[second], second: loads[0].sent[first]}
     assert num_lost(tmp_path / "marks.db", loads[0]._replace(sent=swapped)) == 2
@@ -171,14 +171,14 @@ Served = tuple[tuple[str, int], list[bytes]]
 
 
 class Hasty(DeadlineProtocol):
-    """Gives a request little time."""
+    """Closes connections after a short deadline."""
 
     request_seconds = 0.2
 
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    """Where a small application listens behind the gate, and the bodies that it has had."""
+    """The address of a small application behind the middleware, and the request bodies it received."""
     bodies: list[bytes] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,1 +1,1 @@
-"""People's marks and decisions: assignment, marking, agreement, export and import, in one SQLite file."""
+"""Marks and decisions in one SQLite file: assignment, marking, agreement, export and import."""

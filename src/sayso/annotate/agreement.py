@@ -1,7 +1,7 @@
-"""How far people agree (percent, κ, α), where they disagree, and what they settle on.
+"""Agreement between annotators (percent, κ, α), their disagreements, and the labels they settle on.
 
-Only submitted facts count, without practice in a pilot round. Marks are shown to others only once a fact is closed: as
-many people as wanted have submitted it, and nobody else will be given it.
+Only submitted facts count, and practice in a pilot round does not. Marks become visible to others once a fact is
+closed: the required number of annotators have submitted it, and it will not be assigned to anyone else.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from sayso.records import Triple
 
 
 class SubmittedMark(NamedTuple):
-    """A submitted label of a sentence for a fact."""
+    """The label that an annotator submitted for a sentence of a fact."""
 
     fact: Triple
     sentence: str
@@ -31,10 +31,11 @@ class SubmittedMark(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Agreement on one relation, or on all (empty name); None where a figure is undefined.
+    """Agreement on one relation, or on all if the name is empty; undefined metrics are None.
 
-    Units are sentences, each for one fact, that at least two people have marked. With more than two people, `percent`
-    is the share of pairs of marks that agree, and κ the mean over pairs of people, weighted by the units they share.
+    A unit is a sentence, for one fact, that at least two annotators have marked. With more than two annotators,
+    `percent` is the share of pairs of marks that agree, and κ is the mean over pairs of annotators, weighted by the
+    units they share.
     """
 
     relation: str
@@ -47,7 +48,7 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class PairAgreement:
-    """Agreement of two people."""
+    """Agreement between two annotators."""
 
     first: str
     second: str
@@ -58,7 +59,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementReport:
-    """Agreement overall, per relation, and per pair of people who share units."""
+    """Agreement overall, per relation, and per pair of annotators who share units."""
 
     overall: Agreement
     relations: tuple[Agreement, ...]
@@ -66,7 +67,7 @@ class AgreementReport:
 
 
 def report(marks: Sequence[SubmittedMark]) -> AgreementReport:
-    """Return the agreement of these marks."""
+    """Compute the agreement of submitted marks."""
     relations = sorted({mark.fact.relation for mark in marks})
     overall, pairs = _measure("", marks)
     by_relation = (_measure(name, [mark for mark in marks if mark.fact.relation == name])[0] for name in relations)
@@ -74,7 +75,7 @@ def report(marks: Sequence[SubmittedMark]) -> AgreementReport:
 
 
 def submitted_marks(connection: Connection) -> list[SubmittedMark]:
-    """Return the marks of all submitted facts, ordered by fact and sentence."""
+    """Return the marks on all submitted facts, ordered by fact and sentence."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, text, name, value FROM entry AS marked"
         " JOIN fact ON fact.id = marked.fact JOIN sentence ON sentence.id = marked.sentence"
@@ -129,7 +130,7 @@ SCOPE = "agree"
 
 
 class Settled(NamedTuple):
-    """The label that a sentence was settled as, and who settled it."""
+    """The label that settled a disagreement, and the name of the person who settled it."""
 
     label: str
     annotator: str
@@ -137,9 +138,9 @@ class Settled(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """A sentence of a closed fact that people have marked differently.
+    """A sentence of a closed fact that annotators have marked differently.
 
-    `labels` are (annotator, label); `settled` and `settled_by` are empty until someone settles it.
+    `labels` are (annotator, label) pairs; `settled` and `settled_by` are empty until someone settles it.
     """
 
     sentence: str
@@ -149,9 +150,9 @@ class Disagreement:
 
 
 def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Triple]:
-    """Return the facts that enough people have submitted, not counting practice.
+    """Return the facts that enough annotators have submitted, not counting practice.
 
-    Enough is the quota of the fact's assignments, or `annotators_per_fact` without any, as for imported marks.
+    Enough means the quota of the fact's assignments, or `annotators_per_fact` if it has none (imported marks).
     """
     rows = connection.execute(
         "SELECT fact FROM finished GROUP BY fact HAVING count(*) >="
@@ -162,7 +163,7 @@ def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Tripl
 
 
 def disagreements(connection: Connection, annotators_per_fact: int) -> dict[Triple, list[Disagreement]]:
-    """Return the sentences of closed facts that people have marked differently, by fact."""
+    """Return the sentences of closed facts that annotators have marked differently, grouped by fact."""
     closed = set(closed_facts(connection, annotators_per_fact))
     found: dict[Triple, dict[str, list[tuple[str, str]]]] = {}
     for mark in submitted_marks(connection):
@@ -195,9 +196,9 @@ def settled_labels(connection: Connection) -> dict[tuple[Triple, str], Settled]:
 
 
 def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:
-    """Save the label that a disagreement is settled as; an empty label reopens it."""
+    """Settle a disagreement with this label; an empty label reopens it."""
     if label not in (*LABELS, ""):
-        raise UserError(f"{label!r} is not a label; use {', '.join(LABELS)}")
+        raise UserError(f"{label!r} is not a label; choose one of {', '.join(LABELS)}")
     change = Change(fact_number(connection, fact), sentence_number(connection, sentence), MARK, label)
     record(connection, actor, SCOPE, key, [change], owner=AGREED)
 
@@ -205,7 +206,7 @@ def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str
 def undo_settling(
     connection: Connection, actor: Annotator, key: str, has_fact: HasFact = accept_all, shown: Triple | None = None
 ) -> Triple | None:
-    """Undo the last sentence that this person settled, on the fact `shown` or on any open fact.
+    """Undo the last settling by this annotator, on the fact `shown` or on any fact of the open part.
 
     Returns the fact, or None if there is nothing to undo.
     """

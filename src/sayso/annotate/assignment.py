@@ -1,8 +1,8 @@
-"""Who marks which fact: the facts that each person was assigned, and what comes next.
+"""Assignment: which annotators mark which facts, and which fact each of them gets next.
 
-An assignment keeps its terms, whatever the settings say later: whether the work is practice (a pilot round), and how
-many people are to mark the fact (its quota, set by the first assignment). Other people's marks are shown once that many
-have submitted the fact, so lowering the quota would end the blind phase early.
+The terms of an assignment stay the same when the settings change: whether the work is practice (a pilot round), and how
+many annotators mark the fact (its quota, set by the first assignment). Marks become visible to other annotators once
+that many have submitted the fact, so lowering the quota would end the blind phase early.
 """
 
 import time
@@ -19,7 +19,7 @@ from sayso.errors import UserError
 from sayso.records import Triple
 
 _HELD_SECONDS = 3600.0
-"""How long a fact stays reserved for someone who has opened it without marking anything."""
+"""How long a fact stays reserved for an annotator who opened it but marked nothing."""
 
 _HELD = (
     "(NOT is_pilot AND (time > ? OR EXISTS (SELECT 1 FROM entry WHERE entry.owner = claim.annotator"
@@ -34,9 +34,10 @@ def claim(
     annotators_per_fact: int | None,
     is_pilot: bool = False,
 ) -> None:
-    """Assign a fact to a person; `UserError` if enough others have it. None means no limit.
+    """Assign a fact to an annotator; raise `UserError` if enough others have it.
 
-    An assignment that the person has started to mark is not changed.
+    `annotators_per_fact` is None if there is no limit. An assignment that the annotator has started to mark does not
+    change.
     """
     number = fact_number(connection, fact)
     is_begun = bool(work_of(connection, annotator.id, fact).labels)
@@ -45,7 +46,7 @@ def claim(
     quota = None if is_pilot or annotators_per_fact is None else _quota(connection, number) or annotators_per_fact
     others = _others(connection, annotator, number)
     if quota is not None and not is_begun and len(others) >= quota:
-        raise UserError(f"this fact is already assigned to enough people ({len(others)})")
+        raise UserError(f"this fact already has enough annotators ({len(others)})")
     connection.execute(
         "INSERT INTO claim (annotator, fact, time, is_pilot, quota) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (annotator, fact) DO UPDATE SET time = excluded.time, is_pilot = excluded.is_pilot,"
@@ -55,19 +56,19 @@ def claim(
 
 
 def has_room(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int) -> bool:
-    """Say whether the fact needs more people."""
+    """Return whether the fact needs more annotators."""
     number = fact_number(connection, fact)
     return len(_others(connection, annotator, number)) < (_quota(connection, number) or annotators_per_fact)
 
 
 def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
-    """Say whether the fact is assigned to the person."""
+    """Return whether the fact is assigned to the annotator."""
     query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ?"
     return connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone() is not None
 
 
 def is_practice(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
-    """Say whether the fact is assigned to the person as practice, in a pilot round."""
+    """Return whether the fact is assigned to the annotator as practice, in a pilot round."""
     query = "SELECT is_pilot FROM claim WHERE annotator = ? AND fact = ?"
     row = connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone()
     return row is not None and bool(row[0])
@@ -80,7 +81,7 @@ def claim_next(
     annotators_per_fact: int | None,
     is_pilot: bool = False,
 ) -> Triple | None:
-    """Assign the first fact of the queue that is new to the person and that not enough others have."""
+    """Assign the first fact in the queue that needs more annotators and is not yet assigned to this one."""
     rows = connection.execute(
         f"SELECT head_id, relation, tail_id, annotator, quota, {_HELD} OR annotator = ? AS is_held"
         " FROM claim JOIN fact ON fact.id = fact",
@@ -105,7 +106,7 @@ def claim_next(
 def neighbour(
     connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = accept_all
 ) -> Triple | None:
-    """Return the open fact `distance` places after (before, if negative) this one among the person's facts."""
+    """Return the annotator's fact `distance` places after (before, if negative) this one in the open part."""
     row = [each for each in _row(connection, annotator) if has_fact(each)]
     if fact not in row:
         return row[-1] if row and distance < 0 else None
@@ -114,7 +115,7 @@ def neighbour(
 
 
 def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
-    """Return the person's facts that are not submitted."""
+    """Return the annotator's facts that are not submitted."""
     rows = connection.execute(
         f"{_ROW} AND NOT EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact"
         " AND sentence = 0 AND kind = ?) ORDER BY claim.id",
@@ -124,13 +125,13 @@ def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
 
 
 def keep_place(connection: Connection, annotator: Annotator, fact: Triple, sentence: int) -> None:
-    """Save where the person is: the fact, and the index of the sentence in the bag."""
+    """Save the annotator's position: the fact, and the index of the sentence in the bag."""
     number = fact_number(connection, fact)
     connection.execute("INSERT OR REPLACE INTO place VALUES (?, ?, ?)", (annotator.id, number, sentence))
 
 
 def place_of(connection: Connection, annotator: Annotator) -> tuple[Triple, int] | None:
-    """Return where the person was last."""
+    """Return the annotator's last position."""
     row = connection.execute("SELECT fact, sentence FROM place WHERE annotator = ?", (annotator.id,)).fetchone()
     return (fact_of(connection, row[0]), row[1]) if row else None
 
@@ -143,20 +144,20 @@ def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
 
 
 def _others(connection: Connection, annotator: Annotator, fact: int) -> list[int]:
-    """Return the ids of the other people who have the fact."""
+    """Return the ids of the other annotators who have the fact."""
     query = f"SELECT annotator FROM claim WHERE fact = ? AND annotator <> ? AND {_HELD}"
     return [row[0] for row in connection.execute(query, (fact, annotator.id, time.time() - _HELD_SECONDS))]
 
 
 def _quota(connection: Connection, fact: int) -> int | None:
-    """Return how many people the fact is assigned to; None if it is not assigned."""
+    """Return how many annotators the fact needs; None if it is not assigned."""
     quota: int | None = connection.execute("SELECT max(quota) FROM claim WHERE fact = ?", (fact,)).fetchone()[0]
     return quota
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatorProgress:
-    """How many facts a person has submitted, and how many marks they have made."""
+    """How many facts an annotator has submitted, and how many marks they have made."""
 
     annotator: str
     num_submitted: int
@@ -170,17 +171,17 @@ def next_fact(
     after: Triple | None,
     has_fact: HasFact = accept_all,
 ) -> Triple | None:
-    """Return the fact after this one, assigning it if it is new to the person; None if nothing is left.
+    """Return the fact after this one, assigning it if necessary; None if nothing is left.
 
-    The person's earlier facts come first, in order, then the rest of the pilot round, then the queue, and last the
-    facts they skipped; only facts of the open part.
+    First come the annotator's assigned facts, in order, then the rest of the pilot round, then the queue, and finally
+    the facts they skipped. Only facts of the open part are returned.
     """
     following = neighbour(connection, annotator, after, 1, has_fact) if after else None
     if following:
         return following
     per_fact = read_settings(connection).annotators_per_fact
     pilot = set(pilot_facts(connection))
-    # Facts of past rounds are skipped, unless someone has started to mark them as real work, which is to be completed.
+    # Skip facts of past rounds unless someone has started to mark them as real work, which must be completed.
     apart = pilot | (set(pilot_facts(connection, with_past=True)) - facts_in_work(connection))
     if not pilot_result(connection, annotator, has_fact).is_done:
         found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None, is_pilot=True)
@@ -195,16 +196,16 @@ def next_fact(
 
 
 def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
-    """Assign a fact to a person who is about to mark it; `UserError` if enough others have it.
+    """Assign a fact to an annotator who is about to mark it; raise `UserError` if enough others have it.
 
-    Everyone marks the facts of the pilot round.
+    Facts of the pilot round have no limit, since everyone marks them.
     """
     is_pilot = fact in pilot_facts(connection)
     claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact, is_pilot)
 
 
 def progress(connection: Connection) -> list[AnnotatorProgress]:
-    """Return the progress of everyone who has marked something."""
+    """Return the progress of every annotator who has made a mark."""
     num = {
         (row[0], row[1]): row[2]
         for row in connection.execute(
@@ -224,6 +225,6 @@ def progress(connection: Connection) -> list[AnnotatorProgress]:
 
 
 def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> set[Triple]:
-    """Return the facts assigned to the person and not submitted, and the pilot round until they finish it."""
+    """Return the annotator's unsubmitted facts, and the pilot round until they finish it."""
     is_done = pilot_result(connection, annotator, has_fact).is_done
     return {*open_facts(connection, annotator), *([] if is_done else pilot_facts(connection))}

@@ -1,7 +1,7 @@
-"""What people decide about facts: accepted, rejected, or in need of evidence; one decision a fact, the last one counts.
+"""Decisions on facts: accepted, rejected or needs evidence; the latest decision on a fact counts.
 
-A decision is an entry of the event log like any other, so that it can be undone. It belongs to no single person:
-the latest decision counts for everyone, and the log keeps earlier ones.
+Decisions are entries in the event log, so they can be undone. They belong to no single person: the latest decision
+counts for everyone, and the log keeps earlier ones.
 """
 
 import uuid
@@ -31,7 +31,7 @@ _STATE = (
 
 
 class DamagedDecision(NamedTuple):
-    """A stored decision that cannot be read: older versions stored any value, even NaN."""
+    """A stored decision that cannot be read; older versions stored any value, even NaN."""
 
     fact: Triple
     reason: str
@@ -60,9 +60,9 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
     fact = Triple(decided.head_id, decided.relation, decided.tail_id)
     value = decided.to_json()
     if isinstance(read := _read(fact, value), DamagedDecision):
-        raise UserError(f"this decision cannot be saved because of its fact: {read.reason}")
+        raise UserError(f"this decision cannot be saved: {read.reason}")
     if found := control_character(*fact, decided.head_name, decided.tail_name, decided.annotator):
-        raise UserError(f"this decision cannot be saved: an id or a name of its fact contains {found}")
+        raise UserError(f"this decision cannot be saved: an id or name contains {found}")
     before = decision_on(connection, fact)
     if isinstance(before, DecidedFact) and replace(before, decided_at=decided.decided_at) == decided:
         return
@@ -73,7 +73,7 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
 def decide_on_found(
     connection: Connection, facts: Iterable[ExtractedFact], wanted: Mapping[Triple, FactDecision], by: str
 ) -> int:
-    """Save decisions on extracted facts and return their number; `by` is used if a decision names nobody."""
+    """Save decisions on extracted facts and return their count; `by` is used for decisions without a name."""
     num = 0
     for fact in facts:
         made = wanted.get(Triple(fact.head_id, fact.relation, fact.tail_id))
@@ -93,7 +93,7 @@ def withdraw(connection: Connection, annotator: Annotator, fact: Triple, key: st
 
 
 def undo_decision(connection: Connection, annotator: Annotator, key: str) -> Triple | None:
-    """Undo the person's last decision; return its fact, or None if there is none."""
+    """Undo the annotator's last decision; return its fact, or None if there is nothing to undo."""
     changes = undo(connection, annotator, SCOPE, key)
     return fact_of(connection, changes[0].fact) if changes else None
 
@@ -106,13 +106,13 @@ def decision_on(connection: Connection, fact: Triple) -> DecidedFact | DamagedDe
 
 
 def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple, str]:
-    """Return the decision on each of these facts that has one."""
+    """Return the decisions on these facts; facts without a decision are left out."""
     found = ((fact, decision_on(connection, fact)) for fact in facts)
     return {fact: decided.decision for fact, decided in found if decided}
 
 
 def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[int, str]]:
-    """Return the last event after this one, and the resulting decision, for each fact decided since."""
+    """Return the last event and the resulting decision for each fact decided after this event."""
     rows = connection.execute(
         f"SELECT event.id, head_id, relation, tail_id, {_STATE}"
         " FROM event JOIN fact ON fact.id = event.fact WHERE event.id > ? AND owner = ? AND kind = ? ORDER BY event.id",
@@ -162,7 +162,7 @@ def count_decisions(connection: Connection, wanted: DecisionFilter = DecisionFil
 
 
 def curators(connection: Connection) -> list[str]:
-    """Return the names of everyone with a current decision."""
+    """Return the names of everyone whose decision currently counts."""
     rows = connection.execute(
         f"SELECT DISTINCT {_value_of('annotator')} FROM entry WHERE owner = ? AND kind = ? ORDER BY 1",
         (AGREED, DECISION),
@@ -171,12 +171,12 @@ def curators(connection: Connection) -> list[str]:
 
 
 def _value_of(name: str) -> str:
-    """Return SQL for a value in a decision's JSON, NULL if it is not JSON."""
+    """Return SQL for a field of a decision's JSON; NULL if it is not valid JSON."""
     return f"CASE WHEN json_valid(value) THEN json_extract(value, '$.{name}') END"
 
 
 def _where(wanted: DecisionFilter) -> tuple[str, list[object]]:
-    """Return the SQL condition, built from constants only, and its parameters."""
+    """Return the SQL condition, which is built from constants only, and its parameters."""
     parts, values = ["owner = ?", "kind = ?"], [AGREED, DECISION]
     for name in ("decision", "relation", "annotator"):
         if asked := getattr(wanted, name):

@@ -1,4 +1,4 @@
-"""File formats of exported and imported marks."""
+"""File formats for exporting and importing marks."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
 
 
 def write_csv(path: Path, marks: Iterable[Mark]) -> int:
-    """Write one row per mark; return the number that could not be written (0)."""
+    """Write one row per mark; return the number of marks left out (always 0)."""
     with atomic_file(path) as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -38,7 +38,7 @@ def read_csv(path: Path) -> Iterator[MarkItem]:
     try:
         header = next(rows, [])
         if tuple(header) != COLUMNS:
-            raise BadInputError(f"{path}:1: the header is not {','.join(COLUMNS)}")
+            raise BadInputError(f"{path}:1: expected the header {','.join(COLUMNS)}")
         for row in rows:
             yield rows.line_num, _mark(row)
     except csv.Error as error:
@@ -47,7 +47,7 @@ def read_csv(path: Path) -> Iterator[MarkItem]:
 
 def _mark(row: list[str]) -> Mark | BadLine:
     if len(row) != len(COLUMNS):
-        return BadLine(f"{len(row)} columns where the header has {len(COLUMNS)}")
+        return BadLine(f"expected {len(COLUMNS)} columns, got {len(row)}")
     try:
         return with_plain_names(Mark(*map(bare, row)))
     except BadLineError as error:
@@ -57,7 +57,7 @@ def _mark(row: list[str]) -> Mark | BadLine:
 def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
     """Write every tuple of each fact as a JSON line; return the number of marks in no tuple.
 
-    Several people's marks on a sentence are reduced to the majority.
+    If several annotators have marked a sentence, the majority counts.
     """
     facts: dict[Triple, dict[str, list[str]]] = {}
     num_marks = 0
@@ -78,7 +78,7 @@ def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
 
 
 def read_tuples(path: Path) -> Iterator[MarkItem]:
-    """Yield the two marks of each line; a sentence is repeated for each of its tuples."""
+    """Yield the two marks on each line; a sentence is repeated for each of its tuples."""
     return parse_each(read_lines(path), _parse)
 
 
@@ -99,7 +99,7 @@ _NUM_SHOWN = 5
 
 
 class MarkFormat(NamedTuple):
-    """How a format is written (returning the number of marks left out) and read, and its name."""
+    """A file format for marks; `write` returns the number of marks left out."""
 
     write: Callable[[Path, Iterable[Mark]], int]
     read: Callable[[Path], Iterator[MarkItem]]
@@ -123,7 +123,7 @@ FORMS: dict[str, MarkFormat] = {
 
 
 def read_any(path: Path) -> list[Mark]:
-    """Return the marks of a file in any format, recognised by name and first line; raise on bad lines."""
+    """Read a file of marks in any format, recognised by its name and first line; raise on bad lines."""
     if path.is_dir():
         path = path / ERASER_FILE
     refuse_pipe(path, "annotations are")
@@ -132,7 +132,7 @@ def read_any(path: Path) -> list[Mark]:
         if isinstance(item, BadLine):
             bad.append(f"{path}:{number}: {item.reason}")
         elif item.label not in LABELS:
-            bad.append(f"{path}:{number}: {item.label[:20]!r} is not a label; use {', '.join(LABELS)}")
+            bad.append(f"{path}:{number}: {item.label[:20]!r} is not a label; choose one of {', '.join(LABELS)}")
         else:
             marks.append(item)
     if bad:

@@ -1,7 +1,7 @@
-"""The event log: everything that people did, in steps that can be undone one by one, without limit.
+"""The event log: every change that users make, in steps that can be undone one by one, without limit.
 
-Nothing in the log is ever changed or removed; undoing is a step of its own. The table `entry` holds what it all comes
-to. An entry is a `kind` of value about a fact, or about one of its sentences; the empty value is no value.
+The log is append-only; an undo is a step of its own. The table `entry` stores the resulting state. An entry is a `kind`
+of value for a fact or for one of its sentences; an empty value means none.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ WHOLE_FACT = 0
 """The sentence id of entries about the whole fact."""
 
 HasFact = Callable[[Triple], bool]
-"""Whether the open part has a fact: one database may hold facts of several parts and stores."""
+"""Return whether the open part has a fact: a database may contain facts of several parts and stores."""
 
 
 def accept_all(_: Triple) -> bool:
@@ -24,7 +24,7 @@ def accept_all(_: Triple) -> bool:
 
 
 class Change(NamedTuple):
-    """A new value of an entry; fact and sentence are database ids."""
+    """A new value for an entry; `fact` and `sentence` are database ids."""
 
     fact: int
     sentence: int
@@ -35,7 +35,7 @@ class Change(NamedTuple):
 def record(
     connection: Connection, actor: Annotator, scope: str, key: str, changes: Iterable[Change], owner: int | None = None
 ) -> bool:
-    """Save the changes as one step, on the actor's own entries or on those of another owner.
+    """Save the changes as one step, in the actor's own entries or in those of another owner.
 
     Returns False if nothing changes: the key was used before, or the values are already stored. Each `scope` (kind of
     work) has its own undo history.
@@ -58,10 +58,11 @@ def undo(
     has_fact: HasFact = accept_all,
     fact: int | None = None,
 ) -> list[Change]:
-    """Undo the actor's last effective step, on one fact or on any open one; return the restored values.
+    """Undo the actor's last effective step on one fact, or on any fact of the open part; return the restored values.
 
-    A step that someone else has overruled is no longer effective; steps on facts that are not open are skipped, since
-    nobody would see the change. Repeating a request with the same key returns the same result and undoes nothing more.
+    A step that someone else has overruled is no longer effective. Steps on facts outside the open part are skipped,
+    since nobody would see the change. Repeating a request with the same key returns the same result and undoes
+    nothing else.
     """
     done = _find_step(connection, actor, key)
     if done is not None:
@@ -79,7 +80,7 @@ def undo(
 
 
 def value_of(connection: Connection, owner: int, fact: int, sentence: int, kind: str) -> str:
-    """Return the value of an entry; empty if there is none."""
+    """Return the value of an entry, or an empty string."""
     row = connection.execute(
         "SELECT value FROM entry WHERE owner = ? AND fact = ? AND sentence = ? AND kind = ?",
         (owner, fact, sentence, kind),
@@ -99,7 +100,7 @@ _EVENTS_AND_FACTS = (
 def _last_standing(
     connection: Connection, actor: Annotator, scope: str, has_fact: HasFact, fact: int | None
 ) -> list[Row]:
-    """Return the events of the actor's last effective step, last event first."""
+    """Return the events of the actor's last effective step, newest first."""
     steps = connection.execute(
         "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id)"

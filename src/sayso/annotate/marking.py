@@ -1,4 +1,4 @@
-"""What one person does on one fact: mark its sentences, comment, flag the fact as wrong, submit, undo."""
+"""One annotator's work on one fact: mark sentences, comment, report the fact as wrong, submit, undo."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ YES = "yes"
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One person's work on a fact; labels by sentence text."""
+    """One annotator's work on a fact; `labels` maps sentence text to label."""
 
     labels: Mapping[str, str]
     comment: str = ""
@@ -40,13 +40,13 @@ def fact_number(connection: Connection, fact: Triple) -> int:
 
 
 def find_fact(connection: Connection, fact: Triple) -> int | None:
-    """Return the database id of a fact, or None."""
+    """Return the database id of a fact, or None if it is not in the database."""
     row = connection.execute("SELECT id FROM fact WHERE head_id = ? AND relation = ? AND tail_id = ?", fact).fetchone()
     return row[0] if row else None
 
 
 def fact_of(connection: Connection, number: int) -> Triple:
-    """Return the fact with a database id."""
+    """Return the fact with this database id."""
     return Triple(*connection.execute("SELECT head_id, relation, tail_id FROM fact WHERE id = ?", (number,)).fetchone())
 
 
@@ -74,10 +74,10 @@ def work_of(connection: Connection, owner: int, fact: Triple) -> Work:
 
 
 def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Mapping[str, str], key: str) -> None:
-    """Save one person's labels of sentences, by text; an empty label removes a mark."""
+    """Save an annotator's labels, by sentence text; an empty label removes the mark."""
     unknown = set(labels.values()) - {*LABELS, ""}
     if unknown:
-        raise UserError(f"{min(unknown)!r} is not a label; use {', '.join(LABELS)}")
+        raise UserError(f"{min(unknown)!r} is not a label; choose one of {', '.join(LABELS)}")
     number = fact_number(connection, fact)
     _refuse_submitted(connection, annotator, fact)
     changes = [Change(number, sentence_number(connection, text), MARK, label) for text, label in labels.items()]
@@ -85,12 +85,12 @@ def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Map
 
 
 def comment(connection: Connection, annotator: Annotator, fact: Triple, text: str, key: str) -> None:
-    """Save a comment on the fact; allowed after submission."""
+    """Save a comment on the fact; also possible after submission."""
     _set(connection, annotator, fact, COMMENT, text.strip(), key)
 
 
 def flag_wrong(connection: Connection, annotator: Annotator, fact: Triple, is_wrong: bool, key: str) -> None:
-    """Save whether someone reports the fact as wrong."""
+    """Report the fact as wrong, or withdraw the report."""
     _refuse_submitted(connection, annotator, fact)
     _set(connection, annotator, fact, WRONG, YES if is_wrong else "", key)
 
@@ -100,7 +100,7 @@ def submit(connection: Connection, annotator: Annotator, fact: Triple, texts: Se
     labels = work_of(connection, annotator.id, fact).labels
     num_open = sum(text not in labels for text in texts)
     if num_open:
-        raise UserError(f"{num_open} of {len(texts)} sentences have no mark yet; mark the rest, as unsure if need be")
+        raise UserError(f"{num_open} of {len(texts)} sentences are not marked yet; mark them, as unsure if necessary")
     _set(connection, annotator, fact, SUBMITTED, YES, key)
 
 
@@ -111,15 +111,15 @@ def undo_last(
     has_fact: HasFact = accept_all,
     shown: Triple | None = None,
 ) -> tuple[Triple, list[tuple[str, str]]] | None:
-    """Undo the person's last step; return its fact, and (text, label) of the marks that changed.
+    """Undo the annotator's last step; return its fact, and (text, label) of the marks that changed.
 
-    The step is the last one on the fact `shown`; if it has none and is not submitted, the last one on any open fact. A
-    fact that is shown as submitted is never skipped in favour of another one.
+    The step is the last one on the fact `shown`. If there is none and the fact is not submitted, it is the last one on
+    any fact of the open part. For a submitted fact, a step on another fact is never undone instead.
     """
     number = find_fact(connection, shown) if shown else None
     changes = undo(connection, annotator, SCOPE, key, has_fact, number) if number is not None else []
     if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:
-        raise UserError("there is nothing to undo on this fact: its marks were imported")
+        raise UserError("nothing to undo on this fact: its marks were imported")
     changes = changes or undo(connection, annotator, SCOPE, key, has_fact)
     if not changes:
         return None
@@ -137,4 +137,4 @@ def _set(connection: Connection, annotator: Annotator, fact: Triple, kind: str, 
 
 def _refuse_submitted(connection: Connection, annotator: Annotator, fact: Triple) -> None:
     if work_of(connection, annotator.id, fact).is_submitted:
-        raise UserError("you have already submitted this fact; undo to change your marks")
+        raise UserError("you have already submitted this fact; undo the submission to change your marks")

@@ -22,11 +22,11 @@ from sayso.readers.json_line import has_keys, json_object, string
 from sayso.records import Mark, Triple
 
 IMPORTED = "import"
-"""The annotator of imported marks without a name; also the scope of import steps."""
+"""The annotator name for imported marks without one; also the scope of import steps."""
 
 
 class Imported(NamedTuple):
-    """The number of imported marks, people and facts."""
+    """How many marks, annotators and facts were imported."""
 
     num_marks: int
     num_annotators: int
@@ -34,14 +34,14 @@ class Imported(NamedTuple):
 
 
 def each_mark(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
-    """Yield everyone's submitted marks, without practice, on all facts or on these."""
+    """Yield every annotator's submitted marks, without practice, on all facts or only on the given ones."""
     for fact, sentence, annotator, label in submitted_marks(connection):
         if facts is None or fact in facts:
             yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label, annotator)
 
 
 def settled_marks(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
-    """Yield one mark per sentence, without a name: the settled label, otherwise the majority."""
+    """Yield one mark per sentence, without an annotator: the settled label, otherwise the majority."""
     settled = settled_labels(connection)
     labels: dict[tuple[Triple, str], list[str]] = {}
     for mark in submitted_marks(connection):
@@ -55,9 +55,9 @@ def settled_marks(connection: Connection, facts: Collection[Triple] | None = Non
 
 
 def save_marks(connection: Connection, marks: Iterable[Mark], is_known: bool = False) -> Imported:
-    """Save marks as submitted by the people they name, or as known answers for a pilot round.
+    """Save marks as submitted by the annotators they name, or as known answers for a pilot round.
 
-    A person's earlier mark on the same sentence is replaced; the log keeps it.
+    An annotator's earlier mark on the same sentence is replaced; the log keeps it.
     """
     by_person: dict[str, list[Mark]] = {}
     for mark in marks:
@@ -78,7 +78,7 @@ def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) 
     for each in marks:
         number = facts[Triple(each.head_id, each.relation, each.tail_id)]
         change = Change(number, sentence_number(connection, each.sentence), MARK, each.label)
-        changes[change[:3]] = change  # the later of two marks on a sentence counts
+        changes[change[:3]] = change  # the last mark on a sentence counts
     if not is_known:
         for fact, number in facts.items():
             claim(connection, annotator, fact, None)
@@ -87,7 +87,7 @@ def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) 
 
 
 class FactComment(NamedTuple):
-    """One person's comment on a fact, and whether they report it as wrong."""
+    """One annotator's comment on a fact, and whether they report it as wrong."""
 
     fact: Triple
     annotator: str
@@ -112,7 +112,7 @@ def fact_comments(connection: Connection, facts: Collection[Triple] | None = Non
 
 
 def save_comments(connection: Connection, given: Iterable[FactComment]) -> None:
-    """Save comments for the people they name, replacing earlier ones; the log keeps those."""
+    """Save comments under their annotators' names, replacing earlier ones; the log keeps those."""
     for fact, name, comment, is_wrong in given:
         number = fact_number(connection, fact)
         values = {COMMENT: comment, WRONG: YES if is_wrong else ""}
@@ -128,7 +128,7 @@ def comment_lines(given: Iterable[FactComment]) -> Iterator[str]:
 
 
 def holds_comments(path: Path) -> bool:
-    """Say whether a file holds comments rather than marks, by its first line."""
+    """Return whether a file contains comments rather than marks, based on its first line."""
     if path.is_dir():
         return False
     refuse_pipe(path, "annotations are")
@@ -136,7 +136,7 @@ def holds_comments(path: Path) -> bool:
 
 
 def read_comments(path: Path) -> Iterator[FactComment]:
-    """Yield the comments of a file in the format of `comment_lines`; raise on a bad line."""
+    """Yield the comments in a file written by `comment_lines`; raise on a bad line."""
     for number, text in holding(path, "comments", filter(is_not_blank, read_lines(path))):
         try:
             if isinstance(text, BadLine):

@@ -1,4 +1,4 @@
-"""Who annotates: names, the sessions of their browsers, and the links that let them in from other machines."""
+"""Annotators: their names, browser sessions, and links for signing in from other machines."""
 
 import hashlib
 import secrets
@@ -17,19 +17,19 @@ KNOWN = -1
 
 
 class Annotator(NamedTuple):
-    """A person and their database id."""
+    """An annotator's name and database id."""
 
     id: int
     name: str
 
 
 def now() -> str:
-    """Return the current UTC time to the millisecond, as it is stored."""
+    """Return the current UTC time as stored in the database, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def annotator_named(connection: Connection, name: str) -> Annotator:
-    """Return the person of this name, ignoring case, adding them if they are new."""
+    """Return the annotator with this name, ignoring case; add them if they are new."""
     name = " ".join(name.split())
     if not name or len(name) > MAX_NAME or not name.isprintable():
         raise UserError(f"a name must have 1 to {MAX_NAME} printable characters")
@@ -39,48 +39,48 @@ def annotator_named(connection: Connection, name: str) -> Annotator:
 
 
 def annotators(connection: Connection) -> list[Annotator]:
-    """Return everyone, in the order in which they were added."""
+    """Return all annotators in the order they were added."""
     return [Annotator(*row) for row in connection.execute("SELECT id, name FROM annotator ORDER BY id")]
 
 
 def open_session(connection: Connection, annotator: Annotator) -> str:
-    """Return a secret for the annotator's browser; the database stores only its digest."""
+    """Start a session and return its secret; the database stores only the digest."""
     return _keep_secret(connection, "session", annotator)
 
 
 def close_session(connection: Connection, secret: str) -> None:
-    """End the session of this secret."""
+    """End the session with this secret."""
     connection.execute("DELETE FROM session WHERE digest = ?", (_digest(secret),))
 
 
 def session_annotator(connection: Connection, secret: str) -> Annotator | None:
-    """Return whose session the secret opens."""
+    """Return the annotator whose session has this secret, or None."""
     return _secret_annotator(connection, "session", secret)
 
 
 def has_other_sessions(connection: Connection, annotator: Annotator) -> bool:
-    """Say whether anyone else is signed in."""
+    """Return whether anyone else is signed in."""
     return connection.execute("SELECT 1 FROM session WHERE annotator <> ?", (annotator.id,)).fetchone() is not None
 
 
 def make_link(connection: Connection, annotator: Annotator) -> str:
-    """Return a new token for the annotator's link."""
+    """Create a sign-in link for the annotator and return its token."""
     return _keep_secret(connection, "link", annotator)
 
 
 def end_links(connection: Connection) -> None:
-    """End everyone's links and sessions."""
+    """Revoke all links and sessions."""
     for table in ("link", "session"):
         connection.execute(f"DELETE FROM {table}")
 
 
 def has_link(connection: Connection, annotator: Annotator) -> bool:
-    """Say whether the annotator has a link."""
+    """Return whether the annotator has a link."""
     return connection.execute("SELECT 1 FROM link WHERE annotator = ?", (annotator.id,)).fetchone() is not None
 
 
 def link_annotator(connection: Connection, token: str) -> Annotator | None:
-    """Return whose link the token is."""
+    """Return the annotator whose link has this token, or None."""
     return _secret_annotator(connection, "link", token)
 
 

@@ -1,8 +1,8 @@
 """The pilot round: facts with known answers that everyone marks before the real work.
 
-The answers come with the store (people's marks, or the truth of an invented corpus) or from
-`sayso annotations import --known`, and lie in the database under an owner of their own. What people mark in the round
-is practice; marks that they have started as real work still count, however the round changes later.
+The answers come with the store (annotators' marks, or the ground truth of an invented corpus) or from
+`sayso annotations import --known`, and are stored in the database under a separate owner. Marks made in the round are
+practice. Marks that were started as real work still count, even if the round changes later.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,12 +24,15 @@ SCOPE = "pilot"
 MAX_SENTENCES = 12
 
 Answers = Mapping[Triple, Mapping[str, str]]
-"""The labels of each fact's sentences, by text."""
+"""Labels by fact and sentence text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PilotResult:
-    """One person's result in the pilot round; None where undefined. Differences are (fact, text, theirs, known)."""
+    """One annotator's result in the pilot round; undefined metrics are None.
+
+    `differences` are (fact, text, annotator's label, known label).
+    """
 
     num_facts: int
     num_done: int
@@ -46,10 +49,10 @@ class PilotResult:
 
 @dataclass(frozen=True, kw_only=True)
 class PilotChange:
-    """The effect of resizing the pilot round, in numbers of facts (and people, `num_people`).
+    """The effect of resizing the pilot round: counts of facts, and of annotators (`num_people`).
 
-    `num_people` have marked facts already and get the added ones first. Removed facts that were submitted as practice
-    stay out of the queue; other removed facts return to it. Finished work still counts.
+    `num_people` annotators have already marked facts and get the added ones first. Removed facts that were submitted as
+    practice stay out of the queue; other removed facts return to it. Finished work still counts.
     """
 
     num_before: int
@@ -63,7 +66,7 @@ class PilotChange:
 
 
 def known_answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
-    """Return the marks that the store was prepared with, by majority; only for the test part."""
+    """Return the majority labels of the marks in the store; only the test part has marks."""
     if part != "test" or "marks" not in store.manifest:
         return {}
     columns = store.marks
@@ -96,7 +99,7 @@ def known_answers_of_database(connection: Connection) -> dict[Triple, dict[str, 
 
 
 def choose_pilot(answers: Answers, num: int) -> list[Triple]:
-    """Return instructive facts, spread over the relations: short bags with marks of both kinds."""
+    """Choose instructive facts, spread over the relations: short bags with marks of both kinds."""
     fit = [
         fact
         for fact, marks in answers.items()
@@ -150,7 +153,7 @@ def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], ans
             Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
         ]
     record(connection, actor, SCOPE, key, changes, owner=KNOWN)
-    # Anyone who has not submitted a removed fact does not know its answers, so their work on it becomes real work.
+    # Anyone who has not submitted a removed fact has not seen its answers, so their work on it becomes real work.
     connection.execute(
         "UPDATE claim SET is_pilot = 0, quota = ? WHERE is_pilot"
         " AND fact NOT IN (SELECT fact FROM pilot WHERE NOT is_over)"
@@ -163,19 +166,19 @@ _IS_BEGUN = "EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact 
 
 
 def _facts_where(connection: Connection, condition: str) -> set[Triple]:
-    """Return the facts of claims that fulfil a condition, built from constants only."""
+    """Return the facts of the claims that match a condition, which is built from constants only."""
     query = "SELECT DISTINCT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE"
     return {Triple(*row) for row in connection.execute(f"{query} {condition}")}
 
 
 def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]:
-    """Return the facts of the pilot round, and of past rounds if asked for."""
+    """Return the facts of the pilot round, and of past rounds if `with_past`."""
     query = "SELECT head_id, relation, tail_id FROM pilot JOIN fact ON fact.id = fact WHERE is_over <= ? ORDER BY fact"
     return [Triple(*row) for row in connection.execute(query, (with_past,))]
 
 
 def pilot_result(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> PilotResult:
-    """Compare the person's marks with the known answers, once they have finished the round.
+    """Compare the annotator's marks with the known answers once they have finished the round.
 
     Only facts of the open part belong to the round.
     """

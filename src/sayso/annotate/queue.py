@@ -1,6 +1,6 @@
-"""What a lead sets: the guideline, and which facts come up for annotation in which order.
+"""Settings that leads control: the guideline, and which facts are annotated in which order.
 
-Shapes: F facts of the queue (one label of a bag each).
+Shapes: F facts in the queue (one per label of a bag).
 """
 
 import json
@@ -24,7 +24,7 @@ _SEED = 13
 
 @dataclass(frozen=True, kw_only=True)
 class QueueSettings:
-    """How many people mark each fact, which relations are annotated (empty: all), and in which order.
+    """How many annotators mark each fact, which relations are annotated (empty: all), and in which order.
 
     `num_pilot` is the size of the pilot round: facts with known answers that everyone marks first.
     """
@@ -37,14 +37,14 @@ class QueueSettings:
     def __post_init__(self) -> None:
         check_ranges(self)
         if self.order not in ORDERS:
-            raise BadConfigError(f"unknown order {self.order!r}; use {', '.join(ORDERS)}")
+            raise BadConfigError(f"unknown order {self.order!r}; choose one of {', '.join(ORDERS)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """The facts that can be annotated, and the figures that orders use; NaN without a prediction.
+    """The facts that can be annotated, and the values they are sorted by; NaN without a prediction.
 
-    `faithfulness_F` is the drop in probability without the top-ranked sentence. `is_mixed_F` says that the prediction
+    `faithfulness_F` is the drop in probability without the top-ranked sentence. `is_mixed_F` is true if the prediction
     rests on only some sentences of the bag.
     """
 
@@ -93,7 +93,7 @@ def find_candidates(
 def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: Mapping[str, int]) -> np.ndarray:
     """Return the indices of the candidates that the settings select, in order.
 
-    Ties are in a fixed random order, not in that of the corpus.
+    Ties are broken randomly, but always in the same way.
     """
     chance_F = np.random.default_rng(sub_seed(_SEED, "queue")).permutation(len(candidates.bag_F))
     order = np.lexsort((chance_F, *ORDERS[settings.order](candidates)))
@@ -106,7 +106,7 @@ def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: 
 def _predicted(
     predictions: Predictions | None, relation_numbers: Mapping[str, int], bag_F: np.ndarray, relation_F: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return probability, faithfulness and whether the evidence is mixed, for each fact."""
+    """Return each fact's probability, its faithfulness, and whether its evidence is mixed."""
     probability_F, faithfulness_F = np.full(len(bag_F), np.nan), np.full(len(bag_F), np.nan)
     is_mixed_F = np.zeros(len(bag_F), bool)
     if predictions is None:
@@ -127,13 +127,13 @@ def _predicted(
 
 
 def _contrast(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """Bags with several sentences and relations first, then mixed evidence, single sentences last."""
+    """Put bags with several sentences and relations first, then mixed evidence, and single sentences last."""
     is_single_F = facts.size_F < 2
     return ~facts.is_mixed_F, facts.num_relations_F < 2, is_single_F
 
 
 def _doubtful(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """High probability with low faithfulness first; facts without a prediction last."""
+    """Put high probability with low faithfulness first, and facts without a prediction last."""
     return (-np.nan_to_num(facts.probability_F - facts.faithfulness_F, nan=-np.inf),)
 
 
@@ -143,7 +143,7 @@ ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
     "relation": lambda facts: (facts.relation_F,),
     "random": lambda _: (),
 }
-"""Sort keys of each order, the primary key last."""
+"""The sort keys of each order; the primary key is the last one."""
 
 
 MAX_LENGTH = 20_000
@@ -152,16 +152,16 @@ DEFAULT_GUIDELINE = """\
 Read the relation and its definition first, then each sentence on its own.
 
 Rationale: a reader who knows only this sentence would believe the fact. The sentence states it, or states something \
-from which it follows without further knowledge.
+that implies it without further knowledge.
 
 Irrelevant: the sentence names both entities, but does not say that they have this relation, even if you know \
 that they do.
 
 Unsure: you have read the sentence twice and cannot tell. Unsure sentences are not counted.
 
-Do not look anything up, and do not let one sentence of the bag help you with another.
+Do not look anything up, and do not use one sentence of the bag to decide about another.
 
-If the sentences show that the fact itself is wrong, tick "This fact is wrong" and mark the sentences as they are."""
+If the sentences show that the fact itself is wrong, tick "This fact is wrong" and mark the sentences as usual."""
 
 
 def read_guideline(connection: Connection) -> str:
@@ -171,7 +171,7 @@ def read_guideline(connection: Connection) -> str:
 
 
 def write_guideline(connection: Connection, text: str) -> None:
-    """Store the guideline; an empty text restores the default."""
+    """Store the guideline; an empty string restores the default."""
     connection.execute("DELETE FROM setting WHERE name = 'guideline'")
     if text.strip():
         connection.execute("INSERT INTO setting VALUES ('guideline', ?)", (text.strip(),))

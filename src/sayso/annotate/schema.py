@@ -1,11 +1,11 @@
-"""The tables of an annotation database, as the steps that lead from any older version to this one.
+"""The tables of an annotation database, as migrations from any older version to the current one.
 
-The version of a database is the number of migrations it has seen. A migration that has been released is never edited:
-what changes is appended.
+The version of a database is the number of migrations applied to it. Released migrations must never be edited; append a
+new one instead.
 """
 
 APPLICATION_ID = 0x53415953
-"""Identifies an SQLite file as ours: `SAYS`."""
+"""Marks an SQLite file as an annotation database: `SAYS`."""
 
 _FIRST = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -53,14 +53,14 @@ CREATE TABLE session (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERE
 CREATE TABLE link (digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, created TEXT NOT NULL);
 """
 
-# People who marked a pilot round have seen its answers, so its facts stay out of the queue when it ends.
+# Annotators who marked a pilot round have seen its answers, so its facts stay out of the queue when it ends.
 _PAST_PILOT = """
 ALTER TABLE pilot ADD COLUMN is_over INTEGER NOT NULL DEFAULT 0;
 """
 
-# What a fact was given out as stays: practice in a pilot round or real work, and how many people are to mark it (NULL:
-# as many as the settings say). In older databases, work on a fact of a pilot round is practice if the answers were
-# there before the person's first mark. A fact of a past round that nobody has practised on goes back to the queue.
+# The terms of an assignment do not change: practice in a pilot round or real work, and how many annotators mark it
+# (NULL: as many as the settings say). In older databases, work on a fact of a pilot round is practice if the answers
+# existed before the annotator's first mark. A fact of a past round that nobody has practised on returns to the queue.
 _FIXED_CLAIM = """
 ALTER TABLE claim ADD COLUMN is_pilot INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE claim ADD COLUMN quota INTEGER;
@@ -71,12 +71,12 @@ UPDATE claim SET is_pilot = 1 WHERE fact IN (SELECT fact FROM pilot) AND NOT EXI
 UPDATE claim SET quota = coalesce(
   (SELECT json_extract(value, '$.annotators_per_fact') FROM setting WHERE name = 'queue'), 2
 ) WHERE NOT is_pilot;
--- Facts that somebody has submitted, practice apart: what agreement and exports count.
+-- Facts that someone has submitted, not counting practice: used for agreement and exports.
 CREATE VIEW finished (annotator, fact) AS SELECT owner, entry.fact FROM entry
   WHERE kind = 'submitted' AND sentence = 0 AND NOT EXISTS (
     SELECT 1 FROM claim WHERE claim.annotator = owner AND claim.fact = entry.fact AND is_pilot
   );
--- Facts that somebody has submitted as practice: the answers may be known to them.
+-- Facts that someone has submitted as practice, and whose answers they may have seen.
 CREATE VIEW practised (annotator, fact) AS SELECT owner, entry.fact FROM entry
   JOIN claim ON claim.annotator = owner AND claim.fact = entry.fact AND is_pilot
   WHERE kind = 'submitted' AND sentence = 0;

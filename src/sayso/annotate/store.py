@@ -1,8 +1,8 @@
-"""The one door to SQLite: opening, migrating, reading and writing an annotation database.
+"""Access to SQLite: open, migrate, read and write an annotation database.
 
-One writer at a time in this process, by a lock; other processes are waited for. Every write is one short transaction
-that is on the disk when it returns (`synchronous=FULL`: a mark costs a write that the disk confirms, about a
-millisecond, and in return neither a killed process nor a power cut takes back what a person has seen as saved).
+A lock allows one writer at a time in this process, and writers wait for other processes. Every write is one short
+transaction that is on disk when it returns (`synchronous=FULL`). This costs about a millisecond per mark; in return,
+neither a killed process nor a power cut loses a mark that was shown as saved.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class DiskFullError(UserError):
 
 
 class BusyError(UserError):
-    """Another program has locked the database for too long; nothing was saved."""
+    """Another program has kept the database locked for too long; nothing was saved."""
 
 
 class AnnotationDatabase:
@@ -56,7 +56,7 @@ class AnnotationDatabase:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a connection for one transaction, committed if the block succeeds and rolled back if not."""
+        """Yield a connection for one transaction, committed if the block succeeds and rolled back otherwise."""
         with self._lock, _as_user_errors(self.path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -69,7 +69,7 @@ class AnnotationDatabase:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one snapshot of the database and never waits for a writer."""
+        """Yield a connection that sees one snapshot of the database and never waits for a writer."""
         with _as_user_errors(self.path):
             try:
                 connection = self._readers.get_nowait()
@@ -95,9 +95,9 @@ class AnnotationDatabase:
 
 @contextlib.contextmanager
 def reading_from(path: Path) -> Iterator[Connection]:
-    """Give a read-only connection to an existing file, which stays unchanged byte for byte.
+    """Yield a read-only connection to an existing file, which is not changed in any way.
 
-    A database of an older version is migrated in memory only.
+    A database written by an older version is migrated in memory only.
     """
     _refuse_missing(path)
     with _as_user_errors(path), contextlib.closing(_open_to_read(path)) as connection:
@@ -114,13 +114,13 @@ def reading_from(path: Path) -> Iterator[Connection]:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Say whether other users of this machine may access a file; always False except on POSIX."""
+    """Return whether other users of this machine can access a file; always False except on POSIX."""
     return os.name == "posix" and bool(path.stat().st_mode & 0o066)
 
 
 @contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[Connection]:
-    """Give a connection for one transaction on a file, created if missing, and close it afterwards."""
+    """Yield a connection for one transaction on a file, created if missing; close it afterwards."""
     with contextlib.closing(AnnotationDatabase(path)) as database, database.writing() as connection:
         yield connection
 
@@ -129,20 +129,20 @@ def _refuse_missing(path: Path) -> None:
     """Raise if the file is missing or empty."""
     try:
         if not path.exists():
-            raise BadInputError(f"{path}: no such file; `sayso serve` creates one, or name another with `--db`")
+            raise BadInputError(f"{path}: no such file; create it with `sayso serve`, or choose another with `--db`")
         _refuse_folder(path)
         if not path.stat().st_size and not _log_of(path).exists():
-            raise BadInputError(f"{path}: an empty file, not an annotation database; name another with `--db`")
+            raise BadInputError(f"{path}: the file is empty, not an annotation database; choose another with `--db`")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise BadInputError(f"{path}: cannot be opened for reading ({reason}); name another file") from error
+        raise BadInputError(f"{path}: cannot be opened for reading ({reason}); choose another file") from error
 
 
 def _open_to_read(path: Path) -> Connection:
     """Open a file without changing it or leaving files beside it.
 
     A read-only connection neither merges nor removes the log of a killed server. Without a log, a writable connection
-    creates an empty one and removes it; where it cannot, nobody can be writing.
+    creates an empty one and removes it; if the file or folder is read-only, nobody is writing.
     """
     resolved = Path(os.path.realpath(path))
     is_writable = os.access(resolved, os.W_OK) and os.access(resolved.parent, os.W_OK)
@@ -160,11 +160,11 @@ def _log_of(path: Path) -> Path:
 
 def _refuse_folder(path: Path) -> None:
     if path.is_dir():
-        raise BadInputError(f"{path}: this is a folder; name a file for the annotations")
+        raise BadInputError(f"{path}: is a folder; expected a file")
     if path.exists() and not path.is_file():
-        raise BadInputError(f"{path}: not a regular file; name a file for the annotations")
+        raise BadInputError(f"{path}: not a regular file; choose another")
     if not Path(os.path.realpath(path)).parent.is_dir():
-        raise BadInputError(f"{path}: the folder of this file does not exist; create it first")
+        raise BadInputError(f"{path}: the parent folder does not exist; create it first")
 
 
 def _make_file(path: Path) -> None:
@@ -175,31 +175,31 @@ def _make_file(path: Path) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise BadInputError(f"{path}: cannot be opened for writing ({reason}); name another file") from error
+        raise BadInputError(f"{path}: cannot be opened for writing ({reason}); choose another file") from error
 
 
 def _version(path: Path, connection: Connection) -> int:
-    """Return the version of the tables, 0 if there are none; raise if they are not ours or newer."""
+    """Return the version of the tables, 0 if there are none; raise if they are newer or another program's."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if owner != APPLICATION_ID and not is_empty:
-        raise BadInputError(f"{path}: a database of another program; name another file with `--db`")
+        raise BadInputError(f"{path}: this database belongs to another program; choose another file with `--db`")
     if version > len(MIGRATIONS):
         raise BadInputError(
-            f"{path}: written by a newer sayso (table version {version}, this one supports {len(MIGRATIONS)}):"
-            " update sayso, or name another file with `--db`"
+            f"{path}: written by a newer version of sayso (table version {version}, supported: {len(MIGRATIONS)});"
+            " update sayso, or choose another file with `--db`"
         )
     return version
 
 
 def _migrate(path: Path, connection: Connection) -> None:
-    """Migrate the tables to this version, within the caller's transaction."""
+    """Migrate the tables to the current version, within the caller's transaction."""
     version = _version(path, connection)
     if version == len(MIGRATIONS):
         return
     for migration in MIGRATIONS[version:]:
-        # Not `executescript`, which would end the transaction first.
+        # Not `executescript`, which would commit the transaction first.
         for statement in _statements(migration):
             connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -217,7 +217,7 @@ def _statements(script: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _as_user_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite errors about the disk or the file into one line that says what to do."""
+    """Turn SQLite errors about the disk or the file into one-line messages that say what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -228,9 +228,9 @@ def _as_user_errors(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_BUSY:
             raise BusyError(f"{path}: another program has locked the database; nothing was saved, try again") from error
         if code == sqlite3.SQLITE_IOERR:
-            raise DiskFullError(f"{path}: the disk cannot be written ({error}); nothing was saved") from error
+            raise DiskFullError(f"{path}: cannot write to the disk ({error}); nothing was saved") from error
         if code in _UNREADABLE:
             raise BadInputError(f"{path}: not an annotation database, or damaged ({error})") from error
         if code in _UNWRITABLE:
-            raise BadInputError(f"{path}: cannot be opened or written ({error}); name another file") from error
+            raise BadInputError(f"{path}: cannot be opened or written ({error}); choose another file") from error
         raise

@@ -1,1 +1,1 @@
-"""The workbench: web pages and JSON over a store, its runs' predictions and people's annotations; never loads torch."""
+"""The workbench: web pages and a JSON API for a store, its runs' predictions and annotations, without torch."""

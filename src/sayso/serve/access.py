@@ -1,4 +1,4 @@
-"""Sessions and sign-in: who sends a request, and the tokens that their forms must carry."""
+"""Sessions and sign-in: who sent a request, and the tokens that their forms must carry."""
 
 import hashlib
 import hmac
@@ -21,7 +21,7 @@ _COOKIE_SECONDS = 90 * 24 * 3600
 
 
 class Access:
-    """The sessions of a workbench; stored in the database, so that another process can end them."""
+    """The sessions of a workbench, stored in the database so that another process can end them."""
 
     def __init__(self, database: AnnotationDatabase, settings: ServeSettings) -> None:
         self._database = database
@@ -36,7 +36,7 @@ class Access:
         return f"sayso-{self._settings.port}"
 
     def annotator(self, request: HTTPConnection) -> Annotator | None:
-        """Return who is signed in in the browser that asks."""
+        """Return the annotator who is signed in in this browser, or None."""
         if not hasattr(request.state, "annotator"):
             secret = request.cookies.get(self.cookie, "")
             with self._database.reading() as connection:
@@ -45,7 +45,7 @@ class Access:
         return found
 
     def is_lead(self, annotator: Annotator) -> bool:
-        """Say whether someone may change settings for everyone: a lead, or the only user of this machine."""
+        """Return whether someone may change settings for everyone: a lead, or the only user of this machine."""
         if self._leads or not self._settings.is_local:
             return annotator in self._leads
         with self._database.reading() as connection:
@@ -57,7 +57,7 @@ class Access:
         return self._token(secret) if secret else ""
 
     def is_form_token(self, request: HTTPConnection, token: str) -> bool:
-        """Say whether a form's token belongs to the browser's cookie."""
+        """Return whether a form's token belongs to the browser's cookie."""
         wanted = self.form_token(request)
         return bool(wanted) and hmac.compare_digest(wanted.encode(), token.encode())
 
@@ -80,18 +80,18 @@ class Access:
         return answer
 
     def link_annotator(self, token: str) -> Annotator | None:
-        """Return whose link this is."""
+        """Return the annotator whose link has this token, or None."""
         with self._database.reading() as connection:
             return people.link_annotator(connection, token)
 
     def meet(self, request: HTTPConnection) -> tuple[str, str]:
-        """Return the browser's cookie, or a new one without a session, and the token of its sign-in form."""
+        """Return the browser's cookie, or a new one without a session, and the token for its sign-in form."""
         secret = request.cookies.get(self.cookie) or secrets.token_urlsafe(32)
         return secret, self._token(secret)
 
     def set_cookie(self, answer: Response, secret: str) -> None:
         """Store the secret in the browser."""
-        # Lax, not strict: links from e-mails must arrive signed in.
+        # Lax, not strict: a link in an e-mail must open with the user signed in.
         answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
 
     def _token(self, secret: str) -> str:
@@ -105,18 +105,18 @@ def workbench(request: Request) -> Workbench:
 
 
 def access(request: Request) -> Access:
-    """Return the sessions."""
+    """Return the workbench's sessions."""
     opened: Access = request.app.state.access
     return opened
 
 
 def maybe_annotator(request: Request) -> Annotator | None:
-    """Return who is signed in, or None."""
+    """Return the signed-in annotator, or None."""
     return access(request).annotator(request)
 
 
 def annotator(request: Request) -> Annotator:
-    """Return who is signed in; without anyone, a page redirects to the sign-in form."""
+    """Return the signed-in annotator; if there is none, a page redirects to the sign-in form."""
     found = maybe_annotator(request)
     if found is None:
         raise RequestError(HTTPStatus.UNAUTHORIZED, "Sign in with your name first.")
@@ -124,11 +124,11 @@ def annotator(request: Request) -> Annotator:
 
 
 def lead(request: Request) -> Annotator:
-    """Return who is signed in, if they may change settings for everyone; raise otherwise."""
+    """Return the signed-in annotator if they may change settings for everyone; raise otherwise."""
     found = annotator(request)
     if not access(request).is_lead(found):
         raise RequestError(
-            HTTPStatus.FORBIDDEN, "Only a lead can change this; name leads with `sayso serve --lead NAME`."
+            HTTPStatus.FORBIDDEN, "Only a lead can change this; add leads with `sayso serve --lead NAME`."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Agreement: figures, settling disagreements, and the export of marks; pages and JSON API."""
+"""Agreement: metrics, settling disagreements, and exporting marks; pages and JSON API."""
 
 import io
 import tempfile
@@ -26,7 +26,7 @@ api = APIRouter(prefix="/api/agreement", tags=["agree"])
 
 
 class DisputedFact(FactName):
-    """A closed fact with the sentences that people have marked differently."""
+    """A closed fact with the sentences that annotators have marked differently."""
 
     head_name: str
     tail_name: str
@@ -34,7 +34,7 @@ class DisputedFact(FactName):
 
 
 class Settling(FactRequest):
-    """The label that a sentence (by its index in the bag) is settled as; an empty label reopens it."""
+    """The label that settles a sentence, given by its index in the bag; an empty label reopens it."""
 
     sentence: Annotated[int, Field(ge=0)]
     label: Label
@@ -42,7 +42,7 @@ class Settling(FactRequest):
 
 @api.get("")
 def get_agreement(bench: Bench) -> stored.AgreementReport:
-    """Return everyone's agreement on submitted facts."""
+    """Return the agreement on submitted facts."""
     with bench.database.reading() as connection:
         return stored.report(stored.submitted_marks(connection))
 
@@ -74,13 +74,13 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
     with bench.database.writing() as connection:
         disputed = stored.disagreements(connection, read_settings(connection).annotators_per_fact).get(shown.fact, [])
         if text not in {each.sentence for each in disputed}:
-            raise RequestError(HTTPStatus.CONFLICT, "This sentence has no disagreement to stored.settle.")
+            raise RequestError(HTTPStatus.CONFLICT, "Annotators do not disagree on this sentence.")
         stored.settle(connection, who, shown.fact, text, given.label, given.key)
 
 
 @api.post("/undo")
 def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
-    """Undo the last sentence that you settled, on one fact or on any; return its fact."""
+    """Undo your last settling, on one fact or on any fact; return the fact."""
     asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
         fact = stored.undo_settling(connection, who, given.key, bench.has_fact, asked)
@@ -98,7 +98,7 @@ def export(
     form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The file format.")] = "jsonl",
     each: Annotated[bool, Query(description="Every annotator's marks instead of one per sentence.")] = False,
 ) -> Response:
-    """Return the marks on closed facts: settled or by majority, or every annotator's own.
+    """Return the marks on closed facts: one per sentence (settled or by majority), or every annotator's own.
 
     Facts that someone may still mark are left out; `sayso annotations export --all` includes them.
     """
@@ -115,7 +115,7 @@ def export(
 
 @exports.get("/comments", response_class=Response)
 def get_comments(bench: Bench, _: Who) -> Response:
-    """Return comments on closed facts, and reports that they are wrong, as JSON lines."""
+    """Return comments on closed facts, and reports that a fact is wrong, as JSON lines."""
     with bench.database.reading() as connection:
         closed = frozenset(stored.closed_facts(connection, read_settings(connection).annotators_per_fact))
         content = "".join(comment_lines(fact_comments(connection, closed)))
@@ -136,7 +136,7 @@ pages = APIRouter(include_in_schema=False)
 
 @pages.get("/agreement")
 def home(render: Render, bench: Bench, _: Who) -> Response:
-    """Show agreement figures and disputed facts."""
+    """Show agreement and disputed facts."""
     with bench.database.reading() as connection:
         settings = read_settings(connection)
         figures = stored.report(stored.submitted_marks(connection))
@@ -159,13 +159,13 @@ def home(render: Render, bench: Bench, _: Who) -> Response:
 
 @pages.get("/agreement/fact")
 def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
-    """Show the sentences of one fact that people have marked differently, to stored.settle them."""
+    """Show the disputed sentences of one fact, to settle them."""
     shown = find_bag_fact(bench, *asked)
     with bench.database.reading() as connection:
         found = stored.disagreements(connection, read_settings(connection).annotators_per_fact)
         said = fact_comments(connection, {shown.fact})
     if shown.fact not in found:
-        raise not_found("This fact has no disagreement to stored.settle.")
+        raise not_found("Annotators do not disagree on this fact.")
     places = {text: place for place, text in enumerate(shown.texts)}
     sentences = [
         {"place": places[each.sentence], "disagreement": each, "styled": styled(sentence)}

@@ -1,4 +1,4 @@
-"""The page that documents the JSON API, from its OpenAPI description."""
+"""The page that documents the JSON API, generated from its OpenAPI description."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The application: the open workbench, the checks on every request, and the list of routers."""
+"""The application: the open workbench, the checks on every request, and the routers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,7 +56,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
     app = FastAPI(
         title="sayso",
         version=__version__,
-        summary="Facts, the sentences that predictions rest on, and people's marks and decisions.",
+        summary="Facts, the sentences that predictions rest on, and annotators' marks and decisions.",
         dependencies=[Depends(require_session), Depends(refuse_csrf), Depends(refuse_changed)],
         responses={"default": {"model": ErrorResponse, "description": "The error."}},
         lifespan=lifespan,
@@ -68,7 +68,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
     app.state.workbench = workbench
     app.state.access = Access(workbench.database, settings)
     if settings.is_local:
-        # A foreign name that resolves to this machine would let a foreign page read ours (DNS rebinding).
+        # A foreign host name that resolves to this machine would let a foreign page read ours (DNS rebinding).
         hosts = ["127.0.0.1", "localhost", "[::1]", settings.bracketed_host]
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     app.add_middleware(SafetyMiddleware, max_body=settings.max_body)

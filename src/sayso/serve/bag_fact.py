@@ -1,4 +1,4 @@
-"""A fact as annotators see it: a bag of the part, one relation, the sentences, and every run's scores for them."""
+"""A fact as annotators see it: a bag of the part, one relation, the sentences, and every run's scores."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from sayso.serve.workbench import Workbench
 
 @dataclass(frozen=True, kw_only=True)
 class BagFact:
-    """A relation of a bag; `number` is the bag's index in the part."""
+    """A bag and one relation; `number` is the bag's index in the part."""
 
     number: int
     bag: Bag
@@ -20,7 +20,7 @@ class BagFact:
 
     @property
     def fact(self) -> Triple:
-        """The fact by its ids."""
+        """The fact as a triple of ids."""
         return Triple(self.bag.head_id, self.relation.name, self.bag.tail_id)
 
     @property
@@ -56,7 +56,7 @@ class BagFact:
 
 
 def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
-    """Return the fact of a bag and a relation; not found (404) if there is none."""
+    """Return the fact with this bag and relation; not found (404) if there is none."""
     number = bench.relation_numbers.get(relation)
     if number is None or bag >= bench.table.num_bags:
         raise not_found("Fact not found in the store.")
@@ -64,14 +64,14 @@ def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
 
 
 def bag_fact_of(bench: Workbench, fact: Triple) -> BagFact | None:
-    """Return a fact of the database as the store has it; None if the store does not have the pair."""
+    """Return the store's bag and relation for a fact; None if the store does not have the pair."""
     if not bench.has_fact(fact):
         return None
     return find_bag_fact(bench, bench.bag_of_pair[fact.head_id, fact.tail_id], fact.relation)
 
 
 def styled(sentence: Sentence) -> list[StyledText]:
-    """Return the sentence as styled text, with its mentions."""
+    """Return the sentence as styled text, with its mentions marked."""
     spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
     source = sentence.source and sentence.source._asdict()
     return list(styled_sentence({"tokens": sentence.tokens, **spans, "source": source}))
@@ -79,9 +79,9 @@ def styled(sentence: Sentence) -> list[StyledText]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScores:
-    """One run's scores of the sentences, in bag order, by the mechanism that ranks them.
+    """One run's scores for the sentences, in bag order, by the mechanism that ranks them.
 
-    `shares` are relative to the highest score, for bars; 0 for a negative score.
+    `shares` are relative to the highest score, for drawing bars; 0 for a negative score.
     """
 
     run: str

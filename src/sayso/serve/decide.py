@@ -1,4 +1,4 @@
-"""Record a decision: the fact, who decided what and why, and the sentences that were on the page."""
+"""Record a decision: the fact, who decided what and why, and the sentences shown on the page."""
 
 import secrets
 from collections.abc import Callable
@@ -29,20 +29,20 @@ class DecisionRequest(KeyedRequest):
 
 
 class SentByForm(BaseModel):
-    """What a form adds to a request: a key, because a browser sends a form once, and the list to return to."""
+    """Fields that a form adds: a key, since each form is sent once, and the list to return to."""
 
     key: str = Field(default_factory=lambda: secrets.token_hex(8))
     within: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class PredictionDecision(FactName, DecisionRequest):
-    """A decision on a fact of a run; `withdrawn` deletes the decision."""
+    """A decision on a run's fact; `withdrawn` deletes the decision."""
 
     run: Annotated[str, Field(max_length=300)]
 
 
 def save_decision(bench: Workbench, who: Annotator, given: PredictionDecision) -> None:
-    """Save a decision on a fact of a run; refused if the fact is withheld from the person."""
+    """Save a decision on a run's fact; refused if the fact is withheld from the annotator."""
     run, asked = find_run(given.run, bench), FactKey(given.bag, given.relation)
     row = find_fact(run, asked)
     with_marks = marks_visible(bench, who, asked)
@@ -62,7 +62,7 @@ def save(
     given: DecisionRequest,
     record: Callable[[Decision, str], DecidedFact],
 ) -> None:
-    """Save or withdraw a decision; `record` makes the stored record from the decision and its reason."""
+    """Save or withdraw a decision; `record` builds the stored record from the decision and its reason."""
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
             withdraw(connection, who, fact, given.key)
@@ -92,7 +92,7 @@ def decided_fact(
 
 
 def _quotes(explanation: Explanation) -> tuple[Quote, ...]:
-    """Return the sentences of the smallest set and those marked as rationales; without any, the top-ranked one."""
+    """Return the sentences of the smallest set and those marked as rationales, or else the top-ranked one."""
     carrying = [each for each in explanation.evidence if each.is_in_smallest or each.mark == "rationale"]
     return tuple(
         quote_of(each.sentence, each.rank, each.scores[explanation.ranked_by], each.mark)

@@ -1,4 +1,4 @@
-"""Decisions: the list with filters, forms to decide and undo, and files for a knowledge base; pages and JSON API."""
+"""Decisions: the list with filters, forms to decide and undo, and file downloads; pages and JSON API."""
 
 import secrets
 from dataclasses import dataclass
@@ -45,43 +45,43 @@ class DecisionQuery(BaseModel):
 
 
 class DecisionPageQuery(DecisionQuery):
-    """One page of decisions, and what to say about an undo."""
+    """One page of decisions, and the result of an undo to report on it."""
 
     page: Annotated[int, Field(ge=1, le=10_000_000)] = 1
     undone: Literal["", "elsewhere", "nothing"] = ""
 
 
 class DecisionSliceQuery(DecisionQuery):
-    """`num` decisions, from the `first` on."""
+    """`num` decisions, starting at index `first`."""
 
     first: Annotated[int, Field(ge=0, le=2**53)] = 0
     num: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 100
 
 
 class PredictionDecisionForm(SentByForm, PredictionDecision):
-    """A decision on a fact of a run, sent by its page."""
+    """A decision on a run's fact, submitted with the form on its page."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResponse(DecidedFact):
-    """A decided fact, with the quotes that the person saw."""
+    """A decided fact, with the quotes that were shown."""
 
     quotes: list[QuoteResponse]  # type: ignore[assignment]
 
 
 class UndoDecisionForm(BaseModel):
-    """Undo a decision; its fact is then shown in the extraction `facts`, in the list `within`, if it has it."""
+    """Undo a decision; show its fact in the list `within` of the extraction `facts`, if it is there."""
 
     facts: Annotated[str, Field(max_length=300)] = ""
     within: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class UndoDecisionRequest(UndoDecisionForm, KeyedRequest):
-    """Undo a decision, once for each key."""
+    """Undo a decision; a request sent twice with the same key takes effect once."""
 
 
 class UndoneDecision(BaseModel):
-    """The fact whose decision was undone, empty if there was none; `link` is the page to go to."""
+    """The fact whose decision was undone, empty if there was none; `link` is the page to show next."""
 
     head_id: str = ""
     relation: str = ""
@@ -128,9 +128,9 @@ def decide_form(bench: Bench, who: Who, given: Annotated[PredictionDecisionForm,
 
 @pages.post("/decisions/undo")
 def undo_form(bench: Bench, who: Who, given: Annotated[UndoDecisionForm, Form()]) -> Response:
-    """Undo the person's last decision and show its fact, or say that no open run or extraction has it.
+    """Undo your last decision and show its fact, or report that no open run or extraction has it.
 
-    Unlike marks, decisions of all parts are listed and exported together, so they are undone together.
+    Unlike marks, decisions on all parts are listed and exported together, so they are also undone together.
     """
     undone = post_undo(bench, who, UndoDecisionRequest(key=secrets.token_hex(8), **given.model_dump()))
     return RedirectResponse(undone.link, HTTPStatus.SEE_OTHER)
@@ -164,7 +164,7 @@ def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecis
 @pages.get("/decisions/files/{form}")
 @api.get("/files/{form}", response_class=Response)
 def get_file(bench: Bench, form: FormName) -> Response:
-    """Return the decided facts as a file: JSON-LD or CSV of accepted facts, or all decisions as JSON lines."""
+    """Return the decided facts as a file in this format."""
     chosen = FORMS[form]
     with bench.database.reading() as connection:
         facts, _ = stored.readable(stored.decisions(connection))
@@ -174,7 +174,7 @@ def get_file(bench: Bench, form: FormName) -> Response:
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
-    """Return the page of a fact in its run, in another run or in an extraction; empty if none has it."""
+    """Return the URL of a fact in its run, in another run or in an extraction; empty if none has it."""
     bag = bench.bag_of_pair.get((fact.head_id, fact.tail_id))
     if bag is not None:
         for name in sorted(bench.predictions, key=lambda name: name != run):
@@ -184,7 +184,7 @@ def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
 
 
 def review_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
-    """Return the page of a fact in an extraction; empty if that does not have the fact or cannot be read."""
+    """Return the URL of a fact in an extraction; empty if the fact is not there or cannot be read."""
     try:
         is_there = facts in bench.extractions and bench.extractions[facts].index.decided.find(fact) is not None
     except BadInputError:

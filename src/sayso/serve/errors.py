@@ -41,11 +41,11 @@ _MOVED = {
     "/agree": "/agreement",
     "/annotations/remarks": "/annotations/comments",
 }
-"""Paths of 0.1, with or without `/api`, and where they are now; bookmarks and queued decisions still use them."""
+"""Paths in version 0.1, with or without `/api`, and their new paths; bookmarks and queued decisions still use them."""
 
 
 class RequestError(Exception):
-    """An error response: the HTTP status and one sentence that says what to do."""
+    """An error response: the HTTP status and one sentence that says what is wrong or what to do."""
 
     def __init__(self, status: HTTPStatus, message: str, details: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class RequestError(Exception):
 
 
 class ErrorBody(BaseModel):
-    """The error; `details` says where it is, if that helps."""
+    """An error; `details` says where it is, if known."""
 
     status: int
     code: str
@@ -108,7 +108,7 @@ def _answer(request: Request, error: Exception) -> Response:
 
 
 def _moved(request: Request) -> str | None:
-    """Return the current URL of a path that has been renamed."""
+    """Return the new URL of a renamed path."""
     path = request.url.path.removeprefix("/api")
     for old, new in _MOVED.items():
         if path == old or path.startswith(f"{old}/"):
@@ -125,7 +125,7 @@ def _problem(error: Exception) -> RequestError:
         case BusyError():
             return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ChangedError():
-            return RequestError(HTTPStatus.CONFLICT, f"{error}: restart the workbench.")
+            return RequestError(HTTPStatus.CONFLICT, f"{error}; restart the workbench.")
         case UserError():
             return RequestError(HTTPStatus.BAD_REQUEST, str(error))
         case HTTPException():
@@ -136,5 +136,5 @@ def _problem(error: Exception) -> RequestError:
             return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
     _log.error("request failed", exc_info=error)
     return RequestError(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error in sayso; see the terminal it runs in for details."
+        HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error in sayso; see its terminal output for details."
     )

@@ -1,4 +1,4 @@
-"""JSON responses about facts: the fields of `Explanation.to_dict` and of extracted facts."""
+"""JSON responses about facts, with the fields of `Explanation.to_dict` and of extracted facts."""
 
 from pydantic import BaseModel
 
@@ -9,7 +9,7 @@ from sayso.serve.review.file import ExtractedFile
 
 
 class RunResponse(BaseModel):
-    """An open run, and what its predictions are about."""
+    """An open run and its predictions."""
 
     name: str
     variant: str
@@ -33,7 +33,7 @@ class EntityResponse(BaseModel):
 class SupportResponse(BaseModel):
     """What a prediction rests on: the smallest sufficient set of sentences, and the probability with and without it.
 
-    `num_enough` sentences are each enough to reach the threshold; null if they were not counted.
+    `num_enough` is the number of sentences that are each enough to reach the threshold; null if not counted.
     """
 
     kind: str
@@ -54,9 +54,9 @@ class OffsetsResponse(BaseModel):
 
 
 class SourceResponse(OffsetsResponse):
-    """Offsets, and how the document spells the tokens.
+    """Character offsets, and how the document writes the tokens.
 
-    `glued` are the indices of tokens without white space before them, `curly` of those with ’ for '.
+    `glued` are the indices of tokens without a space before them, `curly` of tokens with ’ instead of '.
     """
 
     glued: list[int]
@@ -64,7 +64,7 @@ class SourceResponse(OffsetsResponse):
 
 
 class QuoteResponse(BaseModel):
-    """A sentence as evidence; prefix, exact and suffix together are the sentence as written in the document."""
+    """A sentence quoted as evidence; prefix + exact + suffix is the sentence as written in the document."""
 
     prefix: str
     exact: str
@@ -95,7 +95,7 @@ class EvidenceResponse(BaseModel):
 
 
 class ExplanationResponse(BaseModel):
-    """A fact with its sentences, by rank."""
+    """A fact with its sentences in rank order."""
 
     head: EntityResponse
     tail: EntityResponse
@@ -110,7 +110,7 @@ class ExplanationResponse(BaseModel):
 
 
 class PredictionResponse(ExplanationResponse):
-    """A fact of a run, with the checks on its explanation."""
+    """A run's fact, with the checks on its explanation."""
 
     top_sentences: list[TopSentence]
     planted: list[DistractorRank]
@@ -131,7 +131,7 @@ def run_response(run: RunPredictions) -> RunResponse:
 
 
 def prediction_response(run: RunPredictions, row: int, with_marks: bool = True) -> PredictionResponse:
-    """Return everything stored about a fact of a run, with people's marks if they may be shown."""
+    """Return everything stored about a run's fact, with annotators' marks if `with_marks`."""
     return PredictionResponse.model_validate(
         {
             **run.explanation(row, with_marks).to_dict(),
@@ -151,7 +151,7 @@ _MADE = ("quotes", "support", "decision")
 
 
 class ExtractionResponse(BaseModel):
-    """An open file of facts: its name in URLs, and how many facts are decided."""
+    """An open file of facts: its name in URLs, and how many of its facts are decided."""
 
     name: str
     num_facts: int
@@ -159,7 +159,7 @@ class ExtractionResponse(BaseModel):
 
 
 class ExtractedFactResponse(BaseModel):
-    """A fact with its quotes by rank; `contradicts` are the tails that the knowledge base has instead."""
+    """A fact with its quotes in rank order; `contradicts` are the tails in the knowledge base instead."""
 
     head_id: str
     head_name: str
@@ -186,7 +186,7 @@ def extraction_response(file: ExtractedFile) -> ExtractionResponse:
 
 
 def extracted_fact_response(fact: ExtractedFact, threshold: float | None, decision: str) -> ExtractedFactResponse:
-    """Return everything in the file about a fact, and the decision on it."""
+    """Return everything the file contains about a fact, and the decision on it."""
     values = {name: getattr(fact, name) for name in ExtractedFactResponse.model_fields if name not in _MADE}
     quotes = [quote_response(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
     support = {**fact.support._asdict(), "text": support_text(fact, threshold)}

@@ -1,4 +1,4 @@
-"""A table of facts that is sorted, filtered and paged in memory: shared by predictions and review.
+"""A table of facts, sorted, filtered and paged in memory; shared by predictions and review.
 
 Shapes: F facts.
 """
@@ -20,7 +20,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 PAGE_SIZE = 50
 
 MAX_TERMS = 8
-"""The maximum number of words to search for."""
+"""The maximum number of words in a search."""
 
 
 class TableQuery(BaseModel):
@@ -28,7 +28,7 @@ class TableQuery(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    q: Annotated[str, Field(max_length=200, description="Words in the names of head or tail.")] = ""
+    q: Annotated[str, Field(max_length=200, description="Words in the head's or tail's name.")] = ""
     relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
     support: Annotated[
         Literal["", "one_sentence", "sentences_together", "several_sentences", "not_sentences", "not_predicted"],
@@ -42,14 +42,14 @@ class TableQuery(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _leave_out_empty(cls, values: Any) -> Any:
-        """Drop empty fields, which is how forms send fields that are not filled in."""
+        """Drop empty fields: forms send them for inputs that are not filled in."""
         if not isinstance(values, dict):
             return values
         return {name: value for name, value in values.items() if value != ""}
 
     @classmethod
     def within(cls, text: str) -> Self:
-        """Parse the query of a link; the default query if it is invalid."""
+        """Parse the query string of a link; return the default query if it is invalid."""
         try:
             return cls.model_validate(dict(parse_qsl(text)))
         except ValidationError:
@@ -62,7 +62,7 @@ class TableQuery(BaseModel):
 
     @property
     def has_more(self) -> bool:
-        """Whether it has filters besides names and relation."""
+        """Whether there are filters other than names and relation."""
         usual = type(self)()
         rest = {name: getattr(usual, name) for name in ("q", "relation", "sort", "order", "page")}
         return self.model_copy(update=rest) != usual
@@ -86,7 +86,7 @@ class Numbered(Protocol):
 
     @property
     def number(self) -> int:
-        """The row."""
+        """The row's index."""
 
 
 QueryT = TypeVar("QueryT", bound=TableQuery)
@@ -104,13 +104,13 @@ class TablePage(Generic[RowT]):
 
     @property
     def first(self) -> int:
-        """The position of the first row in the results."""
+        """The 1-based position of the page's first row in the results."""
         return (self.page - 1) * PAGE_SIZE + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Position(Generic[RowT]):
-    """A fact's 1-based position in a query's results, and its neighbours; 0 if it is not among them."""
+    """A fact's 1-based position in a query's results (0 if it is not there), and its neighbours."""
 
     number: int
     num: int
@@ -147,10 +147,10 @@ class FactTable(ABC, Generic[QueryT, RowT]):
 
     @abstractmethod
     def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
-        """Return the columns of these facts that only this table has."""
+        """Return the columns that only this kind of table has, for these facts."""
 
     def _numbers(self, sort: str) -> np.ndarray | None:
-        """Return the values of a numeric sort column, None for a column of names."""
+        """Return the values of a numeric sort column; None for a column of names."""
         if sort == "sentences":
             return floats(self._columns["num_sentences"])
         shared = {"probability": self.probability_F, "relation": self.relation_F, "support": self._support_F}
@@ -158,7 +158,7 @@ class FactTable(ABC, Generic[QueryT, RowT]):
 
     @abstractmethod
     def _tests(self, query: QueryT) -> list[np.ndarray]:
-        """Return a mask for each filter that only this table has."""
+        """Return a mask for each filter that only this kind of table has."""
 
     def find_all(self, query: QueryT) -> np.ndarray:
         """Return the indices of all matching facts, sorted."""
@@ -169,7 +169,7 @@ class FactTable(ABC, Generic[QueryT, RowT]):
         return order[np.logical_and.reduce(tests)[order]] if tests else order
 
     def page(self, query: QueryT) -> TablePage[RowT]:
-        """Return a page of the matching facts, the last one if there are fewer."""
+        """Return a page of the matching facts, or the last page if there are fewer."""
         found = self.find_all(query)
         num_pages = max(1, ceil(len(found) / PAGE_SIZE))
         page = min(query.page, num_pages)
@@ -192,12 +192,12 @@ class FactTable(ABC, Generic[QueryT, RowT]):
         )
 
     def _order(self, sort: str) -> np.ndarray:
-        """Return the facts in ascending order; NaN comes first."""
+        """Return the indices of the facts in ascending order; NaN comes first."""
         if sort not in self._orders:
             value_F = self._numbers(sort)
             if value_F is None:
                 value_F = floats(pc.rank(pc.utf8_lower(self._columns[f"{sort}_name"]), tiebreaker="dense"))
-            # Negated and reversed, so that ties stay in file order when the highest come first.
+            # Negate and reverse, so that ties stay in file order when sorting from high to low.
             self._orders[sort] = np.argsort(-np.nan_to_num(value_F, nan=-np.inf), kind="stable")[::-1]
         return self._orders[sort]
 
@@ -211,7 +211,7 @@ class FactTable(ABC, Generic[QueryT, RowT]):
 
     @cached_property
     def _names(self) -> pa.Array:
-        """The two names of each fact in lower case."""
+        """Both names of each fact, in lower case."""
         both = pc.binary_join_element_wise(
             self._columns["head_name"], self._columns["tail_name"], pa.scalar("\n", pa.large_string())
         )
@@ -233,5 +233,5 @@ def coded(column: pa.Array) -> tuple[list[str], np.ndarray]:
 
 
 def code(names: list[str], name: str) -> int:
-    """Return the index of a value, -1 if it is not there."""
+    """Return the index of a value, or -1 if it is missing."""
     return names.index(name) if name in names else -1

@@ -1,7 +1,7 @@
-"""An explained fact as templates show it: sentences as styled text, words in shades, scores as bars.
+"""An explained fact as shown by templates: sentences as styled text, shaded words, scores as bars.
 
-The input is `Explanation.to_dict` or an extracted fact, so stored facts and freshly explained ones
-look the same. Pages have no inline styles: a shade is a class, a bar is drawn.
+The input is `Explanation.to_dict` or an extracted fact, so stored and newly explained facts look the same. Pages have
+no inline styles: a shade is a CSS class, and a bar is SVG.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ MAX_SHOWN = 200
 
 @dataclass(frozen=True, kw_only=True)
 class StyledText:
-    """Consecutive words of one style: plain, a `head` or `tail` mention, or `for` or `against` in a shade.
+    """Consecutive words with one style: plain, a `head` or `tail` mention, or `for` or `against` with a shade.
 
     `gap` is the space before them.
     """
@@ -34,7 +34,7 @@ class StyledText:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreBar:
-    """A mechanism's score, relative to the bag's largest."""
+    """A mechanism's score, relative to the largest in the bag."""
 
     mechanism: str
     score: float
@@ -43,7 +43,7 @@ class ScoreBar:
 
     @property
     def width(self) -> float:
-        """Of 100."""
+        """The width of the bar, out of 100."""
         return round(100 * self.share, 1)
 
 
@@ -107,7 +107,7 @@ def view_fact(fact: dict[str, Any], by: str = "") -> FactView:
 
 
 def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
-    """Yield the sentence as people read it, with its mentions.
+    """Yield the sentence as written, with its mentions.
 
     >>> spans = {"head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
     >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], **spans, "source": None}
@@ -128,7 +128,7 @@ def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
 
 
 def styled_input(words: Sequence[str], scores: Sequence[float]) -> Iterator[StyledText]:
-    """Yield the sentence as the model read it, each word in the shade of what it contributed, where that is known."""
+    """Yield the model's input, each word shaded by its contribution if that is known."""
     if not scores:
         yield StyledText(text=" ".join(words))
         return
@@ -140,7 +140,7 @@ def styled_input(words: Sequence[str], scores: Sequence[float]) -> Iterator[Styl
 
 
 def _places(scores: Sequence[float]) -> list[int]:
-    """Return each score's place from the highest down, ties in the order given.
+    """Return the rank of each score, highest first; ties keep their order.
 
     >>> _places([0.5, 2.0, 0.5])
     [2, 1, 3]
@@ -153,12 +153,12 @@ def _places(scores: Sequence[float]) -> list[int]:
 
 
 def support_text(fact: ExtractedFact, threshold: float | None) -> str:
-    """Return what the prediction rests on, in a sentence; the threshold may be unknown."""
+    """Describe what the prediction rests on in one sentence; the threshold may be unknown."""
     return support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
 
 
 def view_extracted(fact: ExtractedFact) -> FactView:
-    """Return the fact's quotes, the first in rank first; sentences that the file does not hold count as hidden."""
+    """Return the fact's quotes in rank order; sentences that are not in the file count as hidden."""
     quotes = sorted(fact.quotes, key=lambda each: each.rank)
     peak = max((abs(each.score) for each in quotes), default=0.0) or 1.0
     return FactView(

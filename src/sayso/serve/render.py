@@ -1,4 +1,4 @@
-"""Pages from templates: every value is escaped, and every page shows who is signed in."""
+"""Page rendering: every value is escaped, and every page shows who is signed in."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ from sayso.records import SUPPORT_LABELS, Triple
 
 
 def spaced(name: str) -> str:
-    """Return an entity's name with spaces.
+    """Return an entity's name with spaces instead of underscores.
 
     >>> spaced("el_paso")
     'el paso'
@@ -34,7 +34,7 @@ def readable(relation: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as a percentage.
+    """Format a share as a percentage.
 
     >>> percent(0.875), percent(None)
     ('88 %', '–')
@@ -43,7 +43,7 @@ def percent(share: float | None) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Return a figure with two decimals.
+    """Format a value with two decimals.
 
     >>> figure(0.5), figure(None)
     ('0.50', '–')
@@ -52,13 +52,13 @@ def figure(value: float | None) -> str:
 
 
 def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:
-    """Return the page of a fact of a run; empty values of `more` are left out."""
+    """Return the URL of a run's fact; empty values of `more` are left out."""
     values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
     return f"/predictions/{quote(run, safe='')}/fact?{urlencode(values)}"
 
 
 def review_url(facts: str, fact: Triple, within: str = "") -> str:
-    """Return the page of an extracted fact."""
+    """Return the URL of an extracted fact."""
     values = {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}
     return f"/review/{quote(facts, safe='')}/fact?{urlencode(values | ({'within': within} if within else {}))}"
 
@@ -82,7 +82,7 @@ _environment.globals |= {
 
 
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **context: Any) -> HTMLResponse:
-    """Return a rendered template; it gets `context`, the signed-in annotator and the open workbench."""
+    """Render a template with `context`, the signed-in annotator and the open workbench."""
     access, bench = request.app.state.access, request.app.state.workbench
     annotator = access.annotator(request)
     shared = {

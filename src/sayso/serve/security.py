@@ -50,12 +50,12 @@ class SafetyMiddleware:
 
 
 async def _whole_body(receive: Receive, limit: int) -> bytes:
-    """Read the whole body, up to the limit, whatever its header says."""
+    """Read the whole body, up to the limit, even if its Content-Length is wrong."""
     body, has_more = bytearray(), True
     while has_more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            # Half a form may look like a whole one.
+            # Half a form may look like a complete one.
             raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "The request was incomplete.")
         body += message.get("body", b"")
         has_more = message.get("more_body", False)

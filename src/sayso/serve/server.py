@@ -1,6 +1,6 @@
 """The running server: its socket, sign-in links, and connections with a deadline.
 
-A client that opens connections and sends nothing, or half a request, holds a file descriptor for each; when they run
+A client that opens connections and sends nothing, or half a request, uses a file descriptor for each; when they run
 out, nobody else can connect.
 """
 
@@ -34,13 +34,13 @@ _TOO_LATE = (
 
 
 def max_connections() -> int:
-    """Return the maximum of open connections: a quarter of this process's file limit, with a cap."""
+    """Return the maximum number of open connections: a quarter of this process's file limit, with a cap."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MAX_CONNECTIONS, soft // 4))
 
 
 class DeadlineProtocol(H11Protocol):
-    """A connection that closes if its request does not arrive in time; beyond the maximum, the oldest closes."""
+    """A connection that closes if its request does not arrive in time; above the maximum, the oldest closes."""
 
     request_seconds = REQUEST_SECONDS
     _since = 0.0
@@ -100,14 +100,14 @@ class DeadlineProtocol(H11Protocol):
 
 
 class OncePerMinute(logging.Filter):
-    """Let each message through once a minute, so that bad requests cannot fill the disk with log lines."""
+    """Log each message at most once a minute, so that bad requests cannot fill the disk."""
 
     def __init__(self) -> None:
         super().__init__()
         self._last: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether the record is logged."""
+        """Return whether to log the record."""
         now, message = time.monotonic(), str(record.msg)
         if now - self._last.get(message, -_QUIET_SECONDS) < _QUIET_SECONDS:
             return False
@@ -128,16 +128,16 @@ def open_socket(host: str, port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
-        # Connections wait from now on: the URL is printed before the loop runs.
+        # Connections are queued from now on: the URL is printed before the event loop runs.
         opened.listen()
     except OSError as error:
         opened.close()
         if error.errno == errno.EADDRINUSE:
-            raise UserError(f"port {port} of {host} is in use; name another with --port") from error
+            raise UserError(f"port {port} on {host} is in use; choose another with --port") from error
         raise UserError(f"{host}: not an address of this machine ({error.strerror}); see --host") from error
     except OverflowError as error:
         opened.close()
-        raise UserError(f"{port} is not a port; name one up to 65535 with --port") from error
+        raise UserError(f"{port} is not a valid port; choose one up to 65535 with --port") from error
     return opened
 
 
@@ -146,7 +146,7 @@ def make_links(
 ) -> list[tuple[str, str]]:
     """Return (name, link) for everyone who gets a new link; existing links are kept.
 
-    With `is_renewed`, all links and sessions end first, including those of people who are not named now.
+    With `is_renewed`, all links and sessions are revoked first, including those of people not in `names`.
     """
     links = []
     host = socket.gethostname() if settings.host in _ANY_HOST else settings.host

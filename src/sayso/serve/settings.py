@@ -1,4 +1,4 @@
-"""What the workbench is started with."""
+"""Settings for starting the workbench."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ _LOCAL_NAME = "localhost"
 class ServeSettings:
     """The store, runs and extractions to show, the annotation database, and the address to listen on.
 
-    `facts` are extractions, as files or folders. `part` is a part of the store; empty means the first of test,
-    validation and train that exists. `leads` may change the queue, pilot round and guideline; without any, the only
-    user of this machine may. `max_body` is the maximum request size in bytes.
+    `facts` are extractions, as files or folders. `part` is a part of the store; if empty, the first of test, validation
+    and train that exists. `leads` may change the queue, pilot round and guideline; if there are none, the only user of
+    this machine is the lead. `max_body` is the maximum request size in bytes.
     """
 
     data: Path
@@ -34,7 +34,7 @@ class ServeSettings:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can connect; others need a link with a token."""
+        """Whether only this machine can connect; otherwise, users need a link with a token."""
         if self.host == _LOCAL_NAME:
             return True
         try:
@@ -44,7 +44,7 @@ class ServeSettings:
 
     @property
     def bracketed_host(self) -> str:
-        """The host as URLs write it: IPv6 addresses in brackets."""
+        """The host as written in URLs, with IPv6 addresses in brackets."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property

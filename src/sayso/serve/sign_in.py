@@ -1,4 +1,4 @@
-"""Signing in by name on this machine or by link from another one, and signing out."""
+"""Sign in by name on this machine or by link from another one, and sign out."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -30,7 +30,7 @@ def _first_page(bench: Workbench) -> str:
 
 @router.get("/sign-in")
 def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response:
-    """Show the form for a name, or an explanation if a link is needed."""
+    """Show the sign-in form, or an explanation if a link is needed."""
     with bench.database.reading() as connection:
         names = [person.name for person in annotators(connection)] if bench.settings.is_local else []
     secret, token = sessions.meet(request)
@@ -53,10 +53,10 @@ def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[
 def enter(
     request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]
 ) -> Response:
-    """Sign in by link, at once or after a click; the token is removed from the URL.
+    """Sign in by link, immediately or after a click; the token is removed from the URL.
 
-    Another site may have sent the browser here with someone else's link. No click is needed only if the browser says
-    that the user opened the link themselves and nobody is signed in; over plain HTTP, browsers do not say so.
+    Another site may have sent the browser here with someone else's link. No click is needed only if the browser reports
+    that the user opened the link and nobody is signed in; over plain HTTP, browsers do not report this.
     """
     annotator, signed_in = _link_annotator(sessions, token), sessions.annotator(request)
     if annotator == signed_in:

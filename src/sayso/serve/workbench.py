@@ -25,7 +25,7 @@ _DEFAULT_PARTS = ("test", "validation", "train")
 
 
 class Workbench:
-    """Everything that is open; opened once on start, and only the database changes."""
+    """Everything that is open; opened once at startup, after which only the database changes."""
 
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: a truncated file must not kill the server.
@@ -35,7 +35,7 @@ class Workbench:
         self.runs = self._open_runs()
         self.extractions = _open_extractions(settings.facts)
         self.database = AnnotationDatabase(settings.database)
-        # Consecutive requests, also by different people, are often about the same bag.
+        # Consecutive requests, even from different users, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
         self._candidates = lru_cache(maxsize=1)(self._find_candidates)
         self._queue = lru_cache(maxsize=1)(self._find_queue)
@@ -61,7 +61,7 @@ class Workbench:
         return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(pairs)}
 
     def has_fact(self, fact: Triple) -> bool:
-        """Say whether the part has a bag for the fact; the database may have facts of other parts and stores."""
+        """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""
         return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
 
     def queue(self, settings: QueueSettings) -> list[Triple]:
@@ -98,7 +98,7 @@ class Workbench:
         return {run.name: Worker.of_run(run.folder) for run in self.runs}
 
     def run(self, name: str) -> OpenRun | None:
-        """Return the run of this name."""
+        """Return the run with this name, or None."""
         return next((run for run in self.runs if run.name == name), None)
 
     def refuse_changed(self) -> None:
@@ -115,12 +115,12 @@ class Workbench:
 
 
 def _default_part(store: Store) -> str:
-    """Return the part to show by default; a store for extraction may have no test part."""
+    """Return the default part to show; a store made for extraction may have no test part."""
     return next((part for part in _DEFAULT_PARTS if part in store.parts), _DEFAULT_PARTS[0])
 
 
 def _open_extractions(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:
-    """Open extractions, named after their folder or, for a file with its own name, after the file."""
+    """Open extractions, named after their folder, or after the file if it has its own name."""
     files = [facts_file(path).resolve() for path in paths]
     names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)
     return {name: open_extracted(name, file) for name, file in zip(names, files, strict=True)}

@@ -116,7 +116,7 @@ def test_a_fact_is_assigned_to_as_many_people_as_wanted(ada: Person, ben: Person
     ada.mark(0, "capital", "rationale")
     marks = [{"sentence": 0, "label": "rationale"}]
     refused = ben.ask("POST", "/annotate/marks", 400, **FACT, key="some key", marks=marks)
-    assert "enough people" in refused["error"]["message"]
+    assert "enough annotators" in refused["error"]["message"]
 
 
 def test_next_and_previous_follow_the_persons_own_facts(ada: Person) -> None:

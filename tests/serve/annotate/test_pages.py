@@ -61,7 +61,7 @@ def test_the_queue_form_saves(ada: Person) -> None:
     ada.page("/annotate/queue")
     wanted = {"annotators_per_fact": 3, "order": "random", "relations": ["capital"]}
     home = ada.post_form("/annotate/queue", num_pilot=0, **wanted)
-    assert "3 annotators per fact, order: random, 1 relations" in home
+    assert "3 annotators per fact, order: random, 1 relation." in home
 
 
 def test_the_queue_form_says_which_facts_another_number_of_annotators_applies_to(ada: Person) -> None:
@@ -76,14 +76,14 @@ def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
     wanted = {"annotators_per_fact": 2, "order": "random", "num_pilot": 50, "relations": ["capital"]}
     asked = " ".join(ada.post_form("/annotate/queue", **wanted).split())
     assert f"Change the pilot round from 0 to {NUM_PAIRS - 1} facts?" in asked
-    assert "You asked for 50 facts" in asked
-    assert f"{NUM_PAIRS - 1} facts added. 1 person who has already started will get them" in asked
+    assert "You requested 50 facts" in asked
+    assert f"{NUM_PAIRS - 1} facts added. 1 annotator who has already started will get them" in asked
     assert "Finished work on 1 fact is unchanged" in asked
     assert ada.client.get("/api/queue").json()["num_pilot"] == 0
     confirmed = dict(re.findall(r'type="hidden" name="(?!form_token)(\w+)" value="(\w*)"', asked))
     home = ada.post_form("/annotate/queue", **confirmed)
     assert f"Start with the pilot round: 0 of {NUM_PAIRS - 1}" in home
-    assert "order: random, 1 relations" in home
+    assert "order: random, 1 relation." in home
 
 
 def test_a_fact_of_a_finished_pilot_round_says_that_it_can_no_longer_be_changed(ada: Person) -> None:
@@ -93,7 +93,7 @@ def test_a_fact_of_a_finished_pilot_round_says_that_it_can_no_longer_be_changed(
     ada.mark(fact["bag"], "capital", "rationale", "irrelevant", "irrelevant")
     ada.submit(fact["bag"], "capital")
     page = ada.page("/annotate/fact", **fact)
-    assert "which you have finished, so your marks on it can no longer be changed" in page
+    assert "which you have finished, so you can no longer change your marks on it" in page
     assert "once the round is done" not in page
     assert "takes the submission back" not in page
 

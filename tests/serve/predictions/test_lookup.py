@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from sayso.serve.settings import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
-WITHHELD = "This fact is yours to annotate"
+WITHHELD = "You have yet to annotate this fact"
 
 
 @pytest.fixture
@@ -102,11 +102,11 @@ def test_the_pilot_round_is_withheld_until_all_of_it_is_done(ada: Person, nobody
 def test_peoples_marks_are_shown_to_who_has_submitted_the_fact(ada: Person, nobody: TestClient) -> None:
     bag = marked_bag(nobody)
     assert marks(ada.client, bag) == []
-    assert "you will see their marks after you submit yours" in ada.page("/predictions/run/fact", **asked(bag))
+    assert "you will see them after you submit your own" in ada.page("/predictions/run/fact", **asked(bag))
     ada.mark(bag, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(bag, "capital")
     assert marks(ada.client, bag) == marks(nobody, bag)
-    assert "you see their marks" not in ada.page("/predictions/run/fact", **asked(bag))
+    assert "you will see them" not in ada.page("/predictions/run/fact", **asked(bag))
 
 
 def test_a_decision_quotes_nothing_that_the_person_could_not_see(ada: Person, nobody: TestClient) -> None:

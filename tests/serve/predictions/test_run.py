@@ -12,7 +12,7 @@ from toy_predictions import MECHANISMS, NUM_WITH_WORDS
 
 @pytest.fixture
 def capital(run: RunPredictions) -> int:
-    """The fact of a bag of three sentences, whose probability is above the threshold."""
+    """The index of a fact above the threshold, with three sentences."""
     found = run.index.find_all(PredictionQuery(relation="capital", q="land", label="yes", min_probability=0.5))
     return int(found[0])
 

@@ -14,7 +14,7 @@ FORM = {"run": "one", "sentences": "Windhoek lies in Namibia.", "heads": "Namibi
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    # The runs have no weights: what is asked of the model ends in an error that a page must survive.
+    # The runs have no weights: every question to the model fails, and the page must handle it.
     opened = Client(make_toy_settings(tmp_path_factory.mktemp("try")))
     yield opened
     opened.application.state.workbench.close()
@@ -46,8 +46,8 @@ def test_a_sentence_to_try_has_the_same_tokens() -> None:
 @pytest.mark.parametrize(
     ("changes", "status", "says"),
     [
-        ({"heads": " "}, 422, "Name the head"),
-        ({"sentences": ""}, 422, "there is no sentence"),
+        ({"heads": " "}, 422, "Enter a name for the head"),
+        ({"sentences": ""}, 422, "there are no sentences"),
         ({"run": "three"}, 404, "not found"),
         ({"run": "one"}, 503, "model"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from sayso.errors import UserError
 from sayso.serve.try_it.process import ANSWER_SECONDS, MAX_WAITING, Worker, WorkerError
 
-# Real processes that speak the worker's lines, each with one way to behave.
+# A real process that follows the worker's protocol and behaves as told.
 PROGRAM = """
 import json, os, sys, time
 print(json.dumps({"ready": "yes"}), flush=True)
@@ -19,7 +19,7 @@ for line in sys.stdin:
     if asked["do"] == "die":
         print("out of memory", file=sys.stderr)
         os._exit(3)
-    if asked["do"] == "wait":  # says that it does, and goes on when it is told
+    if asked["do"] == "wait":  # reports that it waits, and continues when told to
         open(asked["door"] + ".knocked", "w").close()
         while not os.path.exists(asked["door"]):
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The worker with a model that was really trained; the only tests of the workbench that load torch, in a process."""
+"""The worker with a trained model; the only workbench tests that load torch, in a separate process."""
 
 from collections.abc import Iterator
 from pathlib import Path

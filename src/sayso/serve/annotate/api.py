@@ -92,8 +92,7 @@ def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedS
 def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneStep:
     """Undo your last step on the fact that is shown, or else on any fact of the part.
 
-    A fact that is shown as submitted is never skipped in favour of another one, and a finished pilot round cannot be
-    changed.
+    For a submitted fact, a step on another fact is never undone instead. A finished pilot round cannot be changed.
     """
     asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
@@ -125,7 +124,7 @@ def move(bench: Bench, who: Who, given: schemas.PlaceRequest) -> None:
 
 @router.post("/next")
 def go_on(bench: Bench, who: Who, after: schemas.FactName | None = None) -> schemas.NextFact:
-    """Return the fact after this one; without one, the next fact of the queue."""
+    """Return the fact after this one, or the next fact in the queue if none is given."""
     shown = find_bag_fact(bench, after.bag, after.relation) if after else None
     with bench.database.writing() as connection:
         queue = bench.queue(read_settings(connection))

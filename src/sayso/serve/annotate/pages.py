@@ -41,7 +41,7 @@ def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
 
 @router.post("/annotate")
 def start(bench: Bench, who: Who) -> Response:
-    """Go to the next fact of the queue; at its end, back to the start page."""
+    """Redirect to the next fact in the queue, or to the start page if there is none."""
     turn = go_on(bench, who)
     to = f"/annotate/fact?{urlencode(turn.fact.model_dump())}" if turn.fact else "/annotate?done=1"
     return RedirectResponse(to, HTTPStatus.SEE_OTHER)
@@ -84,7 +84,7 @@ def fact(render: Render, bench: Bench, who: Who, asked: FactParam) -> Response:
 
 @router.get("/annotate/pilot")
 def pilot(render: Render, bench: Bench, who: Who) -> Response:
-    """Show how your pilot round compares with the known answers, once it is finished."""
+    """Show how your marks in the pilot round compare with the known answers, once you have finished it."""
     with bench.database.reading() as connection:
         result = pilot_result(connection, who, bench.has_fact)
     differences = [

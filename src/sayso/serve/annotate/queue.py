@@ -1,4 +1,4 @@
-"""What a lead sets, as pages and JSON: the queue with its pilot round, and the guideline."""
+"""Settings for leads, as pages and JSON: the queue with its pilot round, and the guideline."""
 
 import uuid
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +24,7 @@ api = APIRouter(prefix="/api", tags=["project"])
 pages = APIRouter(include_in_schema=False)
 
 ORDER_TITLES = {
-    "contrast": "Contrast: start with facts of several relations, or whose prediction rests on only some sentences",
+    "contrast": "Contrast: start with pairs that have several relations, or predictions resting on only some sentences",
     "doubtful": "Doubtful: start with facts whose high probability barely drops without the top-ranked sentence",
     "relation": "By relation",
     "random": "Random",
@@ -54,7 +54,7 @@ class QueueRequest(StrictModel):
 
 
 class QueueForm(BaseModel):
-    """The queue settings of the form; no relation means all. A different pilot round must be confirmed."""
+    """The queue settings in the form; no relation means all. A change to the pilot round must be confirmed."""
 
     annotators_per_fact: int
     order: str
@@ -73,7 +73,7 @@ class ProgressResponse(BaseModel):
 def change_queue(bench: Workbench, who: Annotator, wanted: QueueSettings, is_trial: bool = False) -> ChangedQueue:
     """Save the settings, choose a new pilot round if its size changes, and return the effect.
 
-    A trial saves nothing. There may be fewer facts for the pilot round than requested.
+    If `is_trial`, nothing is saved. There may be fewer facts for the pilot round than requested.
     """
     unknown = [name for name in wanted.relations if name not in bench.relation_numbers]
     if unknown:
@@ -106,7 +106,7 @@ def get_progress(bench: Bench) -> ProgressResponse:
 
 @api.get("/pilot")
 def get_pilot(bench: Bench, who: Who) -> pilot.PilotResult:
-    """Return your result in the pilot round; the agreement once it is finished."""
+    """Return your result in the pilot round, with the agreement once you have finished it."""
     with bench.database.reading() as connection:
         return pilot.pilot_result(connection, who, bench.has_fact)
 
@@ -144,7 +144,7 @@ def get_guideline(bench: Bench) -> GuidelineText:
 
 @api.put("/guideline")
 def put_guideline(bench: Bench, _: Lead, given: GuidelineText) -> GuidelineText:
-    """Change the guideline (leads only); an empty text restores the default."""
+    """Change the guideline (leads only); an empty string restores the default."""
     with bench.database.writing() as connection:
         stored.write_guideline(connection, given.text)
         return GuidelineText(text=stored.read_guideline(connection))
@@ -162,7 +162,7 @@ def queue_page(render: Render, bench: Bench, _: Who) -> Response:
 
 @pages.post("/annotate/queue")
 def save_queue(render: Render, bench: Bench, who: Lead, given: Annotated[QueueForm, Form()]) -> Response:
-    """Change the queue settings; a different pilot round only after confirmation."""
+    """Change the queue settings; a change to the pilot round must be confirmed."""
     settings = QueueSettings(**given.model_dump(exclude={"is_confirmed"}))
     if not given.is_confirmed and (change := change_queue(bench, who, settings, is_trial=True).pilot_change):
         return render("annotate/pilot_change.html", settings=settings, change=change)

@@ -9,7 +9,7 @@ from sayso.tokens import control_character
 
 MAX_COMMENT = 5_000
 _LAYOUT = str.maketrans("", "", "\t\r\n\u2028\u2029")
-"""Tab and line ends, which are allowed in a text."""
+"""Deletes tabs and line breaks, which are allowed in comments."""
 Label = Literal["rationale", "irrelevant", "unsure", ""]
 
 
@@ -20,7 +20,7 @@ def _without_control(text: str) -> str:
 
 
 Prose = Annotated[str, AfterValidator(_without_control)]
-"""Text by people: may have several lines, but no control characters, which would end up in exports."""
+"""Text typed by a user: may have several lines, but no control characters, which would end up in exports."""
 
 
 class StrictModel(BaseModel):
@@ -37,19 +37,19 @@ class FactName(BaseModel):
 
 
 class FactRequest(FactName, StrictModel):
-    """A fact and a request key; a request sent twice with one key takes effect once."""
+    """A fact and a request key; a request sent twice with the same key takes effect once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
 class KeyedRequest(BaseModel):
-    """A request key chosen by the sender; a request sent twice with one key takes effect once."""
+    """A request key chosen by the sender; a request sent twice with the same key takes effect once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
 
 
 class UndoRequest(KeyedRequest, StrictModel):
-    """Undo the last step on the fact that is shown; without a fact, the last step on any."""
+    """Undo the last step on the fact that is shown, or on any fact if none is given."""
 
     fact: FactName | None = None
 
@@ -86,9 +86,9 @@ class PlaceRequest(FactName, StrictModel):
 
 
 class SavedState(BaseModel):
-    """The state after saving: the person's number of marks on the fact, and whether it is submitted.
+    """The state after saving: the annotator's number of marks on the fact, and whether it is submitted.
 
-    `is_pilot_done` says that this was the last fact of the pilot round, so its result can be shown.
+    `is_pilot_done` is true if this was the last fact of the pilot round, so its result can be shown.
     """
 
     num_marked: int
@@ -98,7 +98,7 @@ class SavedState(BaseModel):
 
 
 class UndoneStep(BaseModel):
-    """What was undone: the fact, the changed marks, and whether more than marks changed; no fact if nothing."""
+    """What was undone: the fact (null if nothing), the changed marks, and whether more than marks changed."""
 
     fact: FactName | None
     marks: list[SentenceLabel]
@@ -112,7 +112,7 @@ class NextFact(BaseModel):
 
 
 class AnnotatedSentence(BaseModel):
-    """A sentence of the bag with its mentions as token spans, and the person's own label."""
+    """A sentence of the bag with its mentions as token spans, and the annotator's own label."""
 
     tokens: list[str]
     head_spans: list[tuple[int, int]]
@@ -121,7 +121,7 @@ class AnnotatedSentence(BaseModel):
 
 
 class AnnotatedFact(FactName):
-    """A fact with the person's own work on it; `scores` only after they submit it."""
+    """A fact with the annotator's own work on it; `scores` only after they submit it."""
 
     head_id: str
     head_name: str

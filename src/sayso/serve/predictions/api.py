@@ -1,4 +1,4 @@
-"""JSON API of runs, predictions, curves and comparisons."""
+"""JSON API for runs, predictions, curves and comparisons."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -50,7 +50,7 @@ def get_facts(bench: Bench, who: MaybeWho, run: RunParam, query: QueryParam) -> 
 def get_fact(bench: Bench, who: MaybeWho, run: RunParam, asked: FactParam) -> PredictionResponse:
     """Return one fact with all its sentences and scores; refused if you have yet to annotate it.
 
-    People's marks are included once you have submitted the fact.
+    Annotators' marks are included once you have submitted the fact.
     """
     row = find_fact(run, asked)
     return prediction_response(run, row, marks_visible(bench, who, asked))
@@ -58,7 +58,7 @@ def get_fact(bench: Bench, who: MaybeWho, run: RunParam, asked: FactParam) -> Pr
 
 @router.get("/predictions/{run}/curve")
 def get_curve(run: RunParam, relation: RelationName = "") -> Curve:
-    """Return precision over recall, of all relations or of one."""
+    """Return the precision-recall curve of all relations or of one."""
     return run.curve(relation)
 
 

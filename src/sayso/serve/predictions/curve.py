@@ -1,7 +1,7 @@
-"""Precision and recall of a run as a curve of points, each of which stands for the facts that it adds.
+"""A run's precision-recall curve, with points that each stand for the facts they add.
 
-The predictions hold every fact from the threshold up, but below it only labels and marked facts: the curve ends at the
-threshold, because its continuation would look better than it is.
+Predictions contain every fact above the threshold, but only labels and marked facts below it. The curve ends at the
+threshold, because the rest would look better than it is.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sayso.serve.predictions.table import PredictionQuery, PredictionTable
 
 MAX_POINTS = 48
 MAX_CORNERS = 600
-"""The line has more corners than clickable points."""
+"""The line is drawn with more corners than it has clickable points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Curve:
 
 
 def make_curve(index: PredictionTable, threshold: float, relation: str = "", num_unread: int = 0) -> Curve:
-    """Return the curve; `num_unread` facts that could not be read count in the denominator of recall."""
+    """Compute the curve; `num_unread` facts that could not be read still count in the denominator of recall."""
     is_asked_F = np.ones(index.num_facts, bool)
     if relation:
         is_asked_F = index.relation_F == (index.relations.index(relation) if relation in index.relations else -1)

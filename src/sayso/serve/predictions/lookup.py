@@ -1,7 +1,7 @@
-"""Find the run and the fact that a request names, and hide what would influence an annotator.
+"""Find the run and the fact in a request, and hide what would influence an annotator.
 
-Annotators see neither model scores nor other people's marks on facts they have yet to submit. Without a signed-in user,
-on this machine, everything is shown.
+Annotators see neither model scores nor other people's marks on facts they have yet to submit. If nobody is signed in,
+which is possible only on this machine, everything is shown.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class FactKey(NamedTuple):
 
 
 def find_run(run: str, bench: Bench) -> RunPredictions:
-    """Return the run of this name; raise if its predictions have changed and cannot be reread."""
+    """Return the run with this name; raise if its predictions have changed and cannot be reread."""
     found = bench.run(run)
     if found is None:
         raise not_found(f"Run {run!r} not found.")
@@ -42,7 +42,7 @@ def find_run(run: str, bench: Bench) -> RunPredictions:
 
 
 def fact_param(bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]) -> FactKey:
-    """Return the fact that the URL names."""
+    """Return the fact given in the URL."""
     return FactKey(bag, relation)
 
 
@@ -50,12 +50,12 @@ def find_fact(run: RunPredictions, asked: FactKey) -> int:
     """Return the index of the fact; not found (404) if the run does not have it."""
     row = run.index.find(*asked)
     if row is None:
-        raise not_found(f"{run.name} has no such fact: it is neither a label nor predicted.")
+        raise not_found(f"Fact not found in {run.name}: it is neither a label nor predicted.")
     return row
 
 
 def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> PredictionQuery:
-    """Return the query of the list that the fact was opened from; one value, since a fact has a relation as well."""
+    """Return the query of the list that the fact was opened from, encoded in one URL parameter."""
     return PredictionQuery.within(within)
 
 
@@ -65,18 +65,18 @@ QueryParam = Annotated[PredictionQuery, Query()]
 WithinParam = Annotated[PredictionQuery, Depends(within_query)]
 
 
-WITHHELD = "This fact is yours to annotate. Model scores and other people's marks are shown after you submit it."
+WITHHELD = "You have yet to annotate this fact. Model scores and other people's marks are shown after you submit it."
 
 
 class Visibility(NamedTuple):
-    """What someone sees of a fact: nothing if it `is_withheld`, and people's marks or not."""
+    """Whether a fact is withheld from someone, and whether they see annotators' marks on it."""
 
     is_withheld: bool
     with_marks: bool
 
 
 def visibility_of(bench: Workbench, who: Annotator | None, asked: FactKey) -> Visibility:
-    """Return what someone sees of a fact."""
+    """Return what someone may see of a fact."""
     if who is None:
         return Visibility(is_withheld=False, with_marks=True)
     fact = find_bag_fact(bench, *asked).fact
@@ -86,7 +86,7 @@ def visibility_of(bench: Workbench, who: Annotator | None, asked: FactKey) -> Vi
 
 
 def marks_visible(bench: Workbench, who: Annotator | None, asked: FactKey) -> bool:
-    """Return whether someone sees people's marks on a fact; raise if the fact is withheld from them."""
+    """Return whether someone may see annotators' marks on a fact; raise if the fact is withheld from them."""
     visibility = visibility_of(bench, who, asked)
     if visibility.is_withheld:
         raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: {annotate_url(asked)}",))
@@ -94,7 +94,7 @@ def marks_visible(bench: Workbench, who: Annotator | None, asked: FactKey) -> bo
 
 
 def hide_withheld(bench: Workbench, who: Annotator | None, rows: Sequence[PredictionRow]) -> list[PredictionRow]:
-    """Return the rows, without figures and support if the fact is withheld from the person."""
+    """Return the rows, without metrics and support if the fact is withheld from the annotator."""
     if who is None:
         return list(rows)
     with bench.database.reading() as connection:
@@ -107,5 +107,5 @@ def _hide(row: PredictionRow) -> PredictionRow:
 
 
 def annotate_url(asked: FactKey) -> str:
-    """Return the page where a fact is annotated."""
+    """Return the URL for annotating a fact."""
     return f"/annotate/fact?{urlencode(asked._asdict())}"

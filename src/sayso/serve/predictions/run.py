@@ -1,4 +1,4 @@
-"""A run's predictions: its facts as a table, each fact explained, reread when `sayso evaluate` replaces them.
+"""A run's predictions: a table of facts and their explanations, reread when `sayso evaluate` replaces them.
 
 Shapes: E sentences of one fact.
 """
@@ -37,7 +37,7 @@ class _ModelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DistractorRank:
-    """The rank that a mechanism gives a planted distractor among `num` sentences; None without a distractor."""
+    """A mechanism's rank for a planted distractor among `num` sentences; None without a distractor."""
 
     mechanism: str
     rank: float | None
@@ -76,11 +76,11 @@ class RunPredictions:
 
     @property
     def threshold(self) -> float:
-        """The probability from which a fact counts as predicted."""
+        """The minimum probability for a fact to count as predicted."""
         return float(self.predictions.manifest["threshold"])
 
     def curve(self, relation: str = "") -> Curve:
-        """Return precision over recall, of all relations or of one; cached."""
+        """Return the precision-recall curve of all relations or of one; cached."""
         if relation not in self._curves:
             # The number of unread facts is only known for all relations together.
             read = {} if relation else self.store.manifest["read"].get(self.predictions.manifest["part"], {})
@@ -91,7 +91,7 @@ class RunPredictions:
         return self._curves[relation]
 
     def explanation(self, row: int, with_marks: bool = True) -> Explanation:
-        """Return a fact with its sentences by rank, with or without people's marks."""
+        """Return a fact with its sentences in rank order, with or without annotators' marks."""
         fact = self.fact(row)
         return Explanation(
             **{name: fact[name] for name in _FACT},
@@ -111,7 +111,7 @@ class RunPredictions:
         )
 
     def planted(self, row: int) -> list[DistractorRank]:
-        """Return each mechanism's rank of the distractor."""
+        """Return the distractor's rank by each mechanism."""
         fact = self.fact(row)
         num = fact["num_sentences"] + 1
         ranks = {name: float(fact[f"distractor_rank.{name}"]) for name in self.predictions.mechanisms}
@@ -136,7 +136,7 @@ class RunPredictions:
         return {name: column[row].as_py() for name, column in self.predictions.facts.items()}
 
     def has_marks(self, row: int) -> bool:
-        """Say whether people have marked sentences of the fact."""
+        """Return whether annotators have marked sentences of the fact."""
         fact = self.fact(row)
         marks = self.predictions.evidence["mark"].slice(fact["first_evidence"], fact["num_sentences"])
         return any(mark in _MARKS for mark in marks.to_pylist())
@@ -163,9 +163,9 @@ class RunPredictions:
         return tuple(sorted(found, key=lambda each: each.rank))
 
     def _seen(self, fact: dict[str, Any]) -> list[tuple[str, ...]]:
-        """Return each sentence of the bag as the model's input: known words, and types for or before mentions."""
+        """Return the model's input for each sentence: known words, and types instead of or before mentions."""
         alone = self.table.take_bags(np.array([fact["bag"]]))
-        # The bag's two entities are the only ones here: types 0 and 1, after the model's words.
+        # The only entities are the bag's two: their types 0 and 1 follow the model's words.
         alone = replace(alone, head_B=np.array([0]), tail_B=np.array([1]))
         appearance, words = self._model
         rows = model_input(alone, appearance, len(words), np.array([0, 1])).tokens
@@ -186,18 +186,18 @@ class RunPredictions:
     def _model(self) -> tuple[Appearance, list[str]]:
         """How the model represents mentions, and its vocabulary."""
         folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
-        advice = "the run's model is missing or damaged, and pages show its input: train it again"
+        advice = "the run's model is missing or damaged, and pages show its input; train it again"
         found = read_object(folder / "config.json", "the settings of a model", advice)
         try:
             appearance = record_of(_ModelSettings, found, is_open=True).mentions
         except JsonError as error:
-            raise BadInputError(f"{folder / 'config.json'}: {error}: {advice}") from None
+            raise BadInputError(f"{folder / 'config.json'}: {error}; {advice}") from None
         files = checked_files(folder / "config.json", found, advice, self.store.files.in_memory)
         return appearance, read_columns(files, "words.arrow", "word")["word"].to_pylist()
 
 
 def _counted(fact: dict[str, Any]) -> int | None:
-    """Return how many sentences are each enough for the fact; None if not counted, as in stores of 0.1."""
+    """Return how many sentences are each enough for the fact; None if not counted, as in version 0.1."""
     num = int(fact.get("num_enough", -1))
     return None if num < 0 else num
 
@@ -208,7 +208,7 @@ _DEFAULT_PART = "test"
 class OpenRun:
     """A run and its predictions for the open part.
 
-    `problem` says why its predictions cannot be shown, or is None; pages of other runs still work.
+    `problem` is the reason why its predictions cannot be shown, or None; pages of other runs still work.
     """
 
     def __init__(self, name: str, folder: Path, store: Store, part: str, table: BagTable) -> None:
@@ -250,19 +250,19 @@ class OpenRun:
         restore(self.folder / IN_RUN)
         if not (self.folder / IN_RUN).exists():
             command = evaluate_command(self.folder, self._store.folder, self._part)
-            raise BadInputError(f"{self.folder}: no predictions yet; make them with: {command}")
+            raise BadInputError(f"{self.folder}: no predictions yet; create them with: {command}")
         predictions = Predictions(self.folder / IN_RUN, in_memory=True)
         predictions.refuse_other_store(self._store)
         part = predictions.manifest["part"]
         if part != self._part:
             raise BadInputError(
-                f"{self.folder}: predictions of the {part} part, not of {self._part}: use `--part {part}`"
+                f"{self.folder}: the predictions are for the {part} part, not {self._part}; use `--part {part}`"
             )
         return RunPredictions(self.name, self.folder, predictions, self._store, self._table)
 
 
 def evaluate_command(run: Path | str, store: Path, part: str) -> str:
-    """Return the command that makes a run's predictions for a part."""
+    """Return the command that creates a run's predictions for a part."""
     return as_command("sayso", "evaluate", run, "--data", store, *_part_option(part))
 
 

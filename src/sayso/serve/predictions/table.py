@@ -19,12 +19,12 @@ PredictionSort = Literal["probability", "faithfulness", "disagreement", "sentenc
 
 
 class PredictionQuery(TableQuery):
-    """Filters for the facts of a run."""
+    """Filters for a run's facts."""
 
     label: Annotated[Literal["", "yes", "no"], Field(description="Whether the fact is in the knowledge base.")] = ""
     max_probability: Share = 1.0
     min_disagreement: Annotated[
-        Share, Field(description="Share of mechanisms whose top-ranked sentence is not the most common one.")
+        Share, Field(description="Minimum share of mechanisms whose top-ranked sentence is not the most common one.")
     ] = 0.0
     min_faithfulness: Annotated[
         Loss, Field(description="Minimum drop in probability without the top-ranked sentence.")
@@ -50,7 +50,7 @@ PRESETS: tuple[tuple[str, PredictionQuery], ...] = (
 class PredictionRow:
     """A row of the table; `number` is its index in the predictions.
 
-    Figures are None and the support is empty if the fact `is_withheld` from the reader.
+    Metrics are None and the support is empty if the fact `is_withheld` from the annotator.
     """
 
     number: int
@@ -84,7 +84,7 @@ class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
         self._faithfulness_F = comprehensiveness(self.probability_F, floats(without_top))
 
     def find(self, bag: int, relation: str) -> int | None:
-        """Return the index of this bag's fact, None if the run does not have it."""
+        """Return the index of this bag's fact, or None if the run does not have it."""
         order, sorted_bag = self._by_bag
         first, stop = np.searchsorted(sorted_bag, (bag, bag + 1)).tolist()
         rows = [row for row in order[first:stop].tolist() if self.relations[self.relation_F[row]] == relation]

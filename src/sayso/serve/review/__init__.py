@@ -1,1 +1,1 @@
-"""Review: extracted facts as a table, one fact with its quotes, and people's decisions on them."""
+"""Review: extracted facts as a table, one fact with its quotes, and the decisions on them."""

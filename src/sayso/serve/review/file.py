@@ -1,4 +1,4 @@
-"""A file of facts that `sayso extract` wrote, as the workbench has it open."""
+"""An open file of facts written by `sayso extract`."""
 
 from pathlib import Path
 from threading import Lock
@@ -14,9 +14,10 @@ from sayso.serve.review.table import ReviewTable, read_columns
 
 
 class ExtractedFile:
-    """A file of facts by its name in URLs; a fact's record is read when it is shown.
+    """A file of facts and its name in URLs; a fact's record is read when it is shown.
 
-    `threshold` is the extraction's, None without its manifest; `threshold_note` states the precision measured at it.
+    `threshold` is from the extraction's manifest, or None without one; `threshold_note` states the precision measured
+    at it.
     """
 
     def __init__(self, name: str, path: Path) -> None:
@@ -53,7 +54,7 @@ class ExtractedFile:
 def open_extracted(name: str, path: Path) -> ExtractedFile:
     """Open a file of facts, checking only its first line."""
     if path.suffix == ".gz":
-        raise BadInputError(f"{path}: compressed; decompress it first, since facts are read by byte offset")
+        raise BadInputError(f"{path}: the file is compressed; decompress it first, since facts are read by byte offset")
     refuse_damaged(path)
     if not any(map(is_not_blank, read_lines(path))):
         raise holds_no(path, "facts")
@@ -80,6 +81,6 @@ def _threshold_note(threshold: float | None, chosen: object) -> str:
 
 
 def _fact_between(path: Path, number: int, start: int, stop: int) -> ExtractedFact:
-    """Return the fact of the line between two bytes."""
-    _, text = next(read_lines_between(path, start, stop), (0, BadLine("there is nothing")))
+    """Return the fact on the line between two byte offsets."""
+    _, text = next(read_lines_between(path, start, stop), (0, BadLine("the line is missing")))
     return fact_at(path, number, text)

@@ -1,4 +1,4 @@
-"""The review pages: extracted facts as a table, one fact with its quotes and decision; pages and JSON API."""
+"""Review: a table of extracted facts, and one fact with its quotes and decision; pages and JSON API."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -46,7 +46,7 @@ class FactIds(BaseModel):
 
     @property
     def fact(self) -> Triple:
-        """The fact."""
+        """The fact as a triple."""
         return Triple(self.head, self.relation, self.tail)
 
 
@@ -55,11 +55,11 @@ class ReviewDecision(FactIds, DecisionRequest):
 
 
 class ReviewDecisionForm(SentByForm, ReviewDecision):
-    """A decision on an extracted fact, sent by its page."""
+    """A decision on an extracted fact, submitted with the form on its page."""
 
 
 def find_file(facts: str, bench: Bench) -> ExtractedFile:
-    """Return the extraction of this name, with its decisions up to date."""
+    """Return the extraction with this name, with its decisions up to date."""
     found = bench.extractions.get(facts)
     if found is None:
         raise not_found(f"Extraction {facts!r} not found.")
@@ -69,7 +69,7 @@ def find_file(facts: str, bench: Bench) -> ExtractedFile:
 
 
 def triple_param(head: _Id, relation: Annotated[str, Query(max_length=500)], tail: _Id) -> Triple:
-    """Return the fact that the URL names by its ids."""
+    """Return the fact with the ids given in the URL."""
     return Triple(head, relation, tail)
 
 
@@ -88,7 +88,7 @@ def find_extracted(file: ExtractedFile, asked: Triple) -> int:
     """Return the index of the fact; not found (404) if the file does not have it."""
     row = file.index.decided.find(asked)
     if row is None:
-        raise not_found(f"{file.name} does not have this fact.")
+        raise not_found(f"Fact not found in {file.name}.")
     return row
 
 
@@ -173,7 +173,7 @@ def _save(bench: Workbench, who: Annotator, file: ExtractedFile, given: ReviewDe
 
 
 def _named(bench: Workbench, ids: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the names of entities by id, empty for those the store does not have."""
+    """Return (id, name) of each entity; the name is empty if the store does not have it."""
     entities = bench.store.entities
     rows = pc.index_in(pa.array(ids, entities["id"].type), value_set=entities["id"]).to_pylist()
     return [(each, "" if row is None else entities["name"][row].as_py()) for each, row in zip(ids, rows, strict=True)]

@@ -1,4 +1,4 @@
-"""The table of all facts of an extraction, read in one pass, with the decisions on them.
+"""The table of all facts of an extraction, read in one pass, and the decisions on them.
 
 Shapes: F facts.
 """
@@ -31,11 +31,11 @@ _SCHEMA = pa.schema(
     ]
 )
 _ROWS_AT_A_TIME = 65_536
-"""Rows that are held as Python objects while the columns are built."""
+"""The number of rows kept as Python objects while the columns are built."""
 
 
 class ReviewColumns(NamedTuple):
-    """The columns by name, and the byte offset of each line, with the end of the file last."""
+    """The columns by name, and the byte offset of each line, followed by the end of the file."""
 
     columns: dict[str, pa.Array]
     start_F1: np.ndarray
@@ -80,7 +80,7 @@ def _batch(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
 
 
 CHOICES = ("", *DECISIONS, DAMAGED)
-"""The possible decisions, by their code; 0 is none."""
+"""Decisions by their code; 0 means none."""
 _BETWEEN = "\x1f"
 
 
@@ -108,7 +108,7 @@ class CurrentDecisions:
             self.last_event = max(event for event, _ in news.values())
 
     def find(self, fact: Triple) -> int | None:
-        """Return the index of a fact, None if the file does not have it."""
+        """Return the index of a fact, or None if the file does not have it."""
         row = pc.index(self._keys, _keys([fact])[0]).as_py()
         return None if row < 0 else row
 

@@ -33,7 +33,7 @@ export async function send(method, path, body) {
   }
   const value = jsonOf(text);
   if (!answer.ok) throw new Refused(answer.status, value?.error?.message ?? `The workbench returned status ${answer.status}.`);
-  // Not the workbench, but perhaps a proxy that asks for a sign-in.
+  // The response is not from the workbench; perhaps a proxy asks the user to sign in.
   if (value === undefined) throw new Refused(0, AWAY);
   return value;
 }
@@ -46,7 +46,7 @@ function jsonOf(text) {
   }
 }
 
-// A key by which the server recognises a repeated request. `randomUUID` is not available over plain HTTP from another
+// Return a key that lets the server recognise a repeated request. `randomUUID` is not available over plain HTTP from another
 // machine.
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -82,7 +82,7 @@ export class Saver {
     return !this.#waiting.length;
   }
 
-  // Return whether there was anything to send.
+  // Send the requests kept by an earlier page; return whether there were any.
   resume() {
     const left = Object.keys(localStorage).filter((place) => place.startsWith(this.#store));
     for (const place of left.sort()) this.#waiting.push({ ...JSON.parse(localStorage[place]), place, onDone() {} });
@@ -90,7 +90,7 @@ export class Saver {
     return left.length > 0;
   }
 
-  // Return a promise of the response; it never resolves for a refused request, since the page then reloads.
+  // Return a promise of the response; it never resolves if the request is refused, since the page then reloads.
   add(method, path, body) {
     return new Promise((onDone) => {
       // Names sort by time; two pages have different keys.
@@ -121,7 +121,7 @@ export class Saver {
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (this.#store && SIGNED_OUT.has(error.status)) {
-          // Kept, and sent when the same person is signed in again.
+          // Kept, and sent when the same user signs in again.
           this.#running = false;
           this.#halted = true;
           for (const done of this.#idle.splice(0)) done();

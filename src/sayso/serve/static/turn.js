@@ -1,5 +1,5 @@
-// Keys and clicks take effect in order, each after the previous one has been answered, so that a mark after an undo applies
-// to the place where the undo led.
+// Keys and clicks take effect in order, each after the previous one has finished, so that a mark after an undo
+// applies to the sentence that the undo moved to.
 
 const STILL_HERE = 5000;
 let turn = Promise.resolve();
@@ -8,8 +8,8 @@ export function inTurn(action) {
   turn = turn.then(action).catch(reportError);
 }
 
-// Leave the page by calling `go`; the returned promise never resolves. Later actions are meant for the next page and do not
-// happen here. If the page is still there after a while, for example because the user pressed Stop, it accepts actions
+// Leave the page by calling `go`; the returned promise never resolves. Later actions are meant for the next page and are
+// dropped here. If the page is still open after a while, for example because the user pressed Stop, it accepts actions
 // again.
 export function leave(go) {
   const never = new Promise(() => {});

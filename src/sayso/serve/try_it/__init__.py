@@ -1,1 +1,1 @@
-"""Try: a run's model, in its own process, answers questions about pasted sentences."""
+"""Try: ask a run's model, in its own process, about pasted sentences."""

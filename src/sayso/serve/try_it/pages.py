@@ -121,7 +121,7 @@ def try_form(render: Render, bench: Bench, given: Annotated[TryForm, Form()]) ->
 
 
 def _page(render: Render, filled: dict[str, str], **context: Any) -> Response:
-    """Render the page: the form, and a problem or the answer below it."""
+    """Render the page: the form, with an error or the answer below it."""
     usual: dict[str, Any] = {"problem": "", "answer": None, "shown": [], "max_sentences": MAX_SENTENCES}
     return render("try/try.html", filled=filled, **(usual | context))
 
@@ -154,5 +154,5 @@ def _first_fault(error: ValidationError) -> str:
     """Describe the first error in the form."""
     fault = error.errors()[0]
     field = str(fault["loc"][0]) if fault["loc"] else ""
-    titles = {"heads": "Name the head", "tails": "Name the tail", "sentences": "Sentences"}
+    titles = {"heads": "Enter a name for the head", "tails": "Enter a name for the tail", "sentences": "Sentences"}
     return f"{titles.get(field, field)}: {fault['msg'].removeprefix('Value error, ').lower()}".removeprefix(": ")

@@ -1,4 +1,4 @@
-"""The other end of a worker: starts it when it is needed, and survives whatever becomes of it."""
+"""The server's side of a worker process: starts it when needed, and recovers if it fails."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 START_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 180.0, 60.0, 600.0
 MAX_WAITING = 4
-"""The maximum number of pending questions: each holds one of the threads that all pages share."""
+"""The maximum number of pending questions: each blocks one of the threads that all pages share."""
 _MAX_ANSWER = 8_000_000
 _CHUNK = 65_536
 _LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
@@ -31,7 +31,7 @@ class WorkerError(UserError):
 
 
 class Worker:
-    """One model's process, shared by all threads, one question at a time.
+    """One model's process, shared by all threads; it answers one question at a time.
 
     `command` starts a process that writes a JSON line when it is ready, and then one for each line that it reads.
     """
@@ -50,7 +50,7 @@ class Worker:
 
     @classmethod
     def of_run(cls, folder: Path) -> "Worker":
-        """Return the worker of a run's model, without starting it."""
+        """Return the worker for a run's model, without starting it."""
         return cls([sys.executable, "-m", "sayso.serve.try_it.worker", str(folder), str(IDLE_SECONDS)])
 
     @property
@@ -71,7 +71,7 @@ class Worker:
             self._seats.release()
 
     def close(self) -> None:
-        """Stop the process, if any, with an error for pending questions."""
+        """Stop the process if it is running; pending questions fail."""
         process = self._process
         if process is not None:
             process.kill()

@@ -16,9 +16,10 @@ EntityName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Question(BaseModel):
-    """Sentences and a pair; an entity may have several names, of which the first is used as its name.
+    """Sentences and a pair of entities; the first name of an entity is its main name.
 
-    A missing type is the one that the model knows for the entity. Without a relation, the predicted ones are explained.
+    If a type is missing, the one that the model knows is used. If no relation is given, the predicted ones are
+    explained.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,7 +35,7 @@ class Question(BaseModel):
     @model_validator(mode="after")
     def _is_small_enough(self) -> Self:
         if not any(text.strip() for text in self.sentences):
-            raise ValueError("there is no sentence: paste one per line")
+            raise ValueError("there are no sentences; paste one per line")
         if control_character(*self.heads, *self.tails, self.head_type, self.tail_type, self.relation):
             raise ValueError("a name, a type or the relation contains a control character")
         if sum(map(len, self.sentences)) > MAX_TOGETHER:
@@ -49,7 +50,7 @@ class Question(BaseModel):
 
 
 def bag_of(question: Question) -> Bag:
-    """Return the distinct sentences as a bag; raise for a sentence that does not name both entities."""
+    """Return the distinct sentences as a bag; raise if a sentence does not name both entities."""
     texts = dict.fromkeys(" ".join(text.split()) for text in question.sentences)
     records = []
     for number, text in enumerate(filter(None, texts), 1):

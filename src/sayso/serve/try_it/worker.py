@@ -1,7 +1,7 @@
-"""The process that holds a model: reads a question as a line of JSON, writes the answer as one, until nobody asks.
+"""The process that runs a model: reads questions and writes answers, one JSON object per line.
 
-`python -m sayso.serve.try_it.worker RUN IDLE_SECONDS`. Its first line says that the model is loaded. It ends by itself
-when no question has come for a while, and immediately when its parent process is gone.
+`python -m sayso.serve.try_it.worker RUN IDLE_SECONDS`. Its first line reports that the model is loaded. It ends when no
+question arrives for that long, and immediately when its parent process is gone.
 """
 
 import json

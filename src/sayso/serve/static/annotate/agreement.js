@@ -1,4 +1,4 @@
-// The page where disagreements are settled, with the same keys as for annotation.
+// The page for settling disagreements, with the same keys as the annotation page.
 
 import { inTurn } from "../turn.js";
 import { bindKeys } from "./keys.js";

@@ -1,4 +1,4 @@
-// Single keys, the help that lists them, and the switch that turns them off.
+// Single-key shortcuts, the dialog that lists them, and the switch that turns them off.
 
 import { inTurn } from "../turn.js";
 

@@ -1,4 +1,4 @@
-// Lists of facts, one fact, and decisions: single-key shortcuts, and decisions sent in the background.
+// Pages with lists of facts, one fact, or decisions: single-key shortcuts, and decisions sent in the background.
 
 import { Saver, newKey } from "../net.js";
 import { inTurn } from "../turn.js";

@@ -1,4 +1,4 @@
-// Single-key shortcuts of the pages about facts; inactive while the user is typing.
+// Single-key shortcuts on pages about facts; inactive while the user is typing.
 
 import { inTurn } from "../turn.js";
 

@@ -1,4 +1,4 @@
-// Pages that replace each other without a page load, so that no key press is lost.
+// Navigation between pages without a page load, so that no key press is lost.
 
 import { AWAY } from "../net.js";
 import { inTurn, leave } from "../turn.js";
@@ -16,13 +16,12 @@ box.setAttribute("role", "alert");
 box.hidden = true;
 document.body.append(box);
 
-// Wait for this before fetching a page, so that it shows earlier decisions.
+// Set a promise to wait for before fetching a page, so that the page shows earlier decisions.
 export function waitFor(isReady) {
   ready = isReady;
 }
 
-// Replace this page by the one at the URL. Keys wait until it is there, since until then nothing on the screen is what they
-// are meant for.
+// Replace this page with the one at the URL. Keys wait until it is there, because they are meant for it.
 export async function visit(url, isNew = true) {
   document.querySelector("main").setAttribute("aria-busy", "true");
   const found = await untilAnswered(url);
@@ -69,7 +68,7 @@ async function untilAnswered(url) {
   return found;
 }
 
-// Show a problem with saving or loading; an empty text hides it.
+// Show a problem with saving or loading; an empty string hides it.
 export function showState(text) {
   box.textContent = text;
   box.hidden = !text;
