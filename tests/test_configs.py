@@ -37,9 +37,9 @@ def test_a_path_is_taken_as_it_is_and_a_folder_does_not_hide_a_name(tmp_path: Pa
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("cnns_at", "cnns_at: no config of this name; did you mean cnns_att"),
+        ("cnns_at", "cnns_at: no config has this name; did you mean cnns_att"),
         ("configs/cnns_att_f_ld.toml", "toml: no such file or directory; did you mean cnns_att_f_ld or"),
-        ("zzz", "zzz: no config of this name; the configs by name are best_directsup, cnns_att, "),
+        ("zzz", "zzz: no config has this name; choose one of best_directsup, cnns_att, "),
     ],
 )
 def test_what_is_neither_a_name_nor_a_file_is_refused_with_the_nearest_names(config: str, message: str) -> None:

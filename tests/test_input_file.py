@@ -22,5 +22,5 @@ def test_items_come_before_it_is_known_that_there_are_none() -> None:
     items = holding(Path("file"), "names", iter("ab"))
     assert [next(items), next(items)] == ["a", "b"]
     assert list(items) == []
-    with pytest.raises(BadInputError, match="file: holds no names"):
+    with pytest.raises(BadInputError, match="file: contains no names"):
         list(holding(Path("file"), "names", ()))

@@ -179,11 +179,11 @@ def test_given_types_count_by_id_or_name_and_climb_to_one_the_model_knows(model:
 @pytest.mark.parametrize(
     ("sentence", "fault"),
     [
-        (make_sentence("a b", "a", "b"), r"sentence 1: it names the pair \('a', 'b'\)"),
+        (make_sentence("a b", "a", "b"), r"sentence 1: it mentions a different pair, \('a', 'b'\)"),
         (Sentence(("h", "t"), Mention("h", "h", ()), Mention("t", "t", (Span(1, 2),))), "a mention has no spans"),
         (
             Sentence(("h", "t"), Mention("h", "h", (Span(0, 1),)), Mention("t", "t", (Span(1, 3),))),
-            "outside the 2 tokens",
+            "outside the sentence's 2 tokens",
         ),
         (Sentence(("h", "t"), Mention("h", "h", (Span(0, 2),)), Mention("t", "t", (Span(1, 2),))), "mentions overlap"),
     ],
@@ -200,14 +200,14 @@ def test_a_sentence_whose_mentions_are_too_far_apart_is_left_out_and_counted(
     bags = [Bag("h", "t", sentences) for sentences in ((read,), (too_far,), (too_far, read))]
     with caplog.at_level(logging.WARNING, "sayso"):
         found = model.predict_proba(bags)
-    assert "2 sentences are left out: its mentions are more than 20 tokens apart" in caplog.messages
+    assert "2 sentences are left out: mentions are more than 20 tokens apart" in caplog.messages
     np.testing.assert_allclose(found[2], found[0], atol=1e-6)
     assert np.isnan(found[1]).all()
     assert [len(each) for each in model.predict(bags, threshold=0.0)] == [2, 0, 2]
     assert np.isnan(model.predict_proba(bags[1:2])).all()
     assert [each.sentence for each in model.explain(bags[2]).evidence] == [read]
     with pytest.raises(
-        ValueError, match=r"cannot read any sentence of \(h, t\): its mentions are more than 20 tokens apart"
+        ValueError, match=r"cannot read any sentence of \(h, t\): mentions are more than 20 tokens apart"
     ):
         model.explain(bags[1])
 
@@ -243,13 +243,13 @@ def test_an_unknown_device_is_one_line(model: Model, tmp_path: Path) -> None:
 def test_something_else_than_a_list_of_bags_is_refused_in_one_line(model: Model) -> None:
     bag = Bag("h", "t", (make_sentence("h is the capital of t"),))
     for ask in (model.predict, model.predict_proba, model.evaluate):
-        with pytest.raises(TypeError, match=r"a list of bags is expected, not a single bag: write \[bag\]"):
+        with pytest.raises(TypeError, match=r"expected a list of bags, got a single bag: write \[bag\]"):
             ask(bag)
     with pytest.raises(TypeError, match=r"bag 2 is a str, not a sayso\.Bag"):
         model.predict([bag, "h is the capital of t"])
     with pytest.raises(TypeError, match=r"expected sayso\.Sentence records, got Bag"):
         model.predict_corpus([bag])
-    with pytest.raises(TypeError, match=r"a list of sentences is expected, not a single text: write \[text\]"):
+    with pytest.raises(TypeError, match=r"expected a list of sentences, got a single string: write \[text\]"):
         Bag.from_sentences("h is the capital of t", "h", "t")
     with pytest.raises(TypeError, match=r"bag 1 is a list, not a sayso\.Bag"):
         model.explain([bag])

@@ -28,6 +28,6 @@ def test_without_a_table_of_memory_it_is_all_that_the_machine_has(tmp_path, monk
 
 def test_what_does_not_fit_is_refused_with_both_sizes_and_a_remedy() -> None:
     refuse_beyond_memory(10**9, "a table needs", "make it smaller", available=10**9)
-    message = r"^a table needs about 2\.0 GB of memory, but 1\.0 GB are available: make it smaller$"
+    message = r"^a table needs about 2\.0 GB of memory, but 1\.0 GB is available: make it smaller$"
     with pytest.raises(UserError, match=message):
         refuse_beyond_memory(2 * 10**9, "a table needs", "make it smaller", available=10**9)

@@ -34,7 +34,7 @@ def test_a_sentence_is_written_as_its_document_has_it_and_keeps_its_text() -> No
 @pytest.mark.parametrize("ids", [{}, {"head_id": "Q1\tP36\nQ2"}, {"tail_id": "m.\x1b[2J"}])
 def test_a_control_character_in_a_name_or_an_id_is_refused(ids: dict[str, str]) -> None:
     head = "Windhoek" if ids else "Wind\x07hoek"
-    with pytest.raises(ValueError, match="ids and names must be without control characters"):
+    with pytest.raises(ValueError, match="ids and names must not contain control characters"):
         Sentence.from_text(f"{head} lies in Namibia .", head, "Namibia", **ids)
 
 
@@ -46,11 +46,11 @@ def test_a_name_inside_the_longer_name_of_the_other_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("texts", "names", "message"),
     [
-        (["a of b", "a only"], {"head": "a", "tail": "b"}, "sentence 2: 'b' is not named in 'a only'"),
-        (["a of b"], {"head": "a", "tail": "a"}, "sentence 1: 'a' and 'a' are the same words"),
-        (["a of b"], {"head": "a"}, "plain texts need the names"),
-        ([], {"head": "a", "tail": "b"}, "of one pair, not of 0"),
-        ([make_sentence("h t"), make_sentence("a b", "a", "b")], {}, "of one pair, not of 2"),
+        (["a of b", "a only"], {"head": "a", "tail": "b"}, "sentence 2: 'b' does not appear in 'a only'"),
+        (["a of b"], {"head": "a", "tail": "a"}, "sentence 1: 'a' and 'a' match the same words"),
+        (["a of b"], {"head": "a"}, "strings need the names"),
+        ([], {"head": "a", "tail": "b"}, "must have the same pair, got 0 pairs"),
+        ([make_sentence("h t"), make_sentence("a b", "a", "b")], {}, "must have the same pair, got 2 pairs"),
     ],
 )
 def test_an_invalid_bag_is_an_error_that_names_the_sentence(texts, names, message: str) -> None:

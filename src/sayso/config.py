@@ -1,10 +1,10 @@
-"""TOML to frozen dataclasses and back; an unknown key or value is refused with the nearest known one.
+"""Convert TOML to frozen dataclasses and back; errors about an unknown key or value suggest the closest match.
 
-A component whose kind is chosen by name is written as a table with `kind` and a table of that name with its settings;
-in the dataclass the field holds the settings, an instance of the kind's class.
+A component with several kinds is a TOML table with a `kind` key and a subtable, named after the kind, with its
+settings; in the dataclass, the field is an instance of that kind's settings class.
 
-A number's range is part of its type, `num_filters: Annotated[int, Range(1, 10_000)] = 100`; `fill` checks it for TOML,
-`--set` and a model's config.json, `check_ranges`, which `__post_init__` calls, for Python.
+Ranges are part of the type: `num_filters: Annotated[int, Range(1, 10_000)] = 100`. `fill` checks them for TOML, `--set`
+and a model's config.json; `check_ranges`, called by `__post_init__`, checks values passed from Python.
 """
 
 import difflib
@@ -25,18 +25,18 @@ from sayso.input_file import read_bytes
 
 Config = TypeVar("Config")
 Kinds = Mapping[type, Mapping[str, type]]
-"""For the base class of a component's settings: the class of each kind by name."""
+"""Maps the base class of a component's settings to its kinds: name to class."""
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
-_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+_WORDS = {int: "an integer", float: "a number", str: "a string", bool: "true or false"}
 """Names of types in messages."""
 
 
 class Range(NamedTuple):
-    """The values that a number may have; `above` and `below` leave the end itself out.
+    """An allowed range of numbers; `above` excludes the lower end, `below` the upper end.
 
     >>> str(Range(0, 1, below=True)), str(Range(1, 65_536)), str(Range(0, 1e30, above=True))
-    ('from 0 to below 1', 'from 1 to 65,536', 'above 0 and at most 1e+30')
+    ('at least 0 and below 1', 'from 1 to 65,536', 'above 0 and at most 1e+30')
     """
 
     least: float
@@ -48,10 +48,10 @@ class Range(NamedTuple):
         least, most = (f"{end:,}" if isinstance(end, int) else f"{end:g}" for end in (self.least, self.most))
         if self.above:
             return f"above {least} and {'below' if self.below else 'at most'} {most}"
-        return f"from {least} to {'below ' if self.below else ''}{most}"
+        return f"at least {least} and below {most}" if self.below else f"from {least} to {most}"
 
     def holds(self, value: float) -> bool:
-        """Return whether the value is in the range; NaN is not."""
+        """Return whether the value is in the range; NaN never is."""
         is_high_enough = self.least < value if self.above else self.least <= value
         return is_high_enough and (value < self.most if self.below else value <= self.most)
 
@@ -61,7 +61,7 @@ SHARE = Range(0, 1)
 
 
 def check_ranges(config: Any) -> None:
-    """Raise `BadConfigError` if a number of a settings dataclass is out of range."""
+    """Raise `BadConfigError` if a number in a settings dataclass is out of range."""
     for name, hint in _hints(type(config)).items():
         value = getattr(config, name)
         for each in value if isinstance(value, tuple) else (value,):
@@ -69,25 +69,25 @@ def check_ranges(config: Any) -> None:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file."""
+    """Read a TOML file."""
     try:
         return tomllib.loads(read_bytes(path).decode("utf-8"))
     except BadInputError as error:
         raise BadConfigError(str(error)) from error
     except UnicodeDecodeError as error:
         raise BadConfigError(f"{path}: not UTF-8 text") from error
-    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, lists nested as often
+    except (ValueError, RecursionError) as error:  # an integer with thousands of digits, or lists nested that deep
         raise BadConfigError(f"{path}: not TOML: {error}") from error
 
 
 def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
-    """Return the table with each change, written `a.b=c`, made; c is read as TOML, else taken as text."""
+    """Return a copy of the table with overrides such as `a.b=c`; c is parsed as TOML, or else kept as a string."""
     changed = deepcopy(table)
     for change in changes:
         key, equals, text = change.partition("=")
         names = key.strip().split(".")
         if not equals or not all(names):
-            raise BadConfigError(f"{option('changes:', '--set')} {change}: write it as name.of.setting=value")
+            raise BadConfigError(f"{option('changes:', '--set')} {change}: expected name.of.setting=value")
         inner = changed
         for name in names[:-1]:
             inner = inner.setdefault(name, {})
@@ -96,13 +96,13 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
         inner[names[-1]] = value = _value_of(text.strip())
         if isinstance(value, dict):  # it would replace the whole group
             raise BadConfigError(
-                f"{option('changes:', '--set')} {change}: set its settings one by one, as {key.strip()}.NAME=value"
+                f"{option('changes:', '--set')} {change}: set its values one by one: {key.strip()}.NAME=value"
             )
     return changed
 
 
 def fill(kind: type[Config], table: Mapping[str, Any], kinds: Kinds, where: str = "") -> Config:
-    """Return the dataclass or named tuple with the table's values in place of its defaults."""
+    """Build a dataclass or named tuple from a table; missing keys keep their defaults."""
     hints = _hints(kind)
     known, needed = _fields(kind)
     for name in table:
@@ -162,21 +162,21 @@ def _filled_generic(hint: Any, value: Any, kinds: Kinds, where: str) -> Any:
     if origin is dict:
         return {key: _filled(inner[1], item, kinds, f"{where}.{key}") for key, item in _as_table(value, where).items()}
     if origin in (types.UnionType, typing.Union):
-        # Of several kinds only "or nothing" is in use.
+        # The only unions in use are `X | None`.
         return None if value is None else _filled(inner[0], value, kinds, where)
     items = (_filled(kind, item, kinds, where) for kind, item in _items(hint, value, where))
     return list(items) if origin is list else tuple(items)
 
 
 def _items(hint: Any, value: Any, where: str) -> list[tuple[Any, Any]]:
-    """Return each item of a list with the type that it should have."""
+    """Return (expected type, item) for each item of a list."""
     if not isinstance(value, list):
-        raise BadConfigError(f"{where}: a list is expected, not {_SHORT.repr(value)}")
+        raise BadConfigError(f"{where}: expected a list, got {_SHORT.repr(value)}")
     inner = typing.get_args(hint)
     if typing.get_origin(hint) is list or inner[-1] is Ellipsis:
         return [(inner[0], item) for item in value]
     if len(inner) != len(value):
-        raise BadConfigError(f"{where}: {len(inner)} values are expected, not {len(value)}")
+        raise BadConfigError(f"{where}: expected {len(inner)} values, got {len(value)}")
     return list(zip(inner, value, strict=True))
 
 
@@ -224,7 +224,7 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 2**1023 else math.inf if value > 0 else -math.inf
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise BadConfigError(f"{where}: {_WORDS.get(hint, hint.__name__)} is expected, not {_SHORT.repr(value)}")
+        raise BadConfigError(f"{where}: expected {_WORDS.get(hint, hint.__name__)}, got {_SHORT.repr(value)}")
     return value
 
 
@@ -238,7 +238,7 @@ def _chosen(value: Any, choices: tuple[Any, ...], where: str) -> Any:
 
 def _as_table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise BadConfigError(f"{where}: a group of settings is expected, not {_SHORT.repr(value)}")
+        raise BadConfigError(f"{where}: expected a group of settings, got {_SHORT.repr(value)}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Distractors: draw a sentence that does not state a fact, as far as is known, and put it into the fact's bag.
+"""Draw distractors, sentences that as far as we know do not state a fact, and rewrite them for the fact's bag.
 
 SPEC: learning from distractors. Shapes: B bags, N sentences, M facts (bag, relation).
 """
@@ -17,7 +17,7 @@ _NONE = -1
 
 
 class Chosen(NamedTuple):
-    """One distractor per fact: the fact's bag and relation, and the sentence of the pool that was drawn for it."""
+    """One distractor per fact: the fact's bag and relation, and the sentence drawn for it from the pool."""
 
     bag_M: np.ndarray
     relation_M: np.ndarray
@@ -25,10 +25,10 @@ class Chosen(NamedTuple):
 
 
 class DistractorPool:
-    """The sentences that distractors are drawn from, by the types of their bags' pairs.
+    """The sentences that distractors are drawn from, grouped by the entity types of their pair.
 
-    For relation k: a sentence of a bag with the same pair of types that is not labelled k, each such sentence with
-    the same chance; if there is none, a sentence of a bag without relation, each such bag with the same chance.
+    For relation k, a distractor is drawn uniformly from the sentences whose bag has the same pair of types and is not
+    labelled k. If there are none, a bag without a relation is drawn uniformly, then one of its sentences.
     """
 
     def __init__(self, table: BagTable, type_E: np.ndarray) -> None:
@@ -44,7 +44,7 @@ class DistractorPool:
         self._labels = np.unique(combined(*facts_of(table)))
 
     def draw(self, bag_M: np.ndarray, relation_M: np.ndarray, kind_M: np.ndarray, rng: np.random.Generator) -> Chosen:
-        """Return a distractor for each fact whose bag has this pair of types; facts without any are left out."""
+        """Draw a distractor for each fact, given its pair of types; facts without a candidate are left out."""
         group_M = np.searchsorted(self._kinds, kind_M)
         has_group_M = (group_M < len(self._kinds)) & (self._kinds[np.minimum(group_M, len(self._kinds) - 1)] == kind_M)
         sentence_M = np.full(len(bag_M), _NONE)
@@ -66,7 +66,7 @@ class DistractorPool:
         return drawn
 
     def _search(self, group: int, relation: int, rng: np.random.Generator) -> int:
-        """Return a sentence of the group drawn among those that fit, looked at one by one; _NONE if none does."""
+        """Check every sentence in the group and draw one that fits; _NONE if there are none."""
         sentences = self._sentences.row(group)
         fitting = sentences[~self._is_labelled(sentences, np.full(len(sentences), relation))]
         return int(rng.choice(fitting)) if len(fitting) else _NONE
@@ -78,7 +78,7 @@ class DistractorPool:
             sentence_M[missing] = self.table.first_B1[bags] + rng.integers(0, self.table.size_B[bags])
 
     def _is_labelled(self, sentence_M: np.ndarray, relation_M: np.ndarray) -> np.ndarray:
-        """Return whether the knowledge base holds the relation for the sentence's own bag."""
+        """Return whether each sentence's own bag is labelled with the relation."""
         return np.isin(combined(self._bag_N[sentence_M], relation_M), self._labels)
 
 
@@ -88,10 +88,10 @@ def facts_of(table: BagTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def insert(bags: BagTable, pool: BagTable, chosen: Chosen) -> BagTable:
-    """Return one bag for each chosen fact: the pair of the fact's bag, and the distractor as its only sentence.
+    """Return one bag per chosen fact: the pair of the fact's bag, with the distractor as its only sentence.
 
-    The distractor is rewritten with the bag's own mentions, as the first sentence of the bag writes them. The label is
-    the relation it distracts from.
+    The distractor is rewritten with the bag's own mentions, as they appear in the bag's first sentence. The label is
+    the relation that it distracts from.
     """
     own = bags.read_part(bags.first_B1[:-1][chosen.bag_M])
     head, tail = first_mentions(own, own.head_spans), first_mentions(own, own.tail_spans)

@@ -1,7 +1,7 @@
 """Errors that the user can fix.
 
-A `UserError` says where, what and what to do, in one line; the command line prints that line and exits with code 2.
-Any other exception is a bug and shows its traceback.
+The message of a `UserError` is one line: where, what is wrong, and what to do. The command line prints it and exits
+with code 2. Any other exception is a bug and shows its traceback.
 """
 
 import re
@@ -11,23 +11,23 @@ _OPTION = re.compile("\x01(.*?)\x02(.*?)\x03", re.DOTALL)
 
 
 class UserError(Exception):
-    """An error that the user can fix; the text is the whole message.
+    """An error that the user can fix; its text is the whole message.
 
-    If an argument of a function is also an option of a command, the text has both names (see `option`): `str(error)`
+    If a function argument is also a command-line option, the text contains both names (see `option`): `str(error)`
     shows the argument, `on_command_line` the option.
     """
 
     def __str__(self) -> str:
-        """Return the message for callers from Python."""
+        """Return the message with the names of Python arguments."""
         return _OPTION.sub(r"\1", super().__str__())
 
     def on_command_line(self) -> str:
-        """Return the message for the command line."""
+        """Return the message with the names of command-line options."""
         return _OPTION.sub(r"\2", super().__str__())
 
     @property
     def both(self) -> str:
-        """The message with both names in it, for an error that is raised again in another process."""
+        """The message with both names, for raising it again in another process."""
         return super().__str__()
 
 
@@ -40,7 +40,7 @@ class BadConfigError(UserError):
 
 
 class BadArgumentError(UserError, ValueError):
-    """An invalid argument of a model's method; to Python code it is a `ValueError`."""
+    """An invalid argument to a model's method; also a `ValueError`."""
 
 
 class LeakageError(UserError):
@@ -55,7 +55,7 @@ class MissingExtraError(UserError):
 
 
 def as_command(*words: object) -> str:
-    """Return a command to paste into a shell: words with spaces are quoted.
+    """Join words into a command to paste into a shell, quoted if necessary.
 
     >>> as_command("sayso", "check", "my corpus/train.jsonl")
     "sayso check 'my corpus/train.jsonl'"
@@ -64,7 +64,7 @@ def as_command(*words: object) -> str:
 
 
 def option(argument: str, name: str = "") -> str:
-    """Return the name of an argument for the message of a `UserError`, with that of the option (default: the same).
+    """Return an argument's name for the message of a `UserError`, with its option name (default: derived from it).
 
     >>> error = UserError(f"2 bad lines: allow more with {option('max_bad_share', '--max-bad')}")
     >>> str(error), error.on_command_line()

@@ -1,7 +1,7 @@
 """Input files: plain or gzip, standard input (`-`) or a pipe, with one-line errors.
 
-A pipe can be read once. It is `-`, or what the shell passes as /dev/stdin or /dev/fd/N (`<(command)`). Other pipes,
-devices and sockets are refused: opening or reading them may never end.
+A pipe can be read only once. It is `-`, /dev/stdin, or a /dev/fd/N from the shell (`<(command)`). Other pipes, devices
+and sockets are rejected: opening or reading them may block forever.
 """
 
 import codecs
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from sayso.errors import BadInputError
 
 MAX_UNPACKED_BYTES = 512 * 2**20
-"""Limit for a gzip file or a pipe that is read whole; a plain file's size can be seen beforehand."""
+"""Limit for a gzip file or a pipe that is read into memory; the size of a plain file is known in advance."""
 
 _Item = TypeVar("_Item")
 
@@ -40,9 +40,9 @@ def note_old_format(path: Path, what: str) -> None:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, "io.BufferedReader[Any]"]]:
-    """Give the raw file and the stream to read from, which unpacks gzip.
+    """Open a file; yield the raw file and a stream that decompresses gzip.
 
-    An error while the block reads is raised as `BadInputError`.
+    Read errors inside the block are raised as `BadInputError`.
     """
     raw = open_raw(path)
     try:
@@ -60,20 +60,20 @@ def open_bytes(path: Path) -> Iterator[tuple[io.RawIOBase, "io.BufferedReader[An
 
 
 def damaged_gzip(where: object, error: Exception) -> BadInputError:
-    """Return the error for a gzip file that cannot be unpacked."""
-    return BadInputError(f"{where}: the gzip file is cut short or damaged ({error})")
+    """Return the error for a gzip file that cannot be decompressed."""
+    return BadInputError(f"{where}: the gzip file is truncated or damaged ({error})")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of the file, unpacked if it is gzip, without a byte order mark."""
+    """Return the content of the file, decompressed if it is gzip, without a byte order mark."""
     with open_bytes(path) as (raw, stream):
         if stream.raw is raw and raw.seekable():
             return without_mark(stream.read())
         data = stream.read(MAX_UNPACKED_BYTES + 1)
     if len(data) > MAX_UNPACKED_BYTES:
         raise BadInputError(
-            f"{path}: more than {MAX_UNPACKED_BYTES // 2**20} MiB come out of this gzip file or pipe, and it is read"
-            " whole: unpack it and name the plain file"
+            f"{path}: this gzip file or pipe contains more than {MAX_UNPACKED_BYTES // 2**20} MiB, the limit for"
+            " reading it into memory: decompress it to a plain file"
         )
     return without_mark(data)
 
@@ -84,11 +84,11 @@ def without_mark(data: bytes) -> bytes:
 
 
 def open_raw(path: Path) -> io.RawIOBase:
-    """Return the file, opened unbuffered."""
+    """Open a file unbuffered."""
     if str(path) == "-":
-        # If it is closed, the next file to be opened gets its number.
+        # If standard input is closed, the next file to be opened gets its descriptor.
         if sys.stdin is None:
-            raise BadInputError("-: standard input is closed; pipe a file into it, or name one")
+            raise BadInputError("-: standard input is closed; pipe a file into it, or pass a file name")
         return _FirstBytes(0, closefd=False)
     try:
         refuse_special(path)
@@ -99,7 +99,7 @@ def open_raw(path: Path) -> io.RawIOBase:
 
 def holds_no(path: Path, what: str) -> BadInputError:
     """Return the error for an input without records: empty, or blank lines only."""
-    return BadInputError(f"{path}: holds no {what}")
+    return BadInputError(f"{path}: contains no {what}")
 
 
 def holding(path: Path, what: str, items: Iterable[_Item]) -> Iterator[_Item]:
@@ -113,35 +113,35 @@ def holding(path: Path, what: str, items: Iterable[_Item]) -> Iterator[_Item]:
 
 
 def os_error(path: Path, error: OSError) -> BadInputError:
-    """Return an OSError as one line about the file."""
+    """Convert an OSError to a one-line error about the file."""
     return BadInputError(f"{path}: {(error.strerror or str(error)).lower()}")
 
 
 def refuse_special(path: Path) -> None:
-    """Raise `BadInputError` for what is neither a plain file nor a pipe from the shell."""
+    """Raise `BadInputError` for anything but a plain file or a pipe from the shell."""
     mode = path.stat().st_mode
     if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and path.parent in _HANDED_OVER):
         return
     if stat.S_ISDIR(mode):
-        raise BadInputError(f"{path}: this is a folder; a file is needed")
+        raise BadInputError(f"{path}: this is a folder; expected a file")
     if stat.S_ISFIFO(mode):
-        raise BadInputError(f"{path}: this is a named pipe; name a file, or pipe into `-` if the command accepts it")
+        raise BadInputError(f"{path}: this is a named pipe; choose a file, or pipe into `-` if the command accepts it")
     raise BadInputError(f"{path}: this is a device or a socket, not a file")
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether this can be read only once: standard input, or a pipe."""
+    """Return whether the path can be read only once: standard input, or a pipe."""
     return str(path) == "-" or path.is_fifo()
 
 
 def refuse_pipe(path: Path, what: str) -> None:
     """Raise `BadInputError` for standard input and pipes, because `what` is read more than once."""
     if is_pipe(path):
-        raise BadInputError(f"{path}: {what} read more than once: name a file, not standard input or a pipe")
+        raise BadInputError(f"{path}: {what} read more than once: choose a file, not standard input or a pipe")
 
 
 class _FirstBytes(io.FileIO):
-    """A file whose first read returns enough bytes to detect its form, even from a pipe that yields one at a time."""
+    """A file whose first read returns enough bytes to detect its format, even from a pipe that yields one at a time."""
 
     _is_begun = False
 

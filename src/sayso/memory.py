@@ -1,4 +1,4 @@
-"""Available memory, and a one-line error before more than that is allocated."""
+"""Available memory, and a one-line error before running out of it."""
 
 import contextlib
 import os
@@ -23,14 +23,14 @@ def available_bytes() -> int:
 
 
 def refuse_beyond_memory(num_bytes: int, what: str, remedy: str, available: int | None = None) -> None:
-    """Raise `UserError` if this many bytes are more than are available (default: on this machine)."""
+    """Raise `UserError` if this many bytes exceed the available memory (default: that of this machine)."""
     room = available_bytes() if available is None else available
     if num_bytes > room:
-        raise UserError(f"{what} about {gigabytes(num_bytes)} of memory, but {gigabytes(room)} are available: {remedy}")
+        raise UserError(f"{what} about {gigabytes(num_bytes)} of memory, but {gigabytes(room)} is available: {remedy}")
 
 
 def gigabytes(num_bytes: int) -> str:
-    """Return a size in gigabytes, as text.
+    """Format a size in gigabytes.
 
     >>> gigabytes(12_345_678_901)
     '12.3 GB'

@@ -1,6 +1,7 @@
-"""The records that all layers share.
+"""Records shared by all layers.
 
-Spans count tokens, from `start` up to but not including `stop`. NA is not a relation but the empty set of relations.
+Spans are token indices, from `start` up to but not including `stop`. NA is not a relation but the empty set of
+relations.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,22 +11,22 @@ from sayso.tokens import Span as Span
 from sayso.tokens import control_character, keep_apart, locate_freely, tokenise
 
 NA_NAMES = frozenset({"NA", "no_relation", "Other"})
-"""How corpora write "no relation"; readers turn each of them into the empty set."""
+"""How corpora write "no relation"; readers convert all of these to the empty set."""
 
 
 class OnProgress(Protocol):
-    """Progress callback: what is being done, done, total (0 when unknown), and a note such as the speed."""
+    """Progress callback: the current step, amount done, total (0 if unknown), and a note such as the speed."""
 
     def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
-        """Show the progress."""
+        """Report progress."""
 
 
 def no_progress(what: str, done: int, total: int, note: str = "") -> None:
-    """Ignore progress: the default of functions that report it."""
+    """Ignore progress; the default callback."""
 
 
 class Mention(NamedTuple):
-    """An entity as one sentence names it, once or several times."""
+    """An entity as mentioned in a sentence, once or several times."""
 
     entity_id: str
     name: str
@@ -33,9 +34,9 @@ class Mention(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The position of a sentence in its document, in characters, and how the document writes its tokens.
+    """The position of a sentence in its document, in characters, and how the document spells its tokens.
 
-    `glued` are the tokens that follow the one before them without white space, `curly` those that the document writes
+    `glued` are the indices of tokens without white space before them, `curly` those of tokens that the document writes
     with ’ instead of '; both in ascending order.
     """
 
@@ -55,7 +56,7 @@ class Sentence(NamedTuple):
         tail: The mention of the tail entity.
         relations: The relations that the pair is labelled with.
         source: The position of the sentence in its document, if known.
-        expresses: How sure a person is that the sentence states a relation (1 yes, 0 no); None if nobody was asked.
+        expresses: How likely the sentence is to state a relation, according to annotators (0 to 1); None if unknown.
     """
 
     tokens: tuple[str, ...]
@@ -69,32 +70,32 @@ class Sentence(NamedTuple):
     def from_text(
         cls, text: str, head: str, tail: str, head_id: str | None = None, tail_id: str | None = None
     ) -> "Sentence":
-        """Tokenise a text and find the two names in it.
+        """Tokenise a sentence and find the two names in it.
 
         Args:
             text: One sentence.
-            head: The name of the head entity, as the text writes it; case may differ.
+            head: The name of the head entity, as in the text; case may differ.
             tail: The name of the tail entity.
             head_id: The head's id in the knowledge base; by default its name.
             tail_id: The tail's id.
 
         Raises:
-            ValueError: The text lacks a name, both names are the same words, or a name has a control character.
+            ValueError: A name is not in the text or has a control character, or both names are the same words.
 
         Example:
             >>> Sentence.from_text("Windhoek is Namibia's capital.", head="namibia", tail="windhoek").head.spans
             (Span(start=2, stop=3),)
         """
         if found_control := control_character(head, tail, head_id or "", tail_id or ""):
-            raise ValueError(f"ids and names must be without control characters, and {found_control} is in one")
+            raise ValueError(f"ids and names must not contain control characters, found {found_control}")
         tokens = tokenise(text)
         found = [locate_freely(tokens, name) for name in (head, tail)]
         if not all(found):
-            raise ValueError(f"{head if not found[0] else tail!r} is not named in {text!r}")
+            raise ValueError(f"{head if not found[0] else tail!r} does not appear in {text!r}")
         try:
             head_spans, tail_spans = keep_apart(*found)
         except ValueError:
-            raise ValueError(f"{head!r} and {tail!r} are the same words in {text!r}") from None
+            raise ValueError(f"{head!r} and {tail!r} match the same words in {text!r}") from None
         mentions = Mention(head_id or head, head, head_spans), Mention(tail_id or tail, tail, tail_spans)
         return cls(tuple(tokens), *mentions)
 
@@ -102,12 +103,12 @@ class Sentence(NamedTuple):
     def from_tokens(
         cls, tokens: Sequence[str], head: tuple[int, int], tail: tuple[int, int], head_id: str = "", tail_id: str = ""
     ) -> "Sentence":
-        """Make a sentence of tokens whose mentions are known.
+        """Make a sentence from tokens and the spans of both mentions.
 
         Args:
             tokens: The words and punctuation marks.
-            head: The first token of the head mention, and the one after its last.
-            tail: The same for the tail mention.
+            head: Start and stop of the head mention, as token indices; stop is exclusive.
+            tail: Start and stop of the tail mention.
             head_id: The head's id in the knowledge base; by default the words of the mention.
             tail_id: The tail's id.
 
@@ -121,12 +122,12 @@ class Sentence(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The tokens joined by spaces, which identify the sentence."""
+        """The tokens joined by spaces; this identifies the sentence."""
         return " ".join(self.tokens)
 
     @property
     def written(self) -> str:
-        """The sentence as its document writes it, any white space as one space; the text if there is no source.
+        """The sentence as in its document, with white space collapsed; the same as `text` if there is no source.
 
         >>> sentence = Sentence.from_text("Windhoek, Namibia's capital", "Namibia", "Windhoek")
         >>> sentence.text, sentence._replace(source=Source("d", 0, 27, glued=(1, 3))).written
@@ -141,7 +142,7 @@ class Sentence(NamedTuple):
 
 
 class Bag(NamedTuple):
-    """The sentences of one entity pair; `relations` are its labels, empty if there are none."""
+    """The sentences of one entity pair; `relations` are its labels, possibly none."""
 
     head_id: str
     tail_id: str
@@ -159,18 +160,18 @@ class Bag(NamedTuple):
         tail_id: str | None = None,
         relations: Collection[str] = (),
     ) -> "Bag":
-        """Make a bag of sentences that all name the same pair.
+        """Make a bag from sentences that mention the same pair.
 
         Args:
-            sentences: Plain texts, or `Sentence` records.
-            head: The name of the head entity, for plain texts.
+            sentences: Strings or `Sentence` records.
+            head: The name of the head entity; required for strings.
             tail: The name of the tail entity.
             head_id: The head's id in the knowledge base; by default its name.
             tail_id: The tail's id.
-            relations: Labels of the bag, besides those of the records.
+            relations: Labels of the bag, in addition to those of the records.
 
         Raises:
-            TypeError, ValueError: A single text, a text without one of the names, or sentences of several pairs.
+            TypeError, ValueError: A single string, a string without one of the names, or sentences about several pairs.
 
         Example:
             >>> texts = ["Windhoek lies in Namibia.", "Namibia loves Windhoek."]
@@ -178,12 +179,12 @@ class Bag(NamedTuple):
             2
         """
         if isinstance(sentences, str):
-            raise TypeError("a list of sentences is expected, not a single text: write [text]")
+            raise TypeError("expected a list of sentences, got a single string: write [text]")
         records = []
         for number, sentence in enumerate(sentences, 1):
             if isinstance(sentence, str):
                 if not head or not tail:
-                    raise ValueError('plain texts need the names of the pair: head="...", tail="..."')
+                    raise ValueError('strings need the names of the pair: head="...", tail="..."')
                 try:
                     sentence = Sentence.from_text(sentence, head, tail, head_id, tail_id)
                 except ValueError as error:
@@ -191,14 +192,14 @@ class Bag(NamedTuple):
             records.append(sentence)
         pairs = {sentence.pair for sentence in records}
         if len(pairs) != 1:
-            raise ValueError(f"a bag has the sentences of one pair, not of {len(pairs)}")
+            raise ValueError(f"all sentences of a bag must have the same pair, got {len(pairs)} pairs")
         ((head_id, tail_id),) = pairs
         labels = {relation for sentence in records for relation in sentence.relations}
         return cls(head_id, tail_id, tuple(records), frozenset(labels.union(relations)))
 
 
 class Relation(NamedTuple):
-    """A relation of the inventory; definition and example may be empty."""
+    """A relation in the inventory; definition and example may be empty."""
 
     name: str
     definition: str = ""
@@ -207,7 +208,7 @@ class Relation(NamedTuple):
 
 
 class Triple(NamedTuple):
-    """A fact of a knowledge graph."""
+    """A fact in a knowledge graph."""
 
     head_id: str
     relation: str
@@ -215,9 +216,9 @@ class Triple(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """One person's mark: whether a sentence says that the relation holds between the pair.
+    """One annotator's mark: whether a sentence states that the relation holds between the pair.
 
-    `label` is `rationale`, `irrelevant`, or anything else for "neither" (unsure, indirect).
+    `label` is `rationale` or `irrelevant`; any other value (unsure, indirect) counts as neither.
     """
 
     head_id: str
@@ -244,12 +245,12 @@ SUPPORT_LABELS = {
 
 
 class Support(NamedTuple):
-    """What a prediction rests on: the size of the smallest set of sentences that keeps it, and the probability with
-    that set alone, without it, and without any sentence.
+    """What a prediction rests on: the size of the smallest sufficient set of sentences, and the probability with that
+    set alone, without it, and without any sentence.
 
-    `kind` is a key of SUPPORT_LABELS. Without the set, either the prediction falls (`one_sentence`,
-    `sentences_together`) or the other sentences keep it (`several_sentences`, if at least two of them reach the
-    threshold alone). `num_enough` counts those that do.
+    `kind` is a key of SUPPORT_LABELS. Without the set, either the prediction is lost (`one_sentence`,
+    `sentences_together`) or the other sentences still support it (`several_sentences`, if at least two of them reach
+    the threshold alone). `num_enough` counts the sentences that do.
     """
 
     kind: str
@@ -261,7 +262,7 @@ class Support(NamedTuple):
 
 
 def support_kind(kind: str, num_smallest: int) -> str:
-    """Return the kind of support by its present name; sayso 0.1 had others, which are read until 0.3.
+    """Return the current name of a kind of support; names from sayso 0.1 are accepted until 0.3.
 
     >>> support_kind("stated", 1), support_kind("stated", 3), support_kind("one_sentence", 1)
     ('one_sentence', 'sentences_together', 'one_sentence')
@@ -272,7 +273,7 @@ def support_kind(kind: str, num_smallest: int) -> str:
 
 
 def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, str]]:
-    """Return each token as its document writes it, after the white space before it.
+    """Return (preceding white space, token) pairs, as written in the document.
 
     >>> as_written(("it", "'s", "so"), Source("d", 0, 7, glued=(1,), curly=(1,)))
     [('', 'it'), ('', '’s'), (' ', 'so')]
@@ -287,9 +288,9 @@ def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, 
 
 
 def sentence_key(text: str) -> str:
-    """Return the form in which two sentences are the same sentence: names joined by `_` or not.
+    """Return a key that identifies a sentence, whether or not names are joined by `_`.
 
-    Corpora join the names of a pair (`el_paso`), so one sentence is written differently for every pair.
+    Corpora join the names of a pair (`el_paso`), so the same sentence looks different for every pair.
 
     >>> sentence_key("from el_paso to del rio")
     'from el paso to del rio'

@@ -1,11 +1,11 @@
-"""One seed per run, one sub-seed per consumer, so that adding a consumer does not change the others."""
+"""One seed per run and one sub-seed per consumer, so that adding a consumer does not affect the others."""
 
 import hashlib
 import secrets
 
 
 def sub_seed(seed: int, name: str) -> int:
-    """Return the 63-bit seed of the consumer called `name` within the run seeded with `seed`.
+    """Derive a 63-bit seed for the consumer `name` from the run's seed.
 
     >>> sub_seed(13, "split") == sub_seed(13, "split") != sub_seed(13, "dropout")
     True
@@ -15,5 +15,5 @@ def sub_seed(seed: int, name: str) -> int:
 
 
 def drawn_seed() -> int:
-    """Return a fresh seed for a run that was given none; the caller prints and stores it."""
+    """Return a random seed for a run without one; the caller prints and stores it."""
     return secrets.randbelow(2**31)

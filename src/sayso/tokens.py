@@ -1,6 +1,6 @@
-"""Tokenise a sentence, and find the spans of tokens that are a name.
+"""Tokenise sentences and find names in them.
 
-A low layer, because both the readers of files and records built by hand need it.
+A low layer, because both the file readers and records built by hand need it.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 Spans = tuple["Span", ...]
 
 _ALONE = re.compile(r"(?:^|\s)(?:[,.;?!]|''|``|-[lr]rb-|n't|'(?:s|re|ve|ll|d|m))(?:\s|$)", re.IGNORECASE)
-"""A text with one of these as a word of its own has been tokenised already."""
+"""A text with one of these as a separate word is already tokenised."""
 
 _OPENING = "\"'([{“‘«¿¡"
 _CLOSING = "\"')]}”’»,;:?!…"
@@ -28,13 +28,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def control_character(*names: str) -> str:
-    """Return the first control character of ids or names, as Python writes it, or an empty string.
+    """Return the repr of the first control character in ids or names, or an empty string.
 
     >>> control_character("m.05bcl", "Windhoek"), control_character("Q1\\tP36")
     ('', "'\\\\t'")
     """
     together = "".join(names)
-    # Nearly every name is printable, which is fast to check; names with special spaces are not.
+    # Nearly every name is printable, which is fast to check; names with unusual spaces are not.
     found = None if together.isprintable() else _CONTROL.search(together)
     return repr(found[0]) if found else ""
 
@@ -51,9 +51,9 @@ class Span(NamedTuple):
 
 
 def tokenise(text: str) -> list[str]:
-    """Return the tokens of one sentence: punctuation, possessives and the full stop are tokens.
+    """Split a sentence into tokens; punctuation and possessives become separate tokens.
 
-    Abbreviations keep their full stops. A text that is tokenised already is only split at its spaces.
+    Abbreviations keep their full stops. Text that is already tokenised is only split on white space.
 
     >>> tokenise("Mr. Pohamba left Windhoek, Namibia's capital (in the U.S. press too).")[4:]
     [',', 'Namibia', "'s", 'capital', '(', 'in', 'the', 'U.S.', 'press', 'too', ')', '.']
@@ -80,7 +80,7 @@ def _parts(word: str, is_last: bool) -> list[str]:
 
 
 def _without_ending(word: str, is_last: bool) -> tuple[str, list[str]]:
-    """Return the word without the punctuation at its end, and the characters of that."""
+    """Return the word without its final punctuation, and the punctuation characters."""
     end = len(word)
     while end > 1 and (word[end - 1] in _CLOSING or (is_last and _ends_sentence(word[:end]))):
         end -= 1
@@ -93,7 +93,7 @@ def _ends_sentence(word: str) -> bool:
 
 
 def locate(tokens: Sequence[str], name: str) -> Spans:
-    """Return every span of tokens that is the name, whether its words are joined by `_` or not.
+    """Return every span that matches the name, whether or not its words are joined by `_`.
 
     >>> locate(["from", "el_paso", "to", "san_francisco", "bay"], "san_francisco_bay")
     (Span(start=3, stop=5),)
@@ -108,7 +108,7 @@ def locate(tokens: Sequence[str], name: str) -> Spans:
 
 
 def _locate_words(tokens: Sequence[str], name: str) -> Spans:
-    """Return the spans that spell the name if `_` and the space between tokens count as the same."""
+    """Return the spans that match the name, treating `_` as a space."""
     wanted = " ".join(name.replace("_", " ").split())
     text = " ".join(tokens).replace("_", " ")
     if not wanted or wanted not in text:
@@ -116,7 +116,7 @@ def _locate_words(tokens: Sequence[str], name: str) -> Spans:
     ends = list(accumulate((len(token) + 1 for token in tokens), initial=0))
     spans, start = [], 0
     while start < len(tokens) and (position := text.find(wanted, ends[start])) >= 0:
-        # On by a token, not by a character: a long token may contain the name many times.
+        # Advance by tokens, not characters: a long token may contain the name many times.
         start = bisect_left(ends, position)
         stop = bisect_left(ends, position + len(wanted) + 1)
         if (ends[start], ends[stop]) == (position, position + len(wanted) + 1):
@@ -128,9 +128,9 @@ def _locate_words(tokens: Sequence[str], name: str) -> Spans:
 
 
 def locate_freely(tokens: Sequence[str], name: str) -> Spans:
-    """Return the spans of a name as people write it: as it is, tokenised, or else ignoring case.
+    """Return the spans of a name: as given, tokenised, or else ignoring case.
 
-    The name's own case goes first, so that a country called US is not found in every "us".
+    The given case is tried first, so that the country US does not match every "us".
 
     >>> locate_freely(["WINDHOEK", ",", "Namibia", "'s", "capital"], "Windhoek")
     (Span(start=0, stop=1),)
@@ -142,7 +142,7 @@ def locate_freely(tokens: Sequence[str], name: str) -> Spans:
 
 
 def apart_from(spans: Iterable[Span], taken: Sequence[Span]) -> Spans:
-    """Return the spans that overlap none of those taken.
+    """Return the spans that do not overlap any of `taken`.
 
     >>> apart_from([Span(0, 2), Span(3, 4)], [Span(1, 3)])
     (Span(start=3, stop=4),)
@@ -151,9 +151,9 @@ def apart_from(spans: Iterable[Span], taken: Sequence[Span]) -> Spans:
 
 
 def is_free_of(taken: Sequence[Span]) -> Callable[[Span], bool]:
-    """Return a function that says whether a span overlaps none of those taken.
+    """Return a function that checks that a span does not overlap any of `taken`.
 
-    They are sorted once: a sentence of 5,000 tokens may have thousands of mentions.
+    `taken` is sorted only once: a sentence of 5,000 tokens may have thousands of mentions.
     """
     ordered = sorted(taken)
     starts = [start for start, _ in ordered]
@@ -162,7 +162,7 @@ def is_free_of(taken: Sequence[Span]) -> Callable[[Span], bool]:
 
 
 def shortest_cover(first: Sequence[Span], second: Sequence[Span]) -> Span:
-    """Return the shortest span that contains one of each, the first of several equally short ones.
+    """Return the shortest span that contains one span of each; the first if several are equally short.
 
     >>> shortest_cover((Span(0, 1), Span(8, 9)), (Span(5, 6),))
     Span(start=5, stop=9)
@@ -171,10 +171,10 @@ def shortest_cover(first: Sequence[Span], second: Sequence[Span]) -> Span:
 
 
 def _covers(begin: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
-    """Yield, for each span of `begin`, the shortest span from its start that contains one of the others."""
+    """Yield, for each span of `begin`, the shortest span from its start that also contains one of `others`."""
     ordered = sorted(others)
     starts = [start for start, _ in ordered]
-    # The nearest end of the others from each index on.
+    # nearest[i] is the smallest stop in ordered[i:].
     nearest = list(accumulate((stop for _, stop in reversed(ordered)), min))[::-1]
     for start, stop in begin:
         place = bisect_left(starts, start)
@@ -183,17 +183,17 @@ def _covers(begin: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
 
 
 def keep_apart(head: Spans, tail: Spans) -> tuple[Spans, Spans]:
-    """Return the spans of head and tail without those of the shorter name inside the longer one.
+    """Drop the spans of the shorter name that overlap the longer one, and return both.
 
     Raises:
-        ValueError: one of them has no span left.
+        ValueError: head or tail has no spans left.
     """
     if _width(head) >= _width(tail):
         tail = apart_from(tail, head)
     else:
         head = apart_from(head, tail)
     if not head or not tail:
-        raise ValueError("head and tail mention are the same words of the sentence")
+        raise ValueError("head and tail mentions are the same words of the sentence")
     return head, tail
 
 

@@ -149,7 +149,7 @@ def test_unreadable_documents_are_left_out_and_reported(tmp_path: Path, tables: 
         "1: this is a named pipe",
         "1: this is a device",
         "1: too many levels of symbolic links",
-        "2: the gzip file is cut short or damaged",
+        "2: the gzip file is truncated or damaged",
     ):
         assert f"documents left out: {reason}" in result.stderr
 
@@ -160,4 +160,4 @@ def test_a_damaged_gzip_file_as_documents_is_one_line(tmp_path: Path, tables: li
     result = sayso("build", "--documents", path, *tables, "--out", tmp_path / "out")
     assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
     assert result.stderr.startswith(f"sayso: {path}")
-    assert "the gzip file is cut short or damaged" in result.stderr
+    assert "the gzip file is truncated or damaged" in result.stderr

@@ -54,12 +54,12 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "x.txt: holds no sentences"),
+        (b"", "x.txt: contains no sentences"),
         (GOOD.encode() + b"m.1\tm.2\tann\n", "x.txt:2: 3 columns where 6"),
         (GOOD.encode() + GOOD.replace("ann lived", "bob lived").encode(), "x.txt:2: head mention 'ann' is not in"),
         (GOOD.encode() + GOOD.encode()[:30] + b"\xff\n", "x.txt:2: byte 31 of the line is not UTF-8"),
         (GOOD.encode() + GOOD.replace("lived in", "in " * 100_000).encode(), "x.txt:2: the sentence has 100,00"),
-        (gzip.compress(GOOD.encode() * 100, mtime=0)[:-30], "the gzip file is cut short or damaged"),
+        (gzip.compress(GOOD.encode() * 100, mtime=0)[:-30], "the gzip file is truncated or damaged"),
         (b"1;2;3\n", "x.txt:1: unknown format"),
     ],
 )
@@ -150,5 +150,5 @@ def test_in_every_command_a_share_of_bad_lines_lies_between_0_and_1(tmp_path: Pa
 def test_a_closed_standard_input_is_one_line() -> None:
     program = [sys.executable, "-c", "from sayso.cli import main; main()", "check", "-"]
     result = subprocess.run(program, capture_output=True, text=True, preexec_fn=lambda: os.close(0), check=False)
-    expected = "sayso: -: standard input is closed; pipe a file into it, or name one\n"
+    expected = "sayso: -: standard input is closed; pipe a file into it, or pass a file name\n"
     assert (result.returncode, result.stderr) == (2, expected)

@@ -124,7 +124,7 @@ def test_ids_that_the_file_cannot_represent_are_refused_before_training(tmp_path
 
 
 def test_a_missing_folder_is_an_error_before_training(tmp_path, triples):
-    with pytest.raises(UserError, match="there is no folder"):
+    with pytest.raises(UserError, match="does not exist; create it first"):
         run(triples, "--out", tmp_path / "absent" / "e")
 
 

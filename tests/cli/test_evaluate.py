@@ -65,7 +65,7 @@ def test_marks_from_a_file_replace_the_stores_and_unmatched_ones_are_reported(
     assert report["runs"][0]["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 1
     assert report["marks"]["num_unmatched"] == 1
     assert "1 marks fit no sentence of the test part:" in result.stderr
-    assert "marks.jsonl:3: no test bag of the pair" in result.stderr
+    assert "marks.jsonl:3: no test bag for the pair" in result.stderr
 
 
 def test_a_part_without_marks_says_no_tuples(run: Path, store: Path, tmp_path: Path) -> None:
@@ -87,14 +87,14 @@ def test_several_runs_are_compared_and_those_on_other_data_refused(run: Path, st
 def test_an_unwritable_report_folder_is_an_error_before_any_work(run: Path, store: Path) -> None:
     predictions = run / "predictions"
     before = predictions.stat().st_mtime_ns if predictions.exists() else None
-    with pytest.raises(UserError, match="name another folder"):
+    with pytest.raises(UserError, match="choose another folder"):
         evaluate(run, "--data", store, "--out", run / "config.toml")
     assert (predictions.stat().st_mtime_ns if predictions.exists() else None) == before
 
 
 def test_a_run_that_is_being_written_is_not_evaluated(run: Path, store: Path, tmp_path: Path) -> None:
     for folder in (run, tmp_path / "report"):
-        with locked(folder, "sayso x"), pytest.raises(UserError, match=f"{folder.name}: `sayso x` is at work"):
+        with locked(folder, "sayso x"), pytest.raises(UserError, match=f"{folder.name}: `sayso x` is running"):
             evaluate(run, "--data", store, "--out", tmp_path / "report")
     assert not (tmp_path / "report").exists()
 

@@ -120,7 +120,7 @@ def test_the_page_shows_the_sentences_and_needs_no_other_files(run: Path, store:
         (["--head", "xl1", "--tail", "xt1", "--method", "magic"], "unknown mechanism 'magic'"),
         (
             ["--head", "xl1", "--tail", "xt1", "--html", "nowhere/fact.html"],
-            "there is no folder nowhere; make it first",
+            "folder nowhere does not exist; create it first",
         ),
     ],
 )

@@ -168,7 +168,7 @@ def test_a_killed_extraction_continues_and_gives_the_same_facts(run: Path, tmp_p
     assert subprocess.run(program, capture_output=True).returncode == -signal.SIGALRM
     assert 5 <= len(list(killed.glob("shards/*.jsonl"))) < 64, "killed in the middle"
     refused = sayso(*words, "--out", killed)
-    assert (refused.returncode, "was interrupted: go on with --resume" in refused.stderr) == (2, True)
+    assert (refused.returncode, "was interrupted in this folder: continue with --resume" in refused.stderr) == (2, True)
     assert sayso(*words, "--out", killed, "--resume").returncode == 0
     assert (killed / "facts.jsonl").read_bytes() == (whole / "facts.jsonl").read_bytes()
     manifest = json.loads((killed / "manifest.json").read_text())

@@ -47,7 +47,7 @@ def test_a_folder_that_holds_something_exits_2_in_one_line(tmp_path: Path) -> No
     result = sayso("invent", tmp_path, *SMALL)
     assert result.returncode == 2
     assert result.stderr.strip().splitlines() == [
-        f"sayso: {tmp_path}: the folder is not empty; name another, or replace it with --overwrite"
+        f"sayso: {tmp_path}: the folder is not empty; choose another, or replace it with --overwrite"
     ]
 
 

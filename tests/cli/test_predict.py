@@ -102,7 +102,7 @@ def test_an_unfinished_run_and_a_missing_file_are_errors(run: Path, file: Path, 
 
 
 def test_an_unwritable_path_is_an_error_before_anything_is_read(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"there is no folder .*nowhere; make it first"):
+    with pytest.raises(UserError, match=r"folder .*nowhere does not exist; create it first"):
         predict(run, tmp_path / "absent.txt", "--out", tmp_path / "nowhere" / "facts.jsonl")
 
 

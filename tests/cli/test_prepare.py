@@ -126,7 +126,7 @@ def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
     ]
     result = subprocess.run([*program, *words], capture_output=True, text=True, preexec_fn=limit, check=False)
     assert result.returncode == 2, result.stderr
-    assert "nothing was written, make room and try again" in result.stderr
+    assert "(nothing was written): free some space and try again" in result.stderr
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -27,9 +27,9 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--data", "nowhere"], "nowhere: there is no such folder: make one with `sayso prepare`"),
+        (["--data", "nowhere"], "nowhere: no such folder: make one with `sayso prepare`"),
         (["--part", "dev"], "the store has no part 'dev'"),
-        (["--run", "nowhere"], "nowhere: there is no such folder: make one with `sayso train`"),
+        (["--run", "nowhere"], "nowhere: no such folder: make one with `sayso train`"),
         (["--db", "/"], "/: is a folder; expected a file"),
         (["--annotator", "Ada"], "--annotator is for people on other machines"),
         (["--lead", " "], "a name must have 1 to 60"),

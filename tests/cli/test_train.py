@@ -114,8 +114,8 @@ def test_only_the_first_of_several_processes_prints(sayso, config, store, tmp_pa
         ),
         (("--set", "model.encoder.kind=cnnn"), "model.encoder.kind: 'cnnn' is not one of cnn, pcnn; did you mean cnn?"),
         (("--set", "train.max_epochs=0"), "train.max_epochs is 0; it must be from 1 to 1,000,000"),
-        (("--set", "train.max_epochs=ten"), "train.max_epochs: a whole number is expected, not 'ten'"),
-        (("--set", "train.max_epochs"), "--set train.max_epochs: write it as name.of.setting=value"),
+        (("--set", "train.max_epochs=ten"), "train.max_epochs: expected an integer, got 'ten'"),
+        (("--set", "train.max_epochs"), "--set train.max_epochs: expected name.of.setting=value"),
         (("--set", "model.aggregator.kind=direct"), "no directly supervised sentences, which DirectSup needs: prepare"),
         (("--set", "model.use_entities=true"), "no entity vectors, which +E needs: prepare it with --entity-vectors"),
         (
@@ -135,7 +135,7 @@ def test_a_user_error_is_one_line_with_exit_2(sayso, config, bare, tmp_path: Pat
 def test_missing_files_are_one_line_and_exit_2(sayso, config: Path, bare: Path, tmp_path: Path) -> None:
     for words, message in (
         ((tmp_path / "none.toml", "--data", bare), "none.toml: no such file or directory"),
-        ((config, "--data", tmp_path / "none"), "none: there is no such folder: make one with `sayso prepare`"),
+        ((config, "--data", tmp_path / "none"), "none: no such folder: make one with `sayso prepare`"),
     ):
         result = sayso("train", *words, "--out", tmp_path / "run")
         assert (result.code, result.err.count("\n")) == (2, 1)
@@ -188,5 +188,5 @@ def test_the_configs_are_listed_with_a_line_each(sayso) -> None:
 def test_a_misspelled_config_is_refused_with_the_nearest_names(sayso, store: Path, tmp_path: Path) -> None:
     result = sayso("train", "cnn_att_f", "--data", store, "--out", tmp_path / "run")
     assert result == Result(
-        2, "", "sayso: cnn_att_f: no config of this name; did you mean cnns_att_f or cnns_att_fe or cnns_att_f_e?\n"
+        2, "", "sayso: cnn_att_f: no config has this name; did you mean cnns_att_f or cnns_att_fe or cnns_att_f_e?\n"
     )

@@ -112,7 +112,7 @@ def refusal(name: str, path: Path) -> str:
 def test_a_file_without_a_record_is_refused_in_one_manner(tmp_path: Path, name: str, blank: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(blank)
-    assert refusal(name, path) == f"{path}: holds no {INPUTS[name].what}"
+    assert refusal(name, path) == f"{path}: contains no {INPUTS[name].what}"
 
 
 @pytest.mark.parametrize("name", READABLE)
@@ -146,7 +146,7 @@ def test_a_pipe_gives_what_the_file_gives_or_is_refused(tmp_path: Path, name: st
         if may_be_pipe:
             assert read(pipe) == read(path)
         else:
-            assert "name a file, not standard input or a pipe" in refusal(name, pipe)
+            assert "choose a file, not standard input or a pipe" in refusal(name, pipe)
     finally:
         writer.join()
         os.close(receiver)
@@ -169,7 +169,7 @@ def test_damaged_gzip_is_one_line(tmp_path_factory: pytest.TempPathFactory, name
     whole = gzip.compress(READABLE[name].sample.encode(), mtime=0)
     end = data.draw(st.integers(2, len(whole) - 1))
     path.write_bytes(data.draw(st.sampled_from([whole[:end], whole + b"garbage", whole[:end] + b"\xff" * 9])))
-    assert "the gzip file is cut short or damaged" in refusal(name, path)
+    assert "the gzip file is truncated or damaged" in refusal(name, path)
 
 
 @pytest.mark.parametrize("name", ["relations", "types", "stop names", "settings"])
@@ -179,7 +179,7 @@ def test_what_is_read_whole_is_bounded_where_it_is_packed(
     monkeypatch.setattr(sayso.input_file, "MAX_UNPACKED_BYTES", 2**20)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"\n" * (2**20 + 1)))
-    assert "more than 1 MiB come out of this gzip file or pipe" in refusal(name, path)
+    assert "this gzip file or pipe contains more than 1 MiB" in refusal(name, path)
 
 
 COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
@@ -238,5 +238,5 @@ def test_the_commands_files_are_good(tmp_path: Path, command: str) -> None:
 def test_no_command_takes_a_blank_file(tmp_path: Path, command: str, blank: str) -> None:
     error = run(tmp_path, command, blank)
     assert isinstance(error, UserError)
-    assert str(error).startswith(f"{tmp_path / blank}: holds no ")
+    assert str(error).startswith(f"{tmp_path / blank}: contains no ")
     assert not (tmp_path / "OUT").exists() or command in ("build", "annotations")

@@ -211,7 +211,7 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
     with pytest.raises(KeyboardInterrupt):
         world.build(TEXTS, engine=broken)
     assert not read_manifest(world.folder / "out")["is_finished"]
-    with pytest.raises(UserError, match='what `sayso build` made here was interrupted: go on with mode="append"'):
+    with pytest.raises(UserError, match='`sayso build` was interrupted in this folder: continue with mode="append"'):
         world.build(TEXTS)
     manifest = world.build(TEXTS, mode="append")
     world.build(TEXTS, "straight")
@@ -247,7 +247,7 @@ def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
     world.build({"one": TEXTS["one"]})
     with pytest.raises(KeyboardInterrupt):
         world.build(TEXTS, mode="append", engine=broken)
-    with pytest.raises(UserError, match='was interrupted: go on with mode="append"'):
+    with pytest.raises(UserError, match='was interrupted in this folder: continue with mode="append"'):
         world.build(TEXTS)
     assert world.build(TEXTS, mode="append")["is_finished"]
 
@@ -256,7 +256,8 @@ def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World
     world.build(TEXTS)
     with pytest.raises(
         UserError,
-        match='what `sayso build` made here is finished: go on with mode="append", start over with mode="overwrite"',
+        match='`sayso build` has finished in this folder: continue with mode="append",'
+        ' start over with mode="overwrite"',
     ):
         world.build(TEXTS)
     world.build({"one": TEXTS["one"]}, mode="overwrite")
@@ -264,7 +265,7 @@ def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World
     (world.folder / "mine").mkdir()
     (world.folder / "mine" / "thesis.txt").write_text("years of work")
     for mode in ("new", "overwrite"):
-        with pytest.raises(UserError, match="holds what `sayso build` did not make"):
+        with pytest.raises(UserError, match="the folder was not written by `sayso build`"):
             world.build(TEXTS, "mine", mode)
     with pytest.raises(UserError, match="no built corpus to append to"):
         world.build(TEXTS, "none", "append")
@@ -299,7 +300,7 @@ def test_one_build_at_a_time_writes_into_a_folder(world: World) -> None:
     def meanwhile(
         build_shard: Callable[[DocumentShard], BuiltShard], shards: Iterable[DocumentShard]
     ) -> Iterator[BuiltShard]:
-        with pytest.raises(UserError, match="`sayso build` is at work in this folder"):
+        with pytest.raises(UserError, match="`sayso build` is running in this folder"):
             world.build(TEXTS, mode="append")
         yield from map(build_shard, shards)
 
@@ -379,7 +380,7 @@ def test_too_many_unusable_documents_are_refused_but_empty_ones_are_no_fault() -
 
 def test_no_usable_documents_is_an_error_whatever_share_is_allowed() -> None:
     intake = DocumentTally()
-    with pytest.raises(BadInputError, match="docs: holds no documents"):
+    with pytest.raises(BadInputError, match="docs: contains no documents"):
         intake.refuse_too_many_left_out(Path("docs"), 1.0)
     taken(intake, LeftOut("y", "empty", is_fault=False))
     with pytest.raises(BadInputError, match="no usable documents; the first is y: empty"):

@@ -132,7 +132,7 @@ def test_empty_binary_and_damaged_documents_are_left_out(tmp_path: Path) -> None
     assert [reason.split(":")[0] for reason in reasons(tmp_path)] == [
         "empty",
         "531 of 2,304 characters are control characters",
-        "the gzip file is cut short or damaged",
+        "the gzip file is truncated or damaged",
     ]
 
 

@@ -72,8 +72,8 @@ def test_an_entity_with_several_lines_has_all_their_names_once(tmp_path: Path) -
         ('{"id": "m.1"}\n', ":1: 'name' is missing"),
         ('{"id": "m\\t1", "name": "Ana"}\n', ":1: the id or name 'm\\\\t1' contains the control character"),
         ("m.1\tAna\x1b[31m\n", ":1: the id or name 'Ana.*contains the control character"),
-        ("\n", ": holds no names"),
-        ("", ": holds no names"),
+        ("\n", ": contains no names"),
+        ("", ": contains no names"),
     ],
 )
 def test_a_fault_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:

@@ -56,7 +56,7 @@ def test_one_word2vec_file_with_ids_for_words_is_read_too(tmp_path, binary):
         ("1.5\t2\n", "1\na 0 0\n", "entity2id.txt:2: an entity id and its row are expected"),
         ("1.5\t2\n", "2\na\t0\nb\t0\n", "entity2id.txt:3: row 0 already belongs to a"),
         ("1.5\t2\n3\t4\n", "2\na\t0\na\t1\n", "an entity id has two rows"),
-        ("", "1\na\t0\n", "holds no vectors"),
+        ("", "1\na\t0\n", "contains no vectors"),
     ],
 )
 def test_a_fault_is_named_with_its_place(tmp_path, rows, ids, complaint):

@@ -97,7 +97,7 @@ def test_pairs_come_from_two_columns(tmp_path):
         ("a\tb\nc\n", ":2: two entity ids"),
         ("a\tb\nc\t\n", ":2: two entity ids"),
         ("a\tb\tc\n", "unknown format"),
-        ("", "holds no sentences"),
+        ("", "contains no sentences"),
         (NRE + "m.1\tm.2\tada\tnowhere\tNA\tada saw london\t###END###\n", ":2: tail mention 'nowhere' is not in"),
     ],
 )

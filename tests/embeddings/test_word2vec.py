@@ -119,7 +119,7 @@ def test_words_with_spaces_of_large_glove_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"", "holds no vectors"),
+        (b"", "contains no vectors"),
         (b"hello\n", ":1: not a file of vectors"),
         (b"0 3\n", "announces 0 words of 3 numbers"),
         (b"1 99999999\na 1\n", "announces 1 words of 99,999,999 numbers"),
@@ -140,7 +140,7 @@ def test_words_with_spaces_of_large_glove_files_are_read(tmp_path):
         (b"2 2\na " + floats(1, 2) + b" " + floats(3, 4), ": word 2: the word is empty"),
         (b"2 2\na " + floats(1, 2) + b"x\ny " + floats(3, 4), "header's width does not fit"),
         (b"1 8\n" + b"\x00" * 70_000, ": word 1: the word has no end"),
-        (gzip.compress(b"a 1 2\n" * 9, mtime=0)[:-5], "cut short or damaged"),
+        (gzip.compress(b"a 1 2\n" * 9, mtime=0)[:-5], "truncated or damaged"),
     ],
 )
 def test_a_fault_is_named_with_its_place(tmp_path, content, complaint):

@@ -183,7 +183,7 @@ def test_what_cannot_be_helped_is_said_in_one_line(cluster: Any) -> None:
     with open_ray(EngineSettings(address=cluster.address, num_workers=1)) as engine:
         with pytest.raises(UserError, match=r"^c\.jsonl:7: bad$"):
             list(engine(refuse, [7]))
-        with pytest.raises(UserError, match="workers die again and again"):
+        with pytest.raises(UserError, match="workers keep dying"):
             list(engine(kill, [7]))
         assert list(engine(str, [7])) == ["7"]
     with pytest.raises(UserError, match=r"no cluster at 127\.0\.0\.1:1 \(.*refused\); `ray start --head`"):

@@ -118,5 +118,5 @@ def test_a_file_with_the_name_of_the_report_folder_is_reported(
     evaluations: list[Evaluation], store: Store, tmp_path: Path
 ) -> None:
     (tmp_path / "report").write_text("")
-    with pytest.raises(UserError, match="report: file exists; name another folder"):
+    with pytest.raises(UserError, match="report: file exists; choose another folder"):
         write_report(make_report(evaluations[:1], marks_of_store(store, "test")), tmp_path / "report")

@@ -35,14 +35,21 @@ def test_unknown_pairs_relations_and_sentences_are_counted_and_listed(store: Sto
     assert len(found.by_sentence) == 1
     assert (found.report["num_matched"], found.report["num_unmatched"]) == (1, 4)
     listed = "\n".join(found.report["first_unmatched"])
-    for wanted in (":2: no test bag of the pair 'nobody'", ":3: relation '/made/up'", ":4: the bag has no such", ":5:"):
+    for wanted in (
+        ":2: no test bag for the pair 'nobody'",
+        ":3: relation '/made/up'",
+        ":4: the bag has no such",
+        ":5:",
+    ):
         assert wanted in listed
 
 
 def test_a_csv_file_instead_of_marks_is_refused_with_the_expected_format(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "marks.csv"
     path.write_text("head,relation,tail,sentence,label,annotator\na,r,b,a and b,rationale,kim\n")
-    with pytest.raises(BadInputError, match=r"marks\.csv:1: .*annotations export` writes with --form jsonl or eraser"):
+    with pytest.raises(
+        BadInputError, match=r"marks\.csv:1: .*annotations export` writes both \(--form jsonl or eraser\)"
+    ):
         marks_of_files([path], store, store.part("test"))
 
 
@@ -52,7 +59,7 @@ def test_a_reason_that_is_counted_names_the_key_at_fault(store: Store, tmp_path:
     found = marks_of_files([path], store, store.part("test"))
     assert found.report["reasons"] == {
         "'head' is an object, not a string": 1,
-        "no test bag of the pair '…', '…'": 1,
+        "no test bag for the pair '…', '…'": 1,
     }
 
 

@@ -59,8 +59,8 @@ def test_a_damaged_manifest_does_not_prevent_starting_over(run: Path, out: Path)
     ("name", "changes", "message"),
     [
         ("gathered/000000.json", {"sha256": None}, "not the record of a piece, or damaged (sha256: missing)"),
-        ("gathered/000000.json", {"num_good": "9"}, "num_good: a whole number is expected, not '9'"),
-        ("gathered/000000.json", {"first_bad": [1]}, "first_bad: a list is expected, not 1"),
+        ("gathered/000000.json", {"num_good": "9"}, "num_good: expected an integer, got '9'"),
+        ("gathered/000000.json", {"first_bad": [1]}, "first_bad: expected a list, got 1"),
         ("gathered/000000.json", {"piece": {}}, "piece.number: missing"),
         ("gathered/000000.json", {"colour": 1}, "colour: no such setting"),
     ],

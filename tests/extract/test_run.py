@@ -163,7 +163,7 @@ def test_continuing_a_different_or_running_extraction_is_refused_and_leaves_noth
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "later", since=tmp_path / "out")
     with (
         extraction_folder(tmp_path / "out").locked(),
-        pytest.raises(UserError, match=r"out: `sayso extract` is at work in this folder"),
+        pytest.raises(UserError, match=r"out: `sayso extract` is running in this folder"),
     ):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")
     assert len(list(extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out"))) == 12
@@ -202,7 +202,7 @@ def test_an_interrupted_run_resumes_with_the_same_result(run: Path, tmp_path: Pa
         extract(inputs, settings, tmp_path / "out", engine=interrupted(num_done))
     assert not (tmp_path / "out" / "facts.jsonl").exists()
     if num_done:  # nothing would be lost where nothing is done
-        with pytest.raises(UserError, match=r'out: .* was interrupted: go on with mode="resume"'):
+        with pytest.raises(UserError, match=r'out: .* was interrupted in this folder: continue with mode="resume"'):
             extract(inputs, settings, tmp_path / "out")
     extract(inputs, settings, tmp_path / "out", mode="resume")
     assert (tmp_path / "out" / "facts.jsonl").read_bytes() == (tmp_path / "whole" / "facts.jsonl").read_bytes()
@@ -215,7 +215,7 @@ def test_continuing_an_earlier_extraction_may_be_interrupted_too(run: Path, tmp_
     write(corpus / "1.jsonl", sentences(range(2, 3)))
     with pytest.raises(KeyboardInterrupt):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out", engine=interrupted(2))
-    with pytest.raises(UserError, match=r'later: .* was interrupted: go on with mode="resume"'):
+    with pytest.raises(UserError, match=r'later: .* was interrupted in this folder: continue with mode="resume"'):
         extract(inputs, EVERYTHING, tmp_path / "later", since=tmp_path / "out")
     found = extract(inputs, EVERYTHING, tmp_path / "later", mode="resume")
     assert not differing(list(found), facts_of(run, corpus, tmp_path / "at once"))
@@ -225,7 +225,9 @@ def test_earlier_results_are_neither_overwritten_nor_mixed(run: Path, tmp_path: 
     corpus = write(tmp_path / "c.jsonl", sentences(range(1)))
     inputs = ExtractInputs(run=run, corpus=corpus)
     extract(inputs, EVERYTHING, tmp_path / "out")
-    with pytest.raises(UserError, match='is finished: go on with mode="resume", start over with mode="overwrite"'):
+    with pytest.raises(
+        UserError, match='has finished in this folder: continue with mode="resume", start over with mode="overwrite"'
+    ):
         extract(inputs, EVERYTHING, tmp_path / "out")
     with pytest.raises(UserError, match=r"extracted with threshold 0\.0, not 0\.5"):
         extract(inputs, replace(EVERYTHING, threshold=0.5), tmp_path / "out", mode="resume")
@@ -234,7 +236,7 @@ def test_earlier_results_are_neither_overwritten_nor_mixed(run: Path, tmp_path: 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious").write_text("x")
     for mode in ("new", "resume", "overwrite"):
-        with pytest.raises(UserError, match="the folder holds what `sayso extract` did not make"):
+        with pytest.raises(UserError, match="the folder was not written by `sayso extract`"):
             extract(inputs, EVERYTHING, tmp_path / "mine", mode=mode)
     found = extract(inputs, replace(EVERYTHING, threshold=1.0), tmp_path / "out", mode="overwrite")
     assert (list(found), (tmp_path / "out" / "facts.jsonl").read_text()) == ([], "")
@@ -277,7 +279,7 @@ def test_after_a_refused_input_the_corrected_call_starts_over(run: Path, tmp_pat
     corpus.write_text(good)
     found = extract(inputs, EVERYTHING, tmp_path / "out")
     assert (found.manifest["num_bad"], found.manifest["is_finished"]) == (0, True)
-    with pytest.raises(UserError, match="is finished: go on with"):
+    with pytest.raises(UserError, match="has finished in this folder: continue with"):
         extract(inputs, EVERYTHING, tmp_path / "out")
 
 
@@ -300,7 +302,7 @@ def test_a_refused_call_keeps_the_work_of_an_interrupted_one(run: Path, tmp_path
     with pytest.raises(KeyboardInterrupt):
         extract(inputs, EVERYTHING, tmp_path / "out", engine=ends_after_gathering)
     for _ in range(2):
-        with pytest.raises(UserError, match="was interrupted: go on with"):
+        with pytest.raises(UserError, match="was interrupted in this folder: continue with"):
             extract(inputs, EVERYTHING, tmp_path / "out")
 
 

@@ -156,7 +156,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(UserError, match="not empty"):
         invent(tmp_path, SMALL)
-    with pytest.raises(UserError, match=r"holds mine\.txt"):
+    with pytest.raises(UserError, match=r"contains mine\.txt"):
         invent(tmp_path, SMALL, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -176,5 +176,8 @@ def test_a_full_disk_leaves_no_files_and_is_reported_in_one_line(tmp_path: Path)
     command = [sys.executable, "-c", program, str(tmp_path / "x")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert result.stderr.strip() == f"sayso: {tmp_path}/x: file too large; nothing was written, make room and try again"
+    assert (
+        result.stderr.strip()
+        == f"sayso: {tmp_path}/x: file too large (nothing was written): free some space and try again"
+    )
     assert list(tmp_path.iterdir()) == []

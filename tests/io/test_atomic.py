@@ -151,7 +151,7 @@ def test_a_target_of_the_other_kind_is_refused(tmp_path: Path) -> None:
         pass
     with pytest.raises(UserError, match="not a plain file"), atomic_file(Path("/dev/null")):
         pass
-    with pytest.raises(UserError, match="a file of this name exists"), atomic_folder(tmp_path / "file"):
+    with pytest.raises(UserError, match="a file with this name exists"), atomic_folder(tmp_path / "file"):
         pass
     with pytest.raises(UserError, match=r"file exists|not a directory"), atomic_folder(tmp_path / "file" / "store"):
         pass
@@ -179,7 +179,7 @@ def test_no_room_is_one_line_that_names_the_target(tmp_path: Path, kind: str) ->
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(target), kind], capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"{target}: file too large; nothing was written, make room and try again\n"
+    assert done.stdout == f"{target}: file too large (nothing was written): free some space and try again\n"
     assert done.stderr == ""
     assert names(tmp_path) == []
 
@@ -210,7 +210,7 @@ def test_a_killed_run_leaves_no_half_target_and_the_next_run_clears_up(tmp_path:
 def test_of_a_folder_there_is_one_writer_at_a_time_and_the_other_is_named(tmp_path: Path, overwrite: bool) -> None:
     target = tmp_path / "store"
     with sleeping(target, "folder") as process:
-        refusal = f"store: process {process.pid} is writing this folder; wait for it, or name another folder"
+        refusal = f"store: process {process.pid} is writing here; wait for it, or choose another folder"
         with pytest.raises(UserError, match=refusal), atomic_folder(target, overwrite=overwrite):
             pytest.fail("the block must not run")
         process.communicate("go on\n")
@@ -289,5 +289,5 @@ def test_where_no_file_can_be_made_it_is_said_before_the_work(tmp_path: Path) ->
     refuse_unwritable_path(tmp_path / "v")
     with pytest.raises(UserError, match="this is a folder"):
         refuse_unwritable_path(tmp_path)
-    with pytest.raises(UserError, match="there is no folder"):
+    with pytest.raises(UserError, match="does not exist; create it first"):
         refuse_unwritable_path(tmp_path / "absent" / "v")

@@ -20,15 +20,15 @@ def test_a_manifest_belongs_to_the_command_that_wrote_it(tmp_path: Path) -> None
     folder(tmp_path).write({"is_finished": True})
     assert folder(tmp_path).read() == {"made_by": "sayso x", "is_finished": True}
     assert folder(tmp_path, "sayso y").read() == {}
-    with pytest.raises(UserError, match="the folder holds what `sayso y` did not make"):
+    with pytest.raises(UserError, match="the folder was not written by `sayso y`"):
         folder(tmp_path, "sayso y").refuse_occupied()
 
 
-@pytest.mark.parametrize(("is_finished", "state"), [(True, "is finished"), (False, "was interrupted")])
+@pytest.mark.parametrize(("is_finished", "state"), [(True, "has finished"), (False, "was interrupted")])
 def test_what_is_there_is_said(tmp_path: Path, is_finished: bool, state: str) -> None:
     folder(tmp_path).write({"is_finished": is_finished})
     (tmp_path / "work").touch()
-    with pytest.raises(UserError, match=f"`sayso x` made here {state}: go on with --resume"):
+    with pytest.raises(UserError, match=f"`sayso x` {state} in this folder: continue with --resume"):
         folder(tmp_path).refuse_occupied()
     folder(tmp_path).refuse_foreign()
 
@@ -61,7 +61,7 @@ def test_a_folder_is_free_again_where_its_input_was_refused_or_nothing_was_done(
 
 def test_only_one_at_a_time_may_write_and_the_other_is_named(tmp_path: Path) -> None:
     place = folder(tmp_path / "new" / "deep")
-    refusal = rf"`sayso x` is at work in this folder \(process {os.getpid()}\); wait for it, or name another folder"
+    refusal = rf"`sayso x` is running in this folder \(process {os.getpid()}\); wait for it, or choose another folder"
     with place.locked(), pytest.raises(UserError, match=refusal), locked(tmp_path / "new" / "deep", "sayso y"):
         pass
     with place.locked():
@@ -95,7 +95,7 @@ def test_a_lock_that_its_owner_removed_meanwhile_is_not_believed(tmp_path: Path,
     with ExitStack() as owner, claimed_later(monkeypatch, owner.close), ExitStack() as next_one:
         owner.enter_context(locked(tmp_path / "out", "sayso x"))
         next_one.enter_context(locked(tmp_path / "out", "sayso y"))
-        with pytest.raises(UserError, match="`sayso y` is at work"), locked(tmp_path / "out", "sayso z"):
+        with pytest.raises(UserError, match="`sayso y` is running"), locked(tmp_path / "out", "sayso z"):
             pass
 
 
@@ -117,9 +117,9 @@ def claimed_later(monkeypatch, before_second_lock: Callable[[], None]) -> Iterat
 
 def test_a_file_or_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="a file of this name exists"):
+    with pytest.raises(UserError, match="a file with this name exists"):
         folder(tmp_path / "file").refuse_occupied()
-    with pytest.raises(UserError, match="name another folder"), folder(tmp_path / "file" / "below").locked():
+    with pytest.raises(UserError, match="choose another folder"), folder(tmp_path / "file" / "below").locked():
         pass
 
 
@@ -134,5 +134,7 @@ def test_a_manifest_that_was_changed_or_cut_short_is_refused(tmp_path: Path, old
     folder(tmp_path).write({"num_shards": 16})
     text = (tmp_path / "manifest.json").read_text()
     (tmp_path / "manifest.json").write_text(text.replace(old, new))
-    with pytest.raises(UserError, match=r"not what `sayso x` wrote, or damaged .*: remove the folder, or name another"):
+    with pytest.raises(
+        UserError, match=r"not written by `sayso x`, or damaged .*: remove the folder, or choose another"
+    ):
         folder(tmp_path).read()

@@ -81,7 +81,7 @@ def test_a_built_corpus_in_place_of_a_store_names_the_command_that_makes_one_of_
     with pytest.raises(BadInputError) as refusal:
         Store(corpus)
     assert str(refusal.value) == (
-        f"{corpus}: this is a corpus that `sayso build` made, not a store: make a store of it with `sayso prepare"
+        f"{corpus}: this is a corpus written by `sayso build`, not a store: make a store from it with `sayso prepare"
         f" --train {corpus}/train --relations {corpus}/relations.jsonl --types {corpus}/types.json --out STORE`"
     )
 
@@ -89,14 +89,14 @@ def test_a_built_corpus_in_place_of_a_store_names_the_command_that_makes_one_of_
 @pytest.mark.parametrize(
     ("wanted", "kind", "advice"),
     [
-        ("store", "run", "this is a run, not a store: name the store that it was trained on"),
+        ("store", "run", "this is a run, not a store: choose the store that it was trained on"),
         ("run", "store", "this is a store, not a run or a model: train one on it with `sayso train CONFIG --data"),
         (
             "run",
             "extraction",
-            "`sayso extract`, not a run or a model: name the run that found them",
+            "`sayso extract`, not a run or a model: choose the run that extracted them",
         ),
-        ("sentences", "invented", "not a file or folder of sentences: name one of its files, such as"),
+        ("sentences", "invented", "not a file or folder of sentences: choose one of its files, such as"),
     ],
 )
 def test_the_advice_fits_what_is_there(folders: dict[str, Path], wanted, kind: str, advice: str) -> None:
@@ -107,7 +107,7 @@ def test_a_folder_that_is_missing_or_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match="file: this is a file, not a store: make one with `sayso prepare`"):
         Store(tmp_path / "file")
-    with pytest.raises(BadInputError, match="missing: there is no such folder: make one with `sayso train`"):
+    with pytest.raises(BadInputError, match="missing: no such folder: make one with `sayso train`"):
         find_model(tmp_path / "missing")
 
 

@@ -115,5 +115,5 @@ def test_no_common_fact_in_the_band_gives_no_difference() -> None:
 
 def test_a_comparison_over_other_marks_is_refused() -> None:
     facts = marked_facts(RIGHT)
-    with pytest.raises(ValueError, match="same marked facts"):
+    with pytest.raises(ValueError, match="the marked facts do not match"):
         compare_tau(facts, dataclasses.replace(facts, mark_N=np.array([0, 1])))

@@ -78,11 +78,11 @@ def test_groups_go_fact_by_fact_from_the_highest_score_down() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"score_N": np.array([1.0])}, "do not fit"),
+        ({"score_N": np.array([1.0])}, "got 1 scores, but"),
         ({"score_N": np.array([1.0, np.nan])}, "a score is NaN"),
         ({"mark_N": np.array([1, 2])}, "a mark must be"),
-        ({"start_F1": np.array([0, 1])}, "starts"),
-        ({"bag_F": np.array([0, 1])}, "as many bags"),
+        ({"start_F1": np.array([0, 1])}, "start_F1 must increase"),
+        ({"bag_F": np.array([0, 1])}, "one bag and one probability"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change, message) -> None:

@@ -94,7 +94,7 @@ def test_an_existing_model_is_replaced_only_when_asked(folder: Path) -> None:
 
 def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(UserError, match=r"holds thesis\.txt, which is not part of a model"):
+    with pytest.raises(UserError, match=r"contains thesis\.txt, which is not part of a model"):
         save_model(tmp_path, make_parts(VARIANTS["direct"]), overwrite=True)
     assert (tmp_path / "thesis.txt").exists()
 
@@ -103,7 +103,7 @@ def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path)
 def test_a_truncated_file_is_named(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
-    found = r"[\d,]+ bytes, but \d[\d,]* were written" if name != CONFIG else "not the settings of a model, or damaged"
+    found = r"expected \d[\d,]* bytes, got [\d,]+" if name != CONFIG else "not the settings of a model, or damaged"
     with pytest.raises(BadInputError, match=rf"{name}: {found}.*: train it again"):
         load_model(folder)
 
@@ -169,8 +169,8 @@ def changed(folder: Path, **changes: object) -> Path:
         ({"form": {}}, r"not the settings of a model, or damaged \(form.is_lower: missing\)"),
         ({"mentions": "wrods"}, "mentions: 'wrods' is not one of words, type, type_and_words; did you mean words?"),
         ({"max_tokens": 0}, "no tokens or no relations"),
-        ({"training": [1]}, "training: a group of settings is expected"),
-        ({"variant": 5}, "variant: text is expected, not 5"),
+        ({"training": [1]}, "training: expected a group of settings"),
+        ({"variant": 5}, "variant: expected a string, got 5"),
         ({"types": ["/one"]}, "the files belong to different models"),
         ({"mentions": "words"}, r"tensor embedding.type_KW: config.json expects \(0, 6\), got \(4, 6\)"),
     ],

@@ -158,6 +158,6 @@ def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str
 
 
 def test_two_exports_never_mix_in_one_folder(tmp_path: Path) -> None:
-    with locked(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is at work in this folder"):
+    with locked(tmp_path, "sayso annotations export"), pytest.raises(UserError, match="is running in this folder"):
         write_eraser(tmp_path, [Mark("h", "t", "r", "h met t", "rationale", "ann")])
     assert list(tmp_path.iterdir()) == []

@@ -98,5 +98,5 @@ def test_a_pipe_or_a_missing_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no such file or directory"):
         corpus_files(tmp_path / "absent")
     (tmp_path / "empty").touch()
-    with pytest.raises(BadInputError, match="holds no sentences"):
+    with pytest.raises(BadInputError, match="contains no sentences"):
         corpus_files(tmp_path / "empty")

@@ -63,14 +63,14 @@ def test_windows_line_ends_are_taken_off(tmp_path: Path) -> None:
 
 def test_a_gzip_file_cut_short_names_the_line_it_stops_at(tmp_path: Path) -> None:
     whole = gzip.compress(bytes(range(1, 256)) * 40 + b"\n" + b"second\n" * 1000, mtime=0)
-    with pytest.raises(BadInputError, match=r"lines\.txt:\d+: the gzip file is cut short or damaged"):
+    with pytest.raises(BadInputError, match=r"lines\.txt:\d+: the gzip file is truncated or damaged"):
         list(read_lines(written(tmp_path, whole[:-20])))
 
 
 def test_a_gzip_file_with_a_changed_byte_is_damaged(tmp_path: Path) -> None:
     data = bytearray(gzip.compress(b"one line\n" * 100))
     data[-6] ^= 0xFF
-    with pytest.raises(BadInputError, match="cut short or damaged"):
+    with pytest.raises(BadInputError, match="truncated or damaged"):
         list(read_lines(written(tmp_path, bytes(data))))
 
 
@@ -115,10 +115,10 @@ def test_byte_order_mark_and_windows_line_ends_are_taken_off(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (gzip.compress(b"text" * 99, mtime=0)[:-9], "cut short or damaged"),
+        (gzip.compress(b"text" * 99, mtime=0)[:-9], "truncated or damaged"),
         (b"a\nb\xff", "file:2: not UTF-8"),
-        (b"", "holds no names"),
-        (b" \n\n", "holds no names"),
+        (b"", "contains no names"),
+        (b" \n\n", "contains no names"),
     ],
 )
 def test_the_error_says_what_is_wrong(tmp_path: Path, data: bytes, reason: str) -> None:

@@ -17,7 +17,7 @@ def test_a_name_inside_the_longer_name_does_not_count() -> None:
     [
         ("oslo", "rome", "head mention 'oslo' is not in the sentence"),
         ("ana", "oslo", "tail mention 'oslo' is not in the sentence"),
-        ("ana", "ana", "head and tail mention are the same words"),
+        ("ana", "ana", "head and tail mentions are the same words"),
     ],
 )
 def test_mentions_that_cannot_be_told_are_refused(head: str, tail: str, reason: str) -> None:

@@ -67,8 +67,8 @@ def test_what_a_relation_means_is_kept(tmp_path: Path, text: str) -> None:
         ("name\tdefinition\n\tx\n", ":2: the relation's name is empty"),
         ('{"name": "/born"}\n{"name": 3}\n', ":2: 'name' is a number"),
         ('{"name": "/born"}\n{"name": "/x", "functional": 1}\n', ":2: 'functional' is not true or false"),
-        ("1\nNA 0\n", ": holds no relations"),
-        ("", ": holds no relations"),
+        ("1\nNA 0\n", ": contains no relations"),
+        ("", ": contains no relations"),
     ],
 )
 def test_the_error_says_what_is_wrong_and_on_which_line(tmp_path: Path, text: str, reason: str) -> None:

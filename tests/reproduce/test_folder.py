@@ -36,7 +36,7 @@ def test_results_of_other_data_or_settings_are_refused(folder: ReproductionFolde
 def test_two_reproductions_never_share_a_folder(folder: ReproductionFolder) -> None:
     with (
         folder.locked(),
-        pytest.raises(UserError, match="`sayso reproduce` is at work in this folder"),
+        pytest.raises(UserError, match="`sayso reproduce` is running in this folder"),
         folder.locked(),
     ):
         pass
@@ -44,7 +44,7 @@ def test_two_reproductions_never_share_a_folder(folder: ReproductionFolder) -> N
 
 def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="name another folder"), ReproductionFolder(tmp_path / "file").locked():
+    with pytest.raises(UserError, match="choose another folder"), ReproductionFolder(tmp_path / "file").locked():
         pass
 
 

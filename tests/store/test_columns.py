@@ -25,7 +25,7 @@ def test_a_damaged_offset_is_refused_even_where_checksums_are_skipped(
     path.write_bytes(content.replace(offsets, struct.pack("<3q", 0, 8 + 2**48, 15)))
     assert path.read_bytes() != content
     monkeypatch.setenv("SAYSO_NO_VERIFY", "1")
-    with pytest.raises(BadInputError, match=r"words\.arrow: not a file of columns, or damaged .*: make it again"):
+    with pytest.raises(BadInputError, match=r"words\.arrow: not an Arrow file, or damaged .*: make it again"):
         read_columns(CheckedFiles(tmp_path, None, "make it again"), "words.arrow")
 
 
@@ -60,20 +60,26 @@ def test_a_whole_table_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"head_B": np.array([0, 3])}, "a value of head_B is not from 0 to 2"),
-        ({"tail_B": np.array([-1, 2])}, "a value of tail_B is not from 0 to 2"),
+        ({"head_B": np.array([0, 3])}, "a value of head_B is not between 0 and 2"),
+        ({"tail_B": np.array([-1, 2])}, "a value of tail_B is not between 0 and 2"),
         ({"head_B": np.array([0.0, 1.0])}, "a value of head_B"),
         ({"head_B": np.array([0])}, "head_B has 1 rows"),
-        ({"relations": Rows.of_lengths(np.array([2]), np.array([1, 0]))}, "a value of relations is not from 0 to 1"),
-        ({"tokens": Rows.of_lengths(np.array([4] * 9), np.array([3, 3, 3]))}, "a value of tokens is not from 0 to 3"),
-        ({"tokens": np.zeros(3, int)}, "tokens has another form"),
+        (
+            {"relations": Rows.of_lengths(np.array([2]), np.array([1, 0]))},
+            "a value of relations is not between 0 and 1",
+        ),
+        (
+            {"tokens": Rows.of_lengths(np.array([4] * 9), np.array([3, 3, 3]))},
+            "a value of tokens is not between 0 and 3",
+        ),
+        ({"tokens": np.zeros(3, int)}, "tokens has the wrong type"),
         ({"head_spans": Rows.of_lengths(np.array([0, 4]), np.array([2, 0, 0]))}, "a value of head_spans is not"),
-        ({"window_N2": np.array([[0, 4]] * 3)}, "a value of window_N2 is not from 0 to 3"),
-        ({"window_N2": np.array([[0, 1, 2]] * 3)}, "window_N2 are not pairs"),
-        ({"document_N": np.array([1, 0, 0])}, "a value of document_N is not from -1 to 0"),
-        ({"first_B1": np.array([0, 4, 3])}, "a value of first_B1 is not from 0 to 3"),
-        ({"first_B1": np.array([1, 2, 3])}, "bags do not follow each other"),
-        ({"expresses_N": np.array([0, 1, 0])}, "expresses_N are not numbers"),
+        ({"window_N2": np.array([[0, 4]] * 3)}, "a value of window_N2 is not between 0 and 3"),
+        ({"window_N2": np.array([[0, 1, 2]] * 3)}, "window_N2 does not contain pairs"),
+        ({"document_N": np.array([1, 0, 0])}, "a value of document_N is not between -1 and 0"),
+        ({"first_B1": np.array([0, 4, 3])}, "a value of first_B1 is not between 0 and 3"),
+        ({"first_B1": np.array([1, 2, 3])}, "bags are not consecutive"),
+        ({"expresses_N": np.array([0, 1, 0])}, "expresses_N does not contain floats"),
     ],
 )
 def test_a_number_out_of_range_and_a_column_of_another_form_are_named(changes: dict[str, object], fault: str) -> None:

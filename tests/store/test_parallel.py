@@ -76,7 +76,7 @@ def test_bad_lines_are_named_by_their_place_in_the_file(
 
 
 def test_standard_input_cannot_be_read_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="a pipe can be read by this process alone"):
+    with pytest.raises(UserError, match="workers cannot read from a pipe"):
         make(Inputs(train=Path("-")), tmp_path / "store", out_of_order)
 
 
@@ -86,7 +86,7 @@ def test_some_shards_may_be_blank_but_not_all(inputs: Inputs, tmp_path: Path, en
     shards.mkdir()
     (shards / "1").write_text("\n \n")
     (shards / "2").touch()
-    with pytest.raises(BadInputError, match="shards: holds no sentences"):
+    with pytest.raises(BadInputError, match="shards: contains no sentences"):
         make(replace(inputs, train=shards, test=None), tmp_path / "store", engine)
     (shards / "3").write_text(inputs.train.read_text())
     manifest = make(replace(inputs, train=shards, test=None), tmp_path / "store", engine)

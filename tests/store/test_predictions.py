@@ -55,15 +55,15 @@ def test_they_are_read_without_torch(folder: Path) -> None:
 
 def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(UserError, match="holds something other than predictions"):
+    with pytest.raises(UserError, match="contains something other than predictions"):
         write_predictions(tmp_path, PredictionColumns(facts={}, evidence={}, words={}, manifest={}))
 
 
 def test_a_missing_or_newer_folder_is_said(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="no predictions here"):
+    with pytest.raises(BadInputError, match="no predictions found"):
         Predictions(tmp_path / "absent")
     rewrite(folder / "manifest.json", format=99)
-    with pytest.raises(BadInputError, match="predictions of format 99"):
+    with pytest.raises(BadInputError, match="predictions in format 99"):
         Predictions(folder)
 
 
@@ -80,5 +80,5 @@ def test_a_column_name_that_is_damaged_is_refused_where_there_are_no_checksums(f
     rewrite(folder / "manifest.json", files=None)
     path = folder / "facts.arrow"
     path.write_bytes(path.read_bytes().replace(b"probability", b"prob\xffbility"))
-    with pytest.raises(BadInputError, match=r"facts\.arrow: not a file of columns, or damaged"):
+    with pytest.raises(BadInputError, match=r"facts\.arrow: not an Arrow file, or damaged"):
         _ = Predictions(folder).facts

@@ -190,7 +190,7 @@ def test_a_store_that_calls_marks_judgements_is_read_with_a_note(
     rewrite(folder / "manifest.json", files=files_now, judgements=manifest["marks"], marks=None)
     store = Store(folder)
     assert (store.manifest["marks"]["num_matched"], store.marks["label"].to_pylist()) == (1, ["rationale"])
-    assert "written by sayso 0.1 ('judgements' are called 'marks' now)" in caplog.text
+    assert "written by sayso 0.1 ('judgements' are now called 'marks')" in caplog.text
 
 
 def test_a_store_that_a_killed_process_had_moved_aside_is_opened(files: Inputs, tmp_path: Path) -> None:
@@ -202,8 +202,8 @@ def test_a_store_that_a_killed_process_had_moved_aside_is_opened(files: Inputs, 
 @pytest.mark.parametrize(
     ("name", "column", "value", "message"),
     [
-        ("train.bags", "head_B", 10**6, r"part train: a value of head_B is not from 0 to \d+: "),
-        ("train.sentences", "window_N2", -1, r"part train: a value of window_N2 is not from 0 to \d+: "),
+        ("train.bags", "head_B", 10**6, r"part train: a value of head_B is not between 0 and \d+: "),
+        ("train.sentences", "window_N2", -1, r"part train: a value of window_N2 is not between 0 and \d+: "),
         ("vectors", "vector", np.nan, r"vectors\.arrow: a vector is not finite: "),
         ("entities", "vector", np.inf, r"entities\.arrow: a vector is not finite: "),
     ],
@@ -270,7 +270,7 @@ def test_a_test_pair_in_training_is_refused_dropped_or_allowed(files: Inputs, tm
 
 def test_a_store_without_training_bags_is_refused_with_what_became_of_the_pairs(files: Inputs, tmp_path: Path) -> None:
     with pytest.raises(
-        BadInputError, match=r"train\.txt: no pair is left for training \(24 test pairs, left out\): name"
+        BadInputError, match=r"train\.txt: no pairs are left for training \(24 left out as test pairs\): choose"
     ):
         make(replace(files, test=files.train, marks=()), tmp_path / "store", leak="drop")
     files.train.write_text("".join(line(p, "rome", "NA", "ann and bob left rome .") for p in ("ann", "bob")))
@@ -283,7 +283,7 @@ def test_without_an_inventory_the_relations_are_those_that_occur(files: Inputs, 
     store = make(Inputs(train=files.train), tmp_path / "store")
     assert [relation.name for relation in store.relations] == ["/lived", "/born"]
     assert store.parts == ["train", "validation"]
-    with pytest.raises(BadInputError, match="no part 'test', only train, validation"):
+    with pytest.raises(BadInputError, match="no part 'test'; choose one of train, validation"):
         store.part("test")
 
 
@@ -298,7 +298,7 @@ def test_a_folder_that_holds_something_is_not_written_over(files: Inputs, tmp_pa
 def test_only_a_store_is_replaced_by_a_store(files: Inputs, tmp_path: Path) -> None:
     """The folder of one's own files, named by mistake, must survive --overwrite."""
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(UserError, match=r"the folder holds .*, which is not part of a store; name another folder"):
+    with pytest.raises(UserError, match=r"the folder contains .*, which is not part of a store; choose another folder"):
         prepare(files, PrepareSettings(), tmp_path, quiet, overwrite=True)
     assert sorted(tmp_path.iterdir()) == before
 

@@ -67,7 +67,7 @@ def test_only_a_sentence_classifier_that_is_trained_needs_direct_sentences() -> 
         ("epochs=2", "changes epochs=2: epochs: no such setting; did you mean train.max_epochs?"),
         ("train.max_epoch=2", "changes train.max_epoch=2: train.max_epoch: no such setting; did you mean max_epochs?"),
         ("zzz=2", "changes zzz=2: zzz: no such setting"),
-        ("seed", "changes: seed: write it as name.of.setting=value"),
+        ("seed", "changes: seed: expected name.of.setting=value"),
     ],
 )
 def test_a_change_that_cannot_be_made_is_named_and_not_the_file(change: str, message: str) -> None:

@@ -76,7 +76,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="not a directory; name another folder"):
+    with pytest.raises(UserError, match="not a directory; choose another folder"):
         begun(tmp_path / "file" / "run")
 
 
@@ -92,7 +92,7 @@ def test_the_description_names_what_a_result_must_name() -> None:
 def test_a_run_never_starts_in_a_folder_with_other_files_or_a_model(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     for resume in (False, True):
-        with pytest.raises(UserError, match=rf"the folder holds {name}, which is not part of an unfinished run"):
+        with pytest.raises(UserError, match=rf"the folder contains {name}, which is not part of an unfinished run"):
             RunFolder(tmp_path, is_writer=True).refuse_other_run(resume)
 
 

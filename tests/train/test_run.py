@@ -138,7 +138,7 @@ def test_a_second_training_into_the_folder_is_refused_and_changes_nothing(store:
     def train_another(_) -> None:
         before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
         for resume in (False, True):
-            with pytest.raises(UserError, match=r"`sayso train` is at work in this folder \(process \d+\)") as refusal:
+            with pytest.raises(UserError, match=r"`sayso train` is running in this folder \(process \d+\)") as refusal:
                 train(toy_config(seed=14), store, out, "cpu", resume=resume)
             refusals.append(refusal)
         assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before

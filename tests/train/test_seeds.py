@@ -53,7 +53,7 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(store: Pat
 
 
 def test_only_one_process_trains_the_seeds_of_a_folder(store: Path, tmp_path: Path) -> None:
-    with locked(tmp_path, "sayso train"), pytest.raises(UserError, match="`sayso train` is at work in this folder"):
+    with locked(tmp_path, "sayso train"), pytest.raises(UserError, match="`sayso train` is running in this folder"):
         train_seeds(toy_config(), store, tmp_path, 2, "cpu")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""The configs that come with sayso: one TOML file per run, named without `.toml`."""
+"""The configs that come with sayso, one TOML file each; a config's name is its file name without `.toml`."""
 
 import difflib
 from pathlib import Path
@@ -18,12 +18,12 @@ def config_names() -> list[str]:
 
 
 def find_config(config: str | Path) -> Path:
-    """Return the file of a config, given by its name or variant, or by path.
+    """Find a config's file by name, variant or path.
 
     A name takes precedence over a file of the same name: write `./cnns_att` for the file.
 
     Raises:
-        BadConfigError: there is no config and no file of this name.
+        BadConfigError: no config or file has this name.
 
     >>> find_config("CNNs+ATT+F+LD").name
     'cnns_att_f_ld.toml'
@@ -36,13 +36,13 @@ def find_config(config: str | Path) -> Path:
     if path.exists():
         return path
     near = difflib.get_close_matches(Path(name).name.removesuffix(".toml"), names, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"the configs by name are {', '.join(names)}"
-    missing = "no such file or directory" if path.suffix or len(path.parts) > 1 else "no config of this name"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(names)}"
+    missing = "no such file or directory" if path.suffix or len(path.parts) > 1 else "no config has this name"
     raise BadConfigError(f"{config}: {missing}; {hint}")
 
 
 def describe_config(name: str) -> str:
-    """Return one line about a config: what it trains, and what the store must be prepared with.
+    """Describe a config in one line: what it trains, and what the store must be prepared with.
 
     >>> describe_config("cnns_att")
     'CNNs+ATT: relation-specific attention over the sentences of a bag'

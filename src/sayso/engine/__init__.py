@@ -1,6 +1,6 @@
-"""Engines: who works on the shards, this process or a cluster. Both call the same functions and give the same results.
+"""Engines map a function over shards, in this process or on a cluster, with the same results.
 
-ENGINES is the closed list of them; each is a context manager that gives a function to map over shards.
+ENGINES lists all of them; each is a context manager that yields a map function.
 """
 
 from collections.abc import Callable

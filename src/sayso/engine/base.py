@@ -1,4 +1,4 @@
-"""What an engine promises, its settings, and the local engine: one shard after the other, in this process."""
+"""The engine interface, its settings, and the local engine, which processes shards one by one in this process."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ _Result = TypeVar("_Result")
 
 
 class Engine(Protocol):
-    """Yields a function's result for every shard, in the order in which they are done.
+    """Yields a function's result for every shard, in order of completion.
 
-    A shard is asked for only when there is room for it. The function may be called twice with a shard (the shard of a
-    worker that died is repeated), so it must write whole files or none, and the same ones each time. Whatever it loads
-    is loaded once per worker.
+    A shard is requested only when there is room for it. The function may be called twice with the same shard (if a
+    worker dies), so it must write files atomically, and the same files each time. Anything it loads is loaded once per
+    worker.
     """
 
     def __call__(self, function: Callable[[_Shard], _Result], shards: Iterable[_Shard], /) -> Iterator[_Result]:
@@ -25,9 +25,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """The cluster's address (empty: one is started on this machine), and what each worker takes of it.
+    """The cluster's address (empty: one is started on this machine), and the resources of each worker.
 
-    `num_workers` 0 means one per processor of the cluster, or with `num_gpus` one per share of a GPU.
+    `num_workers` 0 means one per CPU of the cluster or, with `num_gpus`, as many as its GPUs allow.
     """
 
     address: str = ""
@@ -40,7 +40,7 @@ class EngineSettings:
 
 
 def map_locally(function: Callable[[_Shard], _Result], shards: Iterable[_Shard], /) -> Iterator[_Result]:
-    """Yield the function's result for one shard after the other.
+    """Yield the function's result for each shard in turn.
 
     >>> list(map_locally(abs, [-1, 2]))
     [1, 2]
@@ -50,6 +50,6 @@ def map_locally(function: Callable[[_Shard], _Result], shards: Iterable[_Shard],
 
 @contextmanager
 def open_local(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
-    """Give the local engine."""
+    """Yield the local engine."""
     del settings
     yield map_locally

@@ -1,7 +1,7 @@
-"""The Ray engine: shards are tasks on the machines of a cluster, which share the folders that are read and written.
+"""The Ray engine: shards are tasks on a cluster whose machines share the input and output folders.
 
-A worker process takes the function over once, with all that the function loads, and keeps it. Ray repeats the task of a
-worker that dies, or whose machine leaves, in another one.
+A worker process receives the function once and keeps it, with everything that it loads. If a worker dies or its machine
+leaves, Ray repeats the task in another worker.
 """
 
 import logging
@@ -17,25 +17,25 @@ from sayso.engine.base import Engine, EngineSettings
 from sayso.errors import MissingExtraError, UserError
 
 MAX_RETRIES = 3
-"""How often a shard is repeated if its worker dies."""
+"""How often a shard is retried if its worker dies."""
 
 _TASKS_PER_WORKER = 2
-"""Tasks submitted at a time, so that no worker is idle; more would only take memory."""
+"""Tasks submitted at a time, enough to keep every worker busy; more would only take memory."""
 
 _SECONDS_WITHOUT_ROOM = 600.0
 
 _SECONDS_TO_ANSWER = 10.0
 
 _ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
+    "RAY_USAGE_STATS_ENABLED": "0",  # no usage reports
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-    "RAY_task_oom_retries": str(MAX_RETRIES),  # else without end
+    "RAY_task_oom_retries": str(MAX_RETRIES),  # unlimited by default
 }
 
 
 @contextmanager
 def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
-    """Give an engine on the cluster of the settings, or on one started for the time of the block."""
+    """Yield an engine on the configured cluster, or on one started for the duration of the block."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
@@ -54,7 +54,7 @@ def _connect(ray: Any, settings: EngineSettings) -> None:
     if settings.address:
         options["address"] = settings.address
     else:
-        # "local" starts a cluster even where another one runs on this machine.
+        # "local" starts a cluster even if another one is running on this machine.
         options |= {"address": "local", "include_dashboard": False, "num_cpus": settings.num_workers or None}
     try:
         _refuse_no_answer(settings.address)
@@ -62,28 +62,28 @@ def _connect(ray: Any, settings: EngineSettings) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         where = settings.address or "this machine"
         raise UserError(
-            f"engine ray: no cluster at {where} ({_first_line(error)}); `ray start --head` starts one"
+            f"engine ray: no cluster at {where} ({_first_line(error)}); start one with `ray start --head`"
         ) from error
 
 
 def _refuse_no_answer(address: str) -> None:
-    """Raise `OSError` if nobody answers at a host and port; Ray itself would try for minutes."""
+    """Raise `OSError` if nothing listens at a host and port; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
 class _RayEngine:
-    """Maps functions over shards, with as many workers as there is room for, or as the settings allow."""
+    """Maps functions over shards, with as many workers as fit or as the settings allow."""
 
     def __init__(self, ray: Any, settings: EngineSettings) -> None:
         self._ray, self._settings = ray, settings
         self._resource, self._share = ("GPU", settings.num_gpus) if settings.num_gpus else ("CPU", settings.num_cpus)
 
     def __call__(self, function: Callable[[Any], Any], shards: Iterable[Any], /) -> Iterator[Any]:
-        """Yield the results as they are done."""
+        """Yield the results as they complete."""
         settings = self._settings
-        # Without max_calls Ray ends a worker with a GPU after each task, and the next one loads the function again.
+        # By default Ray ends a GPU worker after each task, and the next one would load the function again.
         options = {"num_cpus": settings.num_cpus, "num_gpus": settings.num_gpus, "max_calls": 0}
         task = self._ray.remote(max_retries=MAX_RETRIES, **options)(_run)
         arguments = ([self._ray.put(function)], iter(shards))
@@ -107,7 +107,7 @@ class _RayEngine:
                 yield self._result(reference)
 
     def _num_places(self) -> int:
-        """Return how many workers the cluster has room for; raise `UserError` if for none."""
+        """Return how many workers fit on the cluster; raise `UserError` if none do."""
         total = self._ray.cluster_resources().get(self._resource, 0.0)
         if total < self._share:
             raise UserError(
@@ -125,8 +125,8 @@ class _RayEngine:
             raise
         except errors.RayError as error:
             raise UserError(
-                f"engine ray: workers die again and again ({_first_line(error)}); what is done is kept: give them"
-                " more memory, or run fewer per machine, and resume"
+                f"engine ray: workers keep dying ({_first_line(error)}); finished work is kept: give them"
+                " more memory, or run fewer per machine, then resume"
             ) from error
 
 

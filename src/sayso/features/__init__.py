@@ -1,1 +1,1 @@
-"""`Bag` to `BagBatch`: how mentions appear, how far tokens are from them, and what goes into a batch."""
+"""Convert bags to batches: the appearance of mentions, distances to them, and collation."""

@@ -1,7 +1,7 @@
-"""Batches, as a model reads them: bags of sentences end to end, without padding.
+"""Batches as a model reads them: the sentences of bags concatenated without padding.
 
-Shapes: B bags, N sentences of all bags together, S all sentences that are encoded (the N, then M distractors, then Q
-directly supervised ones), T tokens of the S sentences end to end, R relations.
+Shapes: B bags, N sentences of all bags together, S encoded sentences (the N, then M distractors, then Q directly
+supervised ones), T tokens of the S sentences, concatenated, R relations.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -18,11 +18,11 @@ from sayso.store.table import BagTable
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceBatch:
-    """S sentences, their T tokens end to end.
+    """S sentences, with their T tokens concatenated.
 
-    `token_T` are rows of the token table (words, then types). Distances are signed, counted to the nearest occurrence
-    of the mention, 0 inside it. `piece_T` is the token's piece for piecewise pooling: 0 up to and with the first
-    mention, 1 from there up to and with the second, 2 after it. Sentence i has the tokens from `start_S1[i]` up to
+    `token_T` are rows of the token table (words, then types). Distances to the nearest occurrence of a mention are
+    signed, and 0 inside it. `piece_T` is the token's piece for piecewise pooling: 0 up to and including the first
+    mention, 1 up to and including the second, 2 after it. Sentence i has the tokens from `start_S1[i]` up to
     `start_S1[i + 1]`.
     """
 
@@ -35,18 +35,18 @@ class SentenceBatch:
     def __post_init__(self) -> None:
         num_tokens = self.token_T.shape[0]
         for name in ("head_distance_T", "tail_distance_T", "piece_T"):
-            assert getattr(self, name).shape == (num_tokens,), f"{name} does not fit the {num_tokens} tokens"
+            assert getattr(self, name).shape == (num_tokens,), f"{name} does not match the {num_tokens} tokens"
         assert self.start_S1.ndim == 1
         assert self.start_S1.numel() >= 1
 
     @property
     def num_sentences(self) -> int:
-        """S."""
+        """The number of sentences, S."""
         return self.start_S1.shape[0] - 1
 
     @property
     def length_S(self) -> Tensor:
-        """Tokens per sentence."""
+        """The number of tokens per sentence."""
         return self.start_S1.diff()
 
     def slice(self, first: int, stop: int) -> Self:
@@ -65,7 +65,7 @@ class SentenceBatch:
 class BagIndex:
     """The bag of each sentence, and the pair of each bag.
 
-    `bag_N` never decreases. `head_B` and `tail_B` are rows of the entity vectors (row 0 is the entity without one).
+    `bag_N` never decreases. `head_B` and `tail_B` are rows of the entity vectors (row 0: entities without a vector).
     """
 
     bag_N: Tensor
@@ -77,16 +77,16 @@ class BagIndex:
 
     @property
     def num_bags(self) -> int:
-        """B."""
+        """The number of bags, B."""
         return self.head_B.shape[0]
 
     @property
     def num_sentences(self) -> int:
-        """N."""
+        """The number of sentences, N."""
         return self.bag_N.shape[0]
 
     def with_sizes(self, bag: np.ndarray, size: np.ndarray) -> "BagIndex":
-        """Return an index of bags of these sizes, each of the pair of its bag here."""
+        """Return an index for bags of these sizes, each with the pair of the given bag."""
         device = self.bag_N.device
         chosen = torch.from_numpy(bag).to(device)
         bag_N = torch.from_numpy(np.repeat(np.arange(len(bag)), size)).to(device)
@@ -99,7 +99,7 @@ class BagIndex:
 
 @dataclass(frozen=True, kw_only=True)
 class BagBatch:
-    """B bags of sentences, and in training what is learned from them.
+    """B bags of sentences and, in training, their targets.
 
     The first N of the S sentences are those of the bags; then come M distractors, one for each (bag, relation) in
     `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences. `target_S` is each sentence's
@@ -133,7 +133,7 @@ class Part:
     num_relations: int
 
     def label_rows(self, bags: np.ndarray) -> Tensor:
-        """Return label_BR of these bags."""
+        """Return label_BR for these bags."""
         labels = self.table.relations.take(bags)
         label_BR = torch.zeros(len(bags), self.num_relations)
         bag_of_label = np.repeat(np.arange(len(bags)), labels.length)
@@ -143,7 +143,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Distractors:
-    """M distractor sentences, the index in the batch of the bag of each, and the relation that it distracts from."""
+    """M distractor sentences, the index of each one's bag in the batch, and the relation that it distracts from."""
 
     inputs: ModelInput
     place_M: np.ndarray
@@ -152,7 +152,7 @@ class Distractors:
 
 @dataclass(frozen=True, kw_only=True)
 class DirectSentences:
-    """Q sentences with a target of their own."""
+    """Q sentences with their own targets."""
 
     inputs: ModelInput
     target_Q: np.ndarray
@@ -165,7 +165,7 @@ def collate(
     distractors: Distractors | None = None,
     direct: DirectSentences | None = None,
 ) -> BagBatch:
-    """Return these bags as a batch, each with its row of `sentences`, or all its sentences."""
+    """Collate bags into a batch, each with the sentences in its row of `sentences`, or with all of them."""
     table = part.table
     chosen = sentences or Rows.of_lengths(ranges(table.first_B1[:-1][bags], table.size_B[bags]), table.size_B[bags])
     extra = [item.inputs for item in (distractors, direct) if item is not None]
@@ -175,7 +175,7 @@ def collate(
         sentences=sentence_batch(inputs),
         bags=BagIndex(
             bag_N=_tensor(np.repeat(np.arange(len(bags)), chosen.length)),
-            # Row 0 of the entity vectors is the entity without one.
+            # Row 0 of the entity vectors is for entities without a vector.
             head_B=_tensor(table.head_B[bags]) + 1,
             tail_B=_tensor(table.tail_B[bags]) + 1,
         ),
@@ -200,7 +200,7 @@ def sentence_batch(inputs: ModelInput) -> SentenceBatch:
 def _targets(
     is_positive_B: np.ndarray, chosen: Rows, distractors: Distractors | None, direct: DirectSentences | None
 ) -> Tensor:
-    """Return each sentence's own target: 0 in a bag without relation, NaN in the others and for distractors."""
+    """Return each sentence's own target: 0 in a bag without a relation, NaN in other bags and for distractors."""
     target_N = np.where(np.repeat(is_positive_B, chosen.length), np.float32(np.nan), np.float32(0))
     target_M = np.full(len(distractors.place_M) if distractors else 0, np.nan, np.float32)
     target_Q = direct.target_Q if direct else np.zeros(0, np.float32)

@@ -1,6 +1,6 @@
 """The words and entities that a trained model knows, with the types of the entities.
 
-Shapes: V words, E entities of the model, L entities of a user's sentences.
+Shapes: V words, E entities of the model, L entities in a user's sentences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from sayso.store.direct import CorpusForm, rewrite
 from sayso.store.vocabulary import ClosedNumbering
 
 TypesById = Mapping[str, str | Sequence[str]]
-"""An entity's id (or its name) to its type or types."""
+"""Maps an entity's id (or its name) to its type or types."""
 
 UNKNOWN_ENTITY = -1
 
 
 class Entities(NamedTuple):
-    """L entities of a user's sentences, with the number (or UNKNOWN_ENTITY) and type that the model has for them.
+    """L entities in a user's sentences, with the model's id (or UNKNOWN_ENTITY) and type for each.
 
     `num_unknown` have no entity vector; `num_untyped` of those have no type either and count as `/other`.
     """
@@ -37,7 +37,7 @@ class Entities(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Lexicon:
-    """A model's V words (word 0 is the unknown one), its entities and types, and how it wants sentences written."""
+    """A model's V words (word 0 is the unknown word), its entities and types, and the style of its sentences."""
 
     words: list[str]
     entity_ids: list[str]
@@ -50,23 +50,23 @@ class Lexicon:
 
     @cached_property
     def numbering(self) -> ClosedNumbering:
-        """The number of each word."""
+        """The id of each word."""
         return ClosedNumbering(self.words)
 
     def rewrite(self, sentence: Sentence) -> Sentence:
-        """Return the sentence as the model's corpus writes; a name that would be unknown if joined is not joined.
+        """Rewrite the sentence in the style of the model's corpus; names whose joined form is unknown are not joined.
 
-        The mentions keep their names, by which people and the model know the entities.
+        Mentions keep their names, which identify the entities.
         """
         return rewrite(sentence, self.form, self.numbering)
 
     def recognise(self, ids: Sequence[str], names: Sequence[str], types: TypesById) -> Entities:
-        """Return the entities as the model knows them: by id, else by name (of several the first), else unknown.
+        """Look up entities by id, else by name (the first if several match); others are unknown.
 
         Given types take precedence over the model's own.
         """
         number_L = np.array([self._number(*entity) for entity in zip(ids, names, strict=True)], np.int64)
-        type_L = np.append(self.type_E, 0)[number_L]  # UNKNOWN_ENTITY is the last
+        type_L = np.append(self.type_E, 0)[number_L]  # UNKNOWN_ENTITY selects the last value
         for index, (entity_id, name) in enumerate(zip(ids, names, strict=True)):
             given = types.get(entity_id) or types.get(name) or ()
             type_L[index] = self._finest((given,) if isinstance(given, str) else given) or type_L[index]
@@ -79,7 +79,7 @@ class Lexicon:
         return self._by_name.get(self._name_key(name), UNKNOWN_ENTITY) if number is None else number
 
     def _finest(self, kinds: Sequence[str]) -> int:
-        """Return the finest type that the model knows, of these and those above them; 0 if it knows none."""
+        """Return the most specific known type among these and their ancestors; 0 if none is known."""
         known = []
         for kind in kinds:
             while kind and kind not in self._type_number:

@@ -1,4 +1,4 @@
-"""How mentions appear to the model, and how far every token is from them.
+"""How mentions appear to the model, and the distance of every token to them.
 
 Shapes: N sentences, T tokens of all of them.
 """
@@ -12,13 +12,13 @@ from sayso.store.rows import Rows, ranges, starts
 from sayso.store.table import BagTable, SentenceRows, all_spans, first_mentions, replace_mentions
 
 Appearance = Literal["words", "type", "type_and_words"]
-"""The mention's own words; its entity's type in their place (+F); the type directly before them (+FE)."""
+"""The words of the mention; the entity's type instead of them (+F); the type directly before them (+FE)."""
 
 FARTHEST = 127
-"""Distances are kept in 8 bits."""
+"""Distances are stored in 8 bits."""
 
 _SENTENCES_AT_A_TIME = 4_000
-"""Few enough that the columns in between stay in the processor's cache."""
+"""Few enough that intermediate columns stay in the processor's cache."""
 
 _TOKEN_COLUMNS = ("head_distance_T", "tail_distance_T", "piece_T")
 
@@ -41,9 +41,9 @@ class ModelInput:
 
 
 def model_input(table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray) -> ModelInput:
-    """Return the sentences as the model reads them: tokens below `num_words` are words, the others types.
+    """Convert sentences to model input: token ids below `num_words` are words, the others types.
 
-    Words from number `num_words` on have no vector and are read as the unknown word, 0.
+    Words with ids from `num_words` on have no vector and are read as the unknown word, 0.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [
@@ -54,7 +54,7 @@ def model_input(table: BagTable, appearance: Appearance, num_words: int, type_E:
 
 
 def concatenate(pieces: "list[ModelInput]") -> ModelInput:
-    """Return the sentences of all pieces, one after the other."""
+    """Concatenate the sentences of all pieces."""
     columns = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in _TOKEN_COLUMNS}
     return ModelInput(tokens=Rows.concatenate([piece.tokens for piece in pieces]), **columns)
 
@@ -79,7 +79,7 @@ def _model_input(
 
 
 def _replacement(sentences: SentenceRows, spans: Rows, type_N: np.ndarray, appearance: Appearance) -> Rows:
-    """Return what replaces each sentence's mention."""
+    """Return the tokens that replace each sentence's mention."""
     if appearance == "type":
         return Rows(type_N, np.arange(len(type_N) + 1))
     words = first_mentions(sentences, spans)
@@ -93,11 +93,11 @@ def _replacement(sentences: SentenceRows, spans: Rows, type_N: np.ndarray, appea
 def _nearest(tokens: Rows, spans: Rows) -> np.ndarray:
     """Return each token's signed distance to the nearest occurrence; negative before it, 0 inside.
 
-    Of two equally near ones the earlier counts; any distance beyond `FARTHEST`, on either side, is `FARTHEST`.
+    Ties go to the earlier occurrence; any distance beyond `FARTHEST`, before or after, becomes `FARTHEST`.
     """
     first_P, stop_P = _places(tokens, spans)
     place_T = np.arange(len(tokens.value))
-    # How many occurrences begin up to each token: the last of them and the next one are the nearest two.
+    # How many occurrences begin at or before each token: the last of these and the next one are the nearest two.
     num_T = np.cumsum(np.bincount(first_P, minlength=len(place_T))[: len(place_T)])
     far = 2 * FARTHEST + len(place_T)
     reach_P1 = np.maximum.accumulate(np.concatenate([[-far], stop_P]))
@@ -111,7 +111,7 @@ def _nearest(tokens: Rows, spans: Rows) -> np.ndarray:
 
 
 def _places(tokens: Rows, spans: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the starts and stops of all occurrences among the tokens of all sentences, in order."""
+    """Return the starts and stops of all occurrences, in order, as positions in the concatenated tokens."""
     span_P2 = spans.value.reshape(-1, 2) + np.repeat(tokens.start[:-1], spans.length // 2)[:, None]
     if (np.diff(span_P2[:, 0]) < 0).any():
         span_P2 = span_P2[np.argsort(span_P2[:, 0], kind="stable")]
@@ -133,10 +133,10 @@ def _pieces(sentences: SentenceRows) -> np.ndarray:
 
 
 def _piece_ends(sentences: SentenceRows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stops of the first and of the second of the two closest occurrences.
+    """Return the stops of the first and second of the two closest occurrences.
 
-    Of equally close pairs, the one whose head, then whose tail, comes first. Heads and tails do not overlap, so the
-    closest two are neighbours.
+    Ties are broken by the earlier head, then the earlier tail. Heads and tails do not overlap, so the closest two are
+    neighbours.
     """
     span_P2, sentence_P, is_head_P = all_spans(sentences)
     order = np.lexsort((span_P2[:, 0], sentence_P))

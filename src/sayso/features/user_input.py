@@ -1,4 +1,4 @@
-"""A user's sentences as input of a trained model: rewritten, numbered by its lexicon, grouped into bags."""
+"""Convert a user's sentences to input for a trained model: rewritten, mapped to ids and grouped into bags."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from sayso.store.rows import Rows
 from sayso.store.vocabulary import Numbering
 
 TOKENS_HELD = 2_000_000
-"""A larger corpus is spilled to disk; this is about 50,000 sentences, a hundred megabytes while they are read."""
+"""A larger corpus is spilled to disk; this is about 50,000 sentences, or 100 MB while they are read."""
 
 
 _NUM_PARTITIONS = 1024
@@ -31,8 +31,8 @@ _ROW_COLUMNS = ("tokens", "head_spans", "tail_spans")
 class InputBags:
     """Bags as a model reads them, and their pairs.
 
-    `head_B` and `tail_B` are indices of `entities`. `line_B` is the index of each bag's first sentence among those
-    added, `line_N` that of every sentence that was kept.
+    `head_B` and `tail_B` are indices into `entities`. `line_B` is the position of each bag's first sentence among those
+    added, `line_N` that of every kept sentence.
     """
 
     part: Part
@@ -45,7 +45,7 @@ class InputBags:
 
 
 class InputBuilder:
-    """Takes sentences one by one and keeps numbers only; `finish` or `portions` makes bags of them."""
+    """Takes sentences one by one and stores integer ids; `finish` or `portions` groups them into bags."""
 
     def __init__(self, lexicon: Lexicon, tokens_held: int = TOKENS_HELD) -> None:
         self.lexicon = lexicon
@@ -56,34 +56,34 @@ class InputBuilder:
         self._spilled: _SpilledSentences | None = None
 
     def add(self, sentence: Sentence) -> bool:
-        """Take a sentence, without its relations; return False, and take nothing, if its mentions are too far apart."""
+        """Add a sentence, without its relations; return False, adding nothing, if its mentions are too far apart."""
         tokens, head, tail, *_ = self.lexicon.rewrite(sentence)
         is_taken = self._collector.add(tokens, head, tail)
         self.num_too_far_apart += not is_taken
         return is_taken
 
     def add_stream(self, sentences: Iterable[Sentence]) -> None:
-        """Take any number of sentences for `portions`: what does not fit into memory is spilled to disk."""
+        """Add any number of sentences for `portions`; what does not fit into memory is spilled to disk."""
         for sentence in sentences:
             self.add(sentence)
             if self._collector.num_tokens >= self._tokens_held:
                 self._spill()
 
     def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> InputBags:
-        """Return one bag per pair with its distinct sentences, or the bags of `bag_N` with all sentences."""
+        """Return one bag per pair with its distinct sentences, or the bags given by `bag_N` with all sentences."""
         collected = self._collector.columns()
         assert bag_N is None or len(bag_N) == len(collected.head_N), "a sentence was left out, or its bag is missing"
         line_N = np.arange(len(collected.head_N))
         return self._taken(collected, line_N, pair_up(collected, bag_N), self.recognise(types), num_relations)
 
     def recognise(self, types: TypesById) -> Entities:
-        """Return the entities of all sentences."""
+        """Look up the entities in all sentences."""
         ids = list(self._ids)
         names = [self._names.get(number, "") for number in range(len(ids))]
         return self.lexicon.recognise(ids, names, types)
 
     def portions(self, num_relations: int, entities: Entities) -> Iterator[InputBags]:
-        """Yield the bags of all pairs, some pairs at a time, each with all its distinct sentences."""
+        """Yield the bags of all pairs, a few pairs at a time, each with all its distinct sentences."""
         for collected, line_N in self._collected():
             yield self._taken(collected, line_N, pair_up(collected), entities, num_relations)
 
@@ -108,7 +108,7 @@ class InputBuilder:
         table = bag_table(collected, pairing)
         inputs = model_input(table, self.lexicon.mentions, len(self.lexicon.words), entities.type_L)
         number_L = entities.number_L
-        # From here on the model's own numbers; UNKNOWN_ENTITY becomes row 0 of the entity vectors.
+        # From here on, ids are the model's own; UNKNOWN_ENTITY becomes row 0 of the entity vectors.
         known = replace(table, head_B=number_L[table.head_B], tail_B=number_L[table.tail_B])
         return InputBags(
             part=Part(table=known, inputs=inputs, num_relations=num_relations),
@@ -122,7 +122,7 @@ class InputBuilder:
 
 
 class _SpilledSentences:
-    """Collected sentences on disk, all of a pair in one partition, in the order in which they were read."""
+    """Collected sentences on disk, with all sentences of a pair in one partition, in reading order."""
 
     def __init__(self) -> None:
         self._shuffle = DiskShuffle(_NUM_PARTITIONS)
@@ -141,7 +141,7 @@ class _SpilledSentences:
         self._num_lines += num
 
     def portions(self, num_tokens: int) -> Iterator[tuple[Collected, np.ndarray]]:
-        """Yield sentences and the place of each in the stream, about `num_tokens` at a time, each pair whole."""
+        """Yield sentences and their positions in the stream, about `num_tokens` at a time, without splitting a pair."""
         take = self._shuffle.take
         for some in partition_ranges(self._shuffle.size_K("tokens"), num_tokens):
             if len(line_N := take("line_N", *some)):
@@ -151,7 +151,7 @@ class _SpilledSentences:
 
 
 def _partition(head_N: np.ndarray, tail_N: np.ndarray) -> np.ndarray:
-    """Return a partition for each pair; entities are numbered in order of appearance, so their bits are mixed."""
+    """Return a partition for each pair; ids are assigned in order of appearance, so their bits are mixed."""
     mixed_N = head_N.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + tail_N.astype(np.uint64)
     mixed_N *= np.uint64(0xD6E8FEB86659FD93)
     return (mixed_N >> np.uint64(54)).astype(np.int64)
@@ -162,7 +162,7 @@ _log = logging.getLogger("sayso")
 
 @dataclass(frozen=True, kw_only=True)
 class UserBags:
-    """The sentences that a model can read: `row_B` are the rows of their bags, `bag_N` the bag of each sentence."""
+    """The sentences that a model can read: `row_B` are the indices of their bags, `bag_N` the bag of each sentence."""
 
     intake: InputBuilder
     sentences: list[Sentence]
@@ -170,18 +170,18 @@ class UserBags:
     bag_N: np.ndarray
 
     def taken(self, num_relations: int, types: TypesById | None, uses_entities: bool) -> InputBags:
-        """Return the bags in the model's numbers, with a logged warning about unknown entities."""
+        """Return the bags with the model's ids; log a warning about unknown entities."""
         taken = self.intake.finish(num_relations, types or {}, self.bag_N)
         warn_unknown(taken.entities, self.intake.lexicon, uses_entities)
         return taken
 
 
 def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> UserBags:
-    """Return the sentences that the model can read; a logged warning counts the others.
+    """Return the sentences that the model can read; log a warning with the number of others.
 
     Raises:
-        TypeError: `bags` is a single bag, or holds something that is not a bag.
-        BadArgumentError: A bag has no sentences, or one that does not fit it.
+        TypeError: `bags` is a single bag, or contains something that is not a bag.
+        BadArgumentError: A bag has no sentences, or an invalid one.
     """
     _refuse_other_than_bags(bags)
     intake, rows, sentences = InputBuilder(lexicon), [], []
@@ -203,7 +203,7 @@ def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> UserBags:
 
 
 def label_rows(bags: Sequence[Bag], relations: Sequence[str]) -> np.ndarray:
-    """Return label_BR, the relations that each bag is labelled with; raise `BadArgumentError` for an unknown one."""
+    """Return label_BR, the relation labels of each bag; raise `BadArgumentError` on an unknown relation."""
     _refuse_other_than_bags(bags)
     column = {name: number for number, name in enumerate(relations)}
     label_BR = np.zeros((len(bags), len(column)), bool)
@@ -215,21 +215,21 @@ def label_rows(bags: Sequence[Bag], relations: Sequence[str]) -> np.ndarray:
 
 
 def _refuse_other_than_bags(bags: Sequence[Bag]) -> None:
-    """Raise `TypeError` unless this is a list of bags; a bag is itself a tuple, and would pass for one."""
+    """Raise `TypeError` unless this is a list of bags; a single bag is a tuple and would pass for one."""
     if isinstance(bags, Bag):
-        raise TypeError("a list of bags is expected, not a single bag: write [bag]")
+        raise TypeError("expected a list of bags, got a single bag: write [bag]")
     for number, bag in enumerate(bags, 1):
         if not isinstance(bag, Bag):
             raise TypeError(f"bag {number} is a {type(bag).__name__}, not a sayso.Bag: see Bag.from_sentences")
 
 
 def too_far_apart(lexicon: Lexicon) -> str:
-    """Return why a sentence cannot be read."""
-    return f"its mentions are more than {lexicon.max_tokens} tokens apart"
+    """Return the reason why a sentence cannot be read."""
+    return f"mentions are more than {lexicon.max_tokens} tokens apart"
 
 
 def warn_unknown(entities: Entities, lexicon: Lexicon, uses_entities: bool) -> None:
-    """Log the number of unknown entities, if the model uses more of an entity than its words."""
+    """Log the number of unknown entities, if the model uses more than the words of an entity."""
     uses_types = lexicon.mentions != "words"
     if not entities.num_unknown or not (uses_types or uses_entities):
         return
@@ -245,12 +245,12 @@ def warn_unknown(entities: Entities, lexicon: Lexicon, uses_entities: bool) -> N
 def _problem(sentence: Sentence, bag: Bag) -> str:
     """Return what is wrong with a sentence that was built by hand, or an empty string."""
     if sentence.pair != (bag.head_id, bag.tail_id):
-        return f"it names the pair {sentence.pair}"
+        return f"it mentions a different pair, {sentence.pair}"
     spans = (*sentence.head.spans, *sentence.tail.spans)
     if not sentence.head.spans or not sentence.tail.spans:
         return "a mention has no spans"
     if any(not 0 <= start < stop <= len(sentence.tokens) for start, stop in spans):
-        return f"a mention lies outside the {len(sentence.tokens)} tokens"
+        return f"a mention is outside the sentence's {len(sentence.tokens)} tokens"
     if any(one.stop > other.start for one, other in pairwise(sorted(spans))):
         return "mentions overlap"
     return ""

@@ -1,1 +1,1 @@
-"""Files and folders on disk: atomic writes, locked output folders with manifest and resume, a shuffle by key."""
+"""Files and folders on disk: atomic writes, locked output folders with a manifest, resuming, and an on-disk shuffle."""

@@ -1,9 +1,9 @@
 """Atomic writes: files and folders that appear whole or not at all.
 
-Everything is written under a temporary name beside the target (`.NAME.XXXXXXXX.partial`), synced to disk and renamed at
-the end. A process holds a lock on what it writes until it ends, so that the next one with the same target can remove
-what a killed process left and leave alone what a running one writes. A folder has one writer at a time; its temporary
-name has the number of the process.
+Everything is written under a temporary name next to the target (`.NAME.XXXXXXXX.partial`), synced to disk and then
+renamed. A process keeps a lock on what it writes until it ends, so that the next process with the same target can
+remove what a killed process left, but not what a running one is writing. A folder has one writer at a time; its
+temporary name contains the process id.
 """
 
 import contextlib
@@ -29,9 +29,9 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @contextlib.contextmanager
 def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    """Give a file to write, as UTF-8 text or bytes, that replaces `path` when the block ends without an error.
+    """Open a file for writing, as UTF-8 text or bytes; it replaces `path` if the block ends without an error.
 
-    After an error nothing has changed. A full disk is a `UserError`.
+    After an error nothing has changed. A full disk raises `UserError`.
     """
     target = path.resolve()
     partial = _temporary(target, _PARTIAL)
@@ -54,13 +54,13 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
 
 @contextlib.contextmanager
 def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give an empty folder to fill, which becomes `path` when the block ends without an error.
+    """Yield an empty folder to fill; it becomes `path` if the block ends without an error.
 
-    After an error nothing has changed. Missing folders above the target are made. With `overwrite` the whole target is
+    After an error nothing has changed. Missing parent folders are created. With `overwrite`, the whole target is
     replaced.
 
     Raises:
-        UserError: the target is not empty and may not be overwritten, or another process is writing it.
+        UserError: the target is not empty and must not be overwritten, or another process is writing to it.
     """
     target = path.resolve()
     partial = target.with_name(f".{target.name}.{os.getpid():08x}{_PARTIAL}")
@@ -79,12 +79,12 @@ def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
         for file in (*partial.rglob("*"), partial):
             _sync(file)
         with _locked(target.parent):
-            _refuse_occupied(path, target, overwrite)  # it may have been filled meanwhile
+            _refuse_occupied(path, target, overwrite)  # it may have been filled in the meantime
             _put_in_place(partial, target)
 
 
 def restore(path: Path) -> None:
-    """Put a folder back that a killed process had moved aside to replace it."""
+    """Restore a folder that a killed process had moved aside to replace it."""
     target = path.resolve()
     if target.exists() or not target.parent.is_dir():
         return
@@ -95,52 +95,52 @@ def restore(path: Path) -> None:
 
 
 def refuse_unwritable_path(path: Path) -> None:
-    """Raise `UserError` if no file can be made here: better before an hour of work than after it."""
+    """Raise `UserError` if no file can be created here: better before an hour of work than after it."""
     if path.is_dir():
-        raise UserError(f"{path}: this is a folder; name a file")
+        raise UserError(f"{path}: this is a folder; expected a file")
     if not path.parent.is_dir():
-        raise UserError(f"{path}: there is no folder {path.parent}; make it first")
+        raise UserError(f"{path}: folder {path.parent} does not exist; create it first")
 
 
 def refuse_foreign(folder: Path, is_own: Callable[[str], bool], what: str) -> None:
-    """Raise `UserError` if a folder holds something that is not part of `what` and must not be overwritten."""
+    """Raise `UserError` if a folder contains something that is not part of `what` and must not be overwritten."""
     for name in sorted(path.name for path in folder.iterdir()) if folder.is_dir() else ():
         if not is_own(name):
-            raise UserError(f"{folder}: the folder holds {name}, which is not part of {what}; name another folder")
+            raise UserError(f"{folder}: the folder contains {name}, which is not part of {what}; choose another folder")
 
 
 def _refuse_other_kind(path: Path, target: Path) -> None:
     if target.is_dir():
-        raise UserError(f"{path}: this is a folder; name a file")
+        raise UserError(f"{path}: this is a folder; expected a file")
     if target.exists() and not target.is_file():
-        raise UserError(f"{path}: this is not a plain file; name one that is")
+        raise UserError(f"{path}: this is not a plain file; choose another file")
 
 
 def _refuse_occupied(path: Path, target: Path, overwrite: bool) -> None:
     if not target.exists():
         return
     if not target.is_dir():
-        raise UserError(f"{path}: a file of this name exists; name another folder")
+        raise UserError(f"{path}: a file with this name exists; choose another folder")
     if not overwrite and any(target.iterdir()):
-        raise UserError(f"{path}: the folder is not empty; name another, or replace it with {_OVERWRITE}")
+        raise UserError(f"{path}: the folder is not empty; choose another, or replace it with {_OVERWRITE}")
 
 
 def _refuse_writer(path: Path, target: Path) -> None:
     for remains in _remains(target, _PARTIAL):
         if remains.is_dir() and _is_locked(remains):
             process = int(remains.suffixes[-2][1:], 16)
-            raise UserError(f"{path}: process {process} is writing this folder; wait for it, or name another folder")
+            raise UserError(f"{path}: process {process} is writing here; wait for it, or choose another folder")
 
 
 def _put_in_place(partial: Path, target: Path) -> None:
-    """Rename; what was there is exchanged for it, and removed with the temporary folder."""
+    """Rename; an existing target is swapped with the temporary folder and removed with it."""
     if not target.exists() or not _exchange(partial, target):
         _rename_over(partial, target)
     _sync(target.parent)
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Exchange the names of two folders in one step if the system can; return whether it did."""
+    """Swap two folders atomically if the system supports it; return whether it did."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (OSError, AttributeError):
@@ -150,7 +150,7 @@ def _exchange(first: Path, second: Path) -> bool:
 
 
 def _rename_over(partial: Path, target: Path) -> None:
-    """Rename; what was there is moved aside first, because a folder that is not empty cannot be replaced.
+    """Rename, moving an existing target aside first, because a non-empty folder cannot be replaced.
 
     If the process is killed in between, `restore` puts it back.
     """
@@ -166,7 +166,7 @@ def _rename_over(partial: Path, target: Path) -> None:
 
 
 def _clear_remains(target: Path) -> None:
-    """Remove what killed processes left beside the target, and put back what they had moved aside but not replaced."""
+    """Remove what killed processes left next to the target, and restore what they moved aside but did not replace."""
     for remains in _remains(target, _PARTIAL, _REPLACED):
         if remains.name.endswith(_REPLACED) and not target.exists():
             remains.rename(target)
@@ -180,13 +180,13 @@ def _remains(target: Path, *endings: str) -> list[Path]:
 
 
 def _is_locked(remains: Path) -> bool | None:
-    """Return whether a process is writing it; None if that cannot be known."""
+    """Return whether a process is writing it; None if unknown."""
     try:
         with _descriptor(remains) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # it is gone, not accessible, or on a file system without locks
+    except OSError:  # it is missing, not accessible, or on a file system without locks
         return None
     return False
 
@@ -236,12 +236,12 @@ def _sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def _os_errors_of(path: Path, about: frozenset[int] = frozenset()) -> Iterator[None]:
-    """Turn an OSError, any or one of these numbers, into a `UserError` about the target."""
+    """Convert an OSError (only these errnos, if given) to a `UserError` about the target."""
     try:
         yield
     except OSError as error:
         if about and error.errno not in about:
             raise
         reason = (error.strerror or str(error)).lower()
-        advice = "make room and try again" if error.errno in _FULL else "name another folder"
-        raise UserError(f"{path}: {reason}; nothing was written, {advice}") from error
+        advice = "free some space and try again" if error.errno in _FULL else "choose another folder"
+        raise UserError(f"{path}: {reason} (nothing was written): {advice}") from error

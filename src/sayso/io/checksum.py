@@ -1,7 +1,7 @@
-"""Size and checksum of the files of a folder: stored in its manifest, compared when a file is opened.
+"""Sizes and checksums of the files in a folder, stored in its manifest and verified when a file is opened.
 
-CRC-32 is in the standard library, reads over 1 GB/s and detects every change of up to four consecutive bytes. It is a
-guard against damage, not against forgery.
+CRC-32 is in the standard library, runs at over 1 GB/s and detects every change of up to four consecutive bytes. It
+guards against damage, not against forgery.
 """
 
 import logging
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sayso.errors import BadInputError
 
 FILES = "files"
-"""The manifest's key for the checksums of the folder's files."""
+"""The manifest key for the checksums of the folder's files."""
 _OFF = "SAYSO_NO_VERIFY"
 _BLOCK = 2**20
 _log = logging.getLogger(__name__)
@@ -29,16 +29,16 @@ class FileSum(NamedTuple):
 
 
 class ChangedError(BadInputError):
-    """A file is no longer the one that was opened."""
+    """A file has changed since it was opened."""
 
 
 def is_verifying() -> bool:
-    """Return whether files are compared with their checksums; child processes do the same."""
+    """Return whether checksums are verified; child processes inherit this."""
     return os.environ.get(_OFF, "") != "1"
 
 
 def set_verifying(is_wanted: bool) -> None:
-    """Compare files with their checksums from now on, or trust them."""
+    """Turn verification of checksums on or off."""
     if is_wanted:
         os.environ.pop(_OFF, None)
     else:
@@ -46,7 +46,7 @@ def set_verifying(is_wanted: bool) -> None:
 
 
 def sum_of(path: Path) -> FileSum:
-    """Return size and checksum of a file, read block by block."""
+    """Return the size and checksum of a file, read block by block."""
     size = crc = 0
     block = memoryview(bytearray(_BLOCK))
     with path.open("rb", buffering=0) as file:
@@ -56,22 +56,22 @@ def sum_of(path: Path) -> FileSum:
 
 
 def sums_of(folder: Path, names: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Return the checksums of these files, in the form of a manifest."""
+    """Return the checksums of these files, as stored in a manifest."""
     return {name: sum_of(folder / name)._asdict() for name in sorted(names)}
 
 
 def refuse_other_content(path: Path, expected: FileSum, found: FileSum, advice: str) -> None:
-    """Raise `BadInputError` if a file is not as it was written."""
+    """Raise `BadInputError` if a file differs from what was written."""
     if found.size != expected.size:
-        raise BadInputError(f"{path}: {found.size:,} bytes, but {expected.size:,} were written: {advice}")
+        raise BadInputError(f"{path}: expected {expected.size:,} bytes, got {found.size:,}: {advice}")
     if found.crc32 != expected.crc32:
         raise BadInputError(f"{path}: damaged or changed since it was written (the checksum differs): {advice}")
 
 
 class CheckedFiles:
-    """The files of a folder, each compared with the manifest's checksum when it is first opened.
+    """The files in a folder, each verified against the manifest's checksum when first opened.
 
-    `sums` is None for a folder without checksums, from an early version. With `in_memory` files are read, not mapped,
+    `sums` is None for a folder from an early version, without checksums. With `in_memory`, files are read, not mapped,
     and `refuse_changed` detects later changes: truncating a mapped file would kill the process.
     """
 
@@ -82,10 +82,10 @@ class CheckedFiles:
         self._opened: dict[str, tuple[tuple[int, ...], FileSum]] = {}
         if sums is None and is_verifying() and folder.resolve() not in _warned:
             _warned.add(folder.resolve())
-            _log.warning("%s: made before sayso kept checksums, so not all damage can be found: %s", folder, advice)
+            _log.warning("%s: made by an early version without checksums; damage may go unnoticed: %s", folder, advice)
 
     def path(self, name: str) -> Path:
-        """Return the path of a file whose content is as it was written."""
+        """Return the path of a file after verifying its content."""
         path = self.folder / name
         if is_verifying() and self._sums is not None and name not in self._compared:
             self._compare(name, sum_of(path))
@@ -111,17 +111,18 @@ class CheckedFiles:
                 if now != signature and (path.stat().st_size != expected.size or sum_of(path) != expected):
                     raise ChangedError(f"{path}: the file has changed since it was opened")
             except OSError as error:
-                raise ChangedError(f"{path}: the file is gone ({(error.strerror or str(error)).lower()})") from None
+                reason = (error.strerror or str(error)).lower()
+                raise ChangedError(f"{path}: the file can no longer be read ({reason})") from None
             self._opened[name] = now, expected
 
     def _compare(self, name: str, found: FileSum) -> None:
         if self._sums is None:
             return
         if name not in self._sums:
-            raise BadInputError(f"{self.folder / name}: the manifest does not name this file: {self.advice}")
+            raise BadInputError(f"{self.folder / name}: this file is not in the manifest: {self.advice}")
         refuse_other_content(self.folder / name, self._sums[name], found, self.advice)
 
 
 def signature_of(status: os.stat_result) -> tuple[int, ...]:
-    """Return what changes when a file is replaced or written to."""
+    """Return the attributes that change when a file is replaced or modified."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

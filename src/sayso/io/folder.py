@@ -1,7 +1,7 @@
 """An output folder that a command fills step by step: one writer at a time, a manifest, and resuming.
 
-The manifest names the command that made the folder, so that nothing else is ever overwritten, and what it was made
-with, so that it is resumed only with the same settings.
+The manifest records the command that made the folder, so that nothing else is ever overwritten, and its settings, so
+that the folder is resumed only with the same settings.
 """
 
 import contextlib
@@ -29,8 +29,8 @@ OVERWRITE = option('mode="overwrite"', "--overwrite")
 class OutputFolder:
     """The output folder of a command.
 
-    `resume_option` is the option that resumes. `done` is the pattern of the files that record finished steps; as long
-    as there are none, nothing would be lost. `contents` are the files and folders that the command writes.
+    `resume_option` is the option that resumes. `done` is the pattern of the files that record finished steps; if there
+    are none, starting over loses nothing. `contents` are the files and folders that the command writes.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class OutputFolder:
     contents: tuple[str, ...] = ()
 
     def read(self) -> dict[str, Any]:
-        """Return the manifest, empty if the command has made none; raise `BadInputError` on a damaged one."""
+        """Return the manifest, empty if the command has not written one; raise `BadInputError` if it is damaged."""
         path = self.path / MANIFEST
         try:
             manifest = from_json(path.read_bytes())
@@ -49,7 +49,8 @@ class OutputFolder:
         except JsonError as error:
             if has_checksum(path) or self._is_named():
                 raise BadInputError(
-                    f"{path}: not what `{self.made_by}` wrote, or damaged ({error}): remove the folder, or name another"
+                    f"{path}: not written by `{self.made_by}`, or damaged ({error}):"
+                    " remove the folder, or choose another"
                 ) from None
             return {}
         return manifest if manifest.get("made_by") == self.made_by else {}
@@ -60,12 +61,12 @@ class OutputFolder:
         return path.is_file() and f'"made_by": "{self.made_by}"'.encode() in path.read_bytes()
 
     def write(self, manifest: dict[str, Any]) -> None:
-        """Write the manifest, whole or not at all."""
+        """Write the manifest atomically."""
         with atomic_file(self.path / MANIFEST) as file:
             file.write(to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
 
     def read_checked(self, kind: type[_Record], what: str) -> _Record | None:
-        """Return the manifest's entries of `kind`, None without a manifest; `what` is for the error message."""
+        """Return the manifest as a `kind`, or None if there is no manifest; `what` is for the error message."""
         manifest = self.read()
         try:
             return record_of(kind, manifest, is_open=True) if manifest else None
@@ -75,7 +76,7 @@ class OutputFolder:
             ) from None
 
     def clear(self) -> None:
-        """Remove what the command wrote; the manifest last, because it shows that the folder is ours."""
+        """Remove what the command wrote; the manifest last, because it identifies the folder as ours."""
         for path in (self.path / name for name in (*self.contents, MANIFEST)):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -83,34 +84,34 @@ class OutputFolder:
                 path.unlink(missing_ok=True)
 
     def refuse_occupied(self) -> None:
-        """Raise `UserError` if the folder holds results, as a new one must not.
+        """Raise `UserError` if the folder already contains results.
 
-        What is left of a call that refused its input, or ended before its first step was done, does not count.
+        What is left of a run that rejected its input, or ended before its first step was done, does not count.
         """
         manifest = self.read()
         has_steps = manifest.get("is_finished") or (not manifest.get(REFUSED) and any(self.path.glob(self.done)))
         if manifest and has_steps:
-            state = "is finished" if manifest.get("is_finished") else "was interrupted"
+            state = "has finished" if manifest.get("is_finished") else "was interrupted"
             raise UserError(
-                f"{self.path}: what `{self.made_by}` made here {state}: go on with {self.resume_option}, start over"
-                f" with {OVERWRITE}, or name another folder"
+                f"{self.path}: `{self.made_by}` {state} in this folder: continue with {self.resume_option}, start over"
+                f" with {OVERWRITE}, or choose another folder"
             )
         self.refuse_foreign()
 
     def refuse_foreign(self) -> None:
-        """Raise `UserError` if the folder holds what the command has not made."""
+        """Raise `UserError` if the folder contains anything not written by the command."""
         if self.path.exists() and not self.path.is_dir():
-            raise UserError(f"{self.path}: a file of this name exists; name another folder")
+            raise UserError(f"{self.path}: a file with this name exists; choose another folder")
         if not self.path.is_dir() or self._is_named():
             return
         if any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
-            raise UserError(f"{self.path}: the folder holds what `{self.made_by}` did not make; name another folder")
+            raise UserError(f"{self.path}: the folder was not written by `{self.made_by}`; choose another folder")
 
     @contextlib.contextmanager
     def refusable(self, kept: str | None = None) -> Iterator[None]:
-        """Let a new call start over after a block that refuses its input, unless files of the pattern `kept` exist.
+        """Let the next run start over if the block rejects its input, unless files matching `kept` exist.
 
-        If no step is done the folder is cleared; otherwise the manifest notes the refusal, and resuming is possible.
+        If no step is done, the folder is cleared; otherwise the manifest records it, and the run can be resumed.
         """
         try:
             yield
@@ -122,25 +123,26 @@ class OutputFolder:
             raise
 
     def locked(self) -> AbstractContextManager[None]:
-        """Make the folder if it is missing, and keep other writers out while the block runs."""
+        """Create the folder if it is missing, and lock out other writers while the block runs."""
         return locked(self.path, self.made_by)
 
 
 @contextlib.contextmanager
 def locked(folder: Path, command: str) -> Iterator[None]:
-    """Make the folder if it is missing, and lock it for this process while the block runs.
+    """Create the folder if it is missing, and lock it for this process while the block runs.
 
-    The lock ends with the process, however that ends. A new folder that is still empty afterwards is removed.
+    The lock ends with the process, even if it is killed. A new folder that is still empty afterwards is removed.
 
     Raises:
-        UserError: another process holds the lock (the line names its command and number), or the folder cannot be made.
+        UserError: another process holds the lock (the message has its command and process id), or the folder cannot be
+            created.
     """
     lock, is_new = folder / _LOCK, not folder.exists()
     with _refusals(folder):
         descriptor = _open_lock(folder, lock)
     try:
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"`{command}` is at work in this folder (process {os.getpid()})".encode())
+        os.write(descriptor, f"`{command}` is running in this folder (process {os.getpid()})".encode())
         yield
     finally:
         # Before the lock is released: the next process to lock it must see that the file is gone.
@@ -152,7 +154,7 @@ def locked(folder: Path, command: str) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder, and those above it, if missing; raise `UserError` if that fails."""
+    """Create the folder and its parents if missing; raise `UserError` if that fails."""
     with _refusals(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -162,24 +164,24 @@ def _refusals(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; name another folder") from error
+        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; choose another folder") from error
 
 
 def _open_lock(folder: Path, lock: Path) -> int:
-    """Return the descriptor of the folder's lock file, locked by this process alone."""
+    """Open the folder's lock file, lock it for this process and return its descriptor."""
     while True:
         folder.mkdir(parents=True, exist_ok=True)
-        # A file of its own: the folder itself is locked for a moment whenever a file appears in it.
+        # A separate file, because the folder itself is briefly locked whenever a file is created in it.
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            owner = os.read(descriptor, 1_000).decode(errors="replace") or "another process is at work in this folder"
+            owner = os.read(descriptor, 1_000).decode(errors="replace") or "another process is using this folder"
             os.close(descriptor)
-            raise UserError(f"{folder}: {owner}; wait for it, or name another folder") from None
+            raise UserError(f"{folder}: {owner}; wait for it, or choose another folder") from None
         except OSError:  # a file system without locks
             return descriptor
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), lock.stat()):
                 return descriptor
-        os.close(descriptor)  # its last owner has removed it meanwhile
+        os.close(descriptor)  # its last owner has removed it in the meantime

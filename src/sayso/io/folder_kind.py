@@ -1,4 +1,4 @@
-"""Which command made a folder, by its files, and what to do if another kind of folder is needed."""
+"""Detect which command made a folder, and what to do if a different kind of folder is needed."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _PATH = re.compile(r"[^\s`]*\{0\}[^\s`…]*")
 
 
 def kind_of(folder: Path) -> str | None:
-    """Return the kind of a folder (see folder_kinds.toml); None if no command of ours made it."""
+    """Return the kind of a folder (see folder_kinds.toml); None if no sayso command made it."""
     manifest = _manifest(folder)
     if (made := manifest.get("made_by")) is not None:
         kind: str | None = _kinds()["made_by"].get(made) if isinstance(made, str) else None
@@ -34,7 +34,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def refuse_other_kind(folder: Path, wanted: WantedKind) -> None:
-    """Raise `BadInputError` if this is known to be another kind of folder, or not a folder."""
+    """Raise `BadInputError` if this is not a folder, or is known to be a different kind of folder."""
     if kind_of(folder) not in (None, *_kinds()["wanted"][wanted]["kinds"]) or not folder.is_dir():
         raise wrong_folder(folder, wanted)
 
@@ -47,7 +47,7 @@ def wrong_folder(folder: Path, wanted: WantedKind, why: str = "") -> BadInputErr
     if kind not in (None, *about["kinds"]):
         return BadInputError(f"{folder}: this is {_kinds()['kind'][kind]}, not {target}: {remedy}")
     if not folder.exists():
-        return BadInputError(f"{folder}: there is no such folder: {remedy}")
+        return BadInputError(f"{folder}: no such folder: {remedy}")
     if not folder.is_dir():
         return BadInputError(f"{folder}: this is a file, not {target}: {remedy}")
     return BadInputError(f"{folder}: not {target}{f' ({why})' if why else ''}: {remedy}")

@@ -1,6 +1,6 @@
-"""JSON that sayso writes and reads back: objects with a checksum of their own, read strictly.
+"""Strict JSON objects with a checksum, written and read back by sayso.
 
-The checksum is of the values, not of the text: a file may be indented differently, but not changed.
+The checksum covers the values, not the text: a file may be reformatted, but not changed.
 """
 
 import json
@@ -22,7 +22,7 @@ _Record = TypeVar("_Record")
 
 
 class JsonError(ValueError):
-    """The text is not as it was written; the message says why."""
+    """The text is invalid or has been changed; the message says why."""
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,15 +32,15 @@ def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_json(record: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return the record with its checksum as text, without line end."""
+    """Return the record and its checksum as JSON text, without a final newline."""
     return json.dumps(sealed(record), indent=indent, ensure_ascii=False)
 
 
 def from_json(data: bytes | str) -> dict[str, Any]:
-    """Return the object of a text, without its checksum; an object of an early version has none.
+    """Parse an object and verify its checksum, which objects from early versions do not have.
 
     Raises:
-        JsonError: not a JSON object, a number that is not finite or has over 64 bits, or another checksum.
+        JsonError: not a JSON object, a number that is not finite or has over 64 bits, or a checksum that differs.
     """
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
@@ -50,7 +50,7 @@ def from_json(data: bytes | str) -> dict[str, Any]:
         if is_sealed and is_verifying() and found != _checksum(record):
             raise JsonError("the checksum differs")
     except RecursionError:
-        raise JsonError("nested too deep") from None
+        raise JsonError("nested too deeply") from None
     return record
 
 
@@ -58,7 +58,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         record = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise JsonError(f"not JSON: {error.msg.lower()} in line {error.lineno}") from None
+        raise JsonError(f"not JSON: {error.msg.lower()} on line {error.lineno}") from None
     except UnicodeDecodeError:
         raise JsonError("not UTF-8 text") from None
     except JsonError:
@@ -66,16 +66,16 @@ def _parsed(data: bytes) -> dict[str, Any]:
     except ValueError:
         raise JsonError("a number has too many digits") from None
     if not isinstance(record, dict):
-        raise JsonError("not an object {…}")
+        raise JsonError("not a JSON object")
     _refuse_odd_numbers(record)
     return record
 
 
 def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
-    """Return the object in a file; `what` it should be and the advice are for the error message."""
+    """Read a JSON object from a file; `what` and `advice` are for the error message."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise JsonError("far too large")
+            raise JsonError("too large")
         return from_json(path.read_bytes())
     except OSError as error:
         raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}: {advice}") from error
@@ -84,14 +84,14 @@ def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
 
 
 def has_checksum(path: Path) -> bool:
-    """Return whether a file has a checksum of ours, even if it is damaged otherwise."""
+    """Return whether a file has one of our checksums, even if it is otherwise damaged."""
     return path.is_file() and f'"{_MARK}'.encode() in path.read_bytes()
 
 
 def record_of(kind: type[_Record], table: Mapping[str, Any], is_open: bool = False) -> _Record:
-    """Return these values as a dataclass or named tuple; raise `JsonError` if one has the wrong type.
+    """Build a dataclass or named tuple from these values; raise `JsonError` if one has the wrong type.
 
-    With `is_open` other keys are ignored.
+    With `is_open`, unknown keys are ignored.
     """
     known = _names(kind)
     try:
@@ -101,7 +101,7 @@ def record_of(kind: type[_Record], table: Mapping[str, Any], is_open: bool = Fal
 
 
 def read_record(path: Path, kind: type[_Record], what: str, advice: str, is_open: bool = False) -> _Record:
-    """Return the object in a file as a dataclass or named tuple, with the types of its values checked."""
+    """Read a JSON object from a file as a dataclass or named tuple, and check the types of its values."""
     try:
         return record_of(kind, read_object(path, what, advice), is_open)
     except JsonError as error:
@@ -109,13 +109,13 @@ def read_record(path: Path, kind: type[_Record], what: str, advice: str, is_open
 
 
 def checked_files(path: Path, manifest: Mapping[str, Any], advice: str, in_memory: bool = False) -> CheckedFiles:
-    """Return the files of the folder whose manifest was read from this path."""
+    """Return the files listed in the manifest that was read from this path."""
     sums = manifest.get(FILES)
     try:
         if sums is not None:
             sums = {name: record_of(FileSum, value) for name, value in sums.items()}
     except (JsonError, AttributeError, TypeError) as error:
-        raise BadInputError(f"{path}: {FILES!r} are not sums of files ({error}): {advice}") from None
+        raise BadInputError(f"{path}: {FILES!r} has invalid checksums ({error}): {advice}") from None
     return CheckedFiles(path.parent, sums, advice, in_memory)
 
 
@@ -129,7 +129,7 @@ def _checksum(record: Any) -> str:
 
 
 def _refuse_constant(name: str) -> None:
-    raise JsonError(f"{name} is not a number that can be used")
+    raise JsonError(f"{name} is not allowed")
 
 
 def _refuse_odd_numbers(record: dict[str, Any]) -> None:

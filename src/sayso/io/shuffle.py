@@ -1,7 +1,7 @@
-"""A shuffle by key on disk, for numbers that need not fit into memory.
+"""An on-disk shuffle by key, for data larger than memory.
 
-What belongs together gets one partition, wherever in a stream it came; partitions are then read back one by one, so
-that a corpus can be grouped in bounded memory. Shapes: N values (or rows of values), K partitions.
+Values with the same key go to the same partition, wherever they are in a stream; partitions are then read back one by
+one, so that a corpus can be grouped in bounded memory. Shapes: N values (or rows of values), K partitions.
 """
 
 import errno
@@ -25,13 +25,13 @@ class DiskShuffle:
         self._blocks: dict[str, list[tuple[Path, np.ndarray]]] = {}
 
     def size_K(self, column: str) -> np.ndarray:
-        """Return how many values of a column each partition has."""
+        """Return the number of values of a column in each partition."""
         sizes = (np.diff(start_K1) for _, start_K1 in self._blocks.get(column, ()))
         return sum(sizes, np.zeros(self.num_partitions, np.int64))
 
     def put(self, column: str, partition_N: np.ndarray, value_N: np.ndarray) -> None:
-        """Append values to a column, always of the same type, by partition; a full disk is a `UserError`."""
-        # A stable sort of 16-bit numbers is a few passes over the data.
+        """Append values to a column, by partition; all must have the same dtype. A full disk raises `UserError`."""
+        # A stable sort of 16-bit integers takes only a few passes over the data.
         order = np.argsort(partition_N.astype(np.uint16), kind="stable")
         start_K1 = np.concatenate([[0], np.bincount(partition_N, minlength=self.num_partitions).cumsum()])
         blocks, folder = self._blocks.setdefault(column, []), Path(self._folder.name)
@@ -42,7 +42,7 @@ class DiskShuffle:
             if error.errno not in _FULL:
                 raise
             raise UserError(
-                f"{folder}: no room for temporary files: make some, or set TMPDIR to another folder"
+                f"{folder}: no space for temporary files: free some, or set TMPDIR to another folder"
             ) from error
         blocks.append((file, start_K1))
 
@@ -53,7 +53,7 @@ class DiskShuffle:
 
 
 def partition_ranges(size_K: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of partitions that together have at most `most` values, or one partition that has more.
+    """Yield ranges of partitions with at most `most` values in total, or a single larger partition.
 
     >>> list(partition_ranges(np.array([2, 2, 9, 1]), most=5))
     [(0, 2), (2, 3), (3, 4)]

@@ -1,1 +1,1 @@
-"""Pure functions on numbers, independent of models."""
+"""Metrics as pure functions, independent of models."""

@@ -1,8 +1,8 @@
 """Agreement between annotators, beyond chance.
 
-Marks are names (rationale, irrelevant, unsure) without an order; None is a missing mark. A figure is None where it is
-undefined: nothing was marked twice, or all marks are the same.
-Shapes: U units (what is marked: a sentence for a fact), J annotators, C categories.
+Marks are unordered labels (rationale, irrelevant, unsure); None is a missing mark. A metric is None if it is undefined:
+nothing was marked twice, or all marks are the same.
+Shapes: U units (a unit is a sentence for a fact), J annotators, C categories.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -16,7 +16,7 @@ RATIONALE, IRRELEVANT, UNSURE = "rationale", "irrelevant", "unsure"
 
 
 def majority(labels: Iterable[str]) -> str:
-    """Return the label that most people gave; unsure where rationale and irrelevant tie, or nobody is sure.
+    """Return the label that most annotators gave; unsure if rationale and irrelevant tie, or nobody is sure.
 
     >>> majority(["rationale", "irrelevant", "rationale", "unsure"]), majority(["rationale", "irrelevant"])
     ('rationale', 'unsure')
@@ -26,7 +26,7 @@ def majority(labels: Iterable[str]) -> str:
 
 
 def percent_agreement(first: MarkRow, second: MarkRow) -> float | None:
-    """Return the share (0 to 1) of the units marked by both annotators that got the same mark.
+    """Return the share (0 to 1) of units with the same mark, among those marked by both annotators.
 
     >>> percent_agreement(["yes", "no", None], ["yes", "yes", "no"])
     0.5
@@ -37,7 +37,7 @@ def percent_agreement(first: MarkRow, second: MarkRow) -> float | None:
 
 
 def cohen_kappa(first: MarkRow, second: MarkRow) -> float | None:
-    """Return Cohen's κ over the units marked by both annotators: agreement beyond that of their mark frequencies.
+    """Return Cohen's κ over the units marked by both annotators: agreement beyond chance, given their mark frequencies.
 
     >>> cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
     0.5
@@ -45,14 +45,14 @@ def cohen_kappa(first: MarkRow, second: MarkRow) -> float | None:
     table_CC = _confusion(first, second)
     total = table_CC.sum()
     expected = (table_CC.sum(axis=0) * table_CC.sum(axis=1)).sum()
-    # Both are counts times `total`, so that the undefined case is an exact comparison of whole numbers.
+    # Both are counts times `total`, so that the undefined case is an exact comparison of integers.
     if expected == total * total:
         return None
     return float((np.trace(table_CC) * total - expected) / (total * total - expected))
 
 
 def krippendorff_alpha(marks_JU: Sequence[MarkRow]) -> float | None:
-    """Return Krippendorff's α for marks without an order, one row per annotator, with any number of gaps.
+    """Return Krippendorff's α for nominal marks, one row per annotator; marks may be missing.
 
     Units with fewer than two marks say nothing about agreement and are left out (Krippendorff 2011).
 
@@ -63,7 +63,7 @@ def krippendorff_alpha(marks_JU: Sequence[MarkRow]) -> float | None:
     count_UC = count_UC[count_UC.sum(axis=1) >= 2]
     num_marks_U, num_marks_C = count_UC.sum(axis=1), count_UC.sum(axis=0)
     total = num_marks_U.sum()
-    # Pairs of unlike marks: those within units, weighted by the unit's number of marks, and all possible ones.
+    # Pairs of different marks: those within units, weighted by the unit's number of marks, and all possible ones.
     unlike_U = num_marks_U**2 - (count_UC**2).sum(axis=1)
     observed = float(np.sum(unlike_U / (num_marks_U - 1)))
     possible = int(total**2 - (num_marks_C**2).sum())
@@ -75,7 +75,7 @@ def krippendorff_alpha(marks_JU: Sequence[MarkRow]) -> float | None:
 def _confusion(first: MarkRow, second: MarkRow) -> NDArray[np.int64]:
     """Return how often the first annotator gave mark r and the second mark c, over the units that both marked."""
     if len(first) != len(second):
-        raise ValueError(f"{len(first):,} marks do not fit {len(second):,} marks")
+        raise ValueError(f"expected equally many marks, got {len(first):,} and {len(second):,}")
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     category_ids = {mark: i for i, mark in enumerate(dict.fromkeys(mark for pair in pairs for mark in pair))}
     table_CC = np.zeros((len(category_ids), len(category_ids)), dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Calibration: of the facts with probability 0.8, are 80 % true?
+"""Calibration: are 80 % of the facts with probability 0.8 true?
 
-One temperature, fitted on validation, corrects a model that is over- or underconfident; it changes no ranking.
+One temperature, fitted on validation, corrects an over- or underconfident model; it does not change the ranking.
 Shapes: P probabilities of (bag, relation), K bins.
 """
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 NUM_BINS = 10
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
-# Halving the range of log temperature this often leaves less than 1e-11 of it.
+# This many halvings narrow the range of log temperature to less than 1e-11 of it.
 _NUM_HALVINGS = 40
 
 
@@ -32,7 +32,7 @@ _EDGES = {"equal_width": _equal_width_edges, "equal_mass": _equal_mass_edges}
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilityCurve:
-    """One point for each bin that holds probabilities, from the lowest up."""
+    """One point for each non-empty bin, in ascending order."""
 
     mean_probability: NDArray[np.float64]
     share_positive: NDArray[np.float64]
@@ -45,10 +45,10 @@ def reliability_curve(
     num_bins: int = NUM_BINS,
     bins: Literal["equal_width", "equal_mass"] = "equal_width",
 ) -> ReliabilityCurve:
-    """Return the curve over bins of equal width, or over bins that hold equally many probabilities.
+    """Return the curve over bins of equal width, or of equal mass (the same number of probabilities in each).
 
     A bin includes its lower end and excludes its upper one, except the last. Equal probabilities share a bin, so with
-    many ties bins of equal mass are fewer and less equal.
+    many ties there are fewer bins of equal mass, and their sizes vary more.
 
     >>> reliability_curve([0.1, 0.3, 1.0], [0, 1, 1], num_bins=2).share_positive.tolist()
     [0.5, 1.0]
@@ -67,7 +67,7 @@ def reliability_curve(
 
 
 def expected_calibration_error(curve: ReliabilityCurve) -> float | None:
-    """Return the mean distance of a bin's share of positives from its mean probability, weighted by the bins' sizes.
+    """Return the mean gap between a bin's share of positives and its mean probability, weighted by bin size.
 
     None without probabilities.
     """
@@ -78,11 +78,11 @@ def expected_calibration_error(curve: ReliabilityCurve) -> float | None:
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
-    """Return the T for which sigmoid(logit / T) gives the labels the highest likelihood, between 0.01 and 100.
+    """Return the T between 0.01 and 100 for which sigmoid(logit / T) gives the labels the highest likelihood.
 
-    It is found by bisection, since the slope in 1/T never falls. An end of the range means that the data set no limit
-    there (every logit has the right sign, say). Infinite logits are the same at every T and are left out; without
-    other logits T is 1.
+    It is found by bisection, since the slope in 1/T never falls. A result at either end means that the data set no
+    limit there (for example, every logit has the right sign). Infinite logits are the same at every T and are left out;
+    without other logits T is 1.
     """
     logit_P = np.asarray(logits, dtype=np.float64).ravel()
     is_positive_P = np.asarray(labels).ravel() != 0
@@ -101,7 +101,7 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
 
 
 def tempered_probability(logits: ArrayLike, temperature: float) -> NDArray[np.float64]:
-    """Return sigmoid(logit / temperature), exact also far from 0 and at infinity.
+    """Return sigmoid(logit / temperature), accurate far from 0 and at infinity.
 
     >>> tempered_probability([0.0, np.inf, -np.inf], 2.0).tolist()
     [0.5, 1.0, 0.0]
@@ -112,13 +112,13 @@ def tempered_probability(logits: ArrayLike, temperature: float) -> NDArray[np.fl
 
 def _check(probability_P: NDArray[np.float64], is_positive_P: NDArray[np.bool_]) -> None:
     if probability_P.shape != is_positive_P.shape:
-        raise ValueError(f"{probability_P.size:,} probabilities do not fit {is_positive_P.size:,} labels")
+        raise ValueError(f"got {probability_P.size:,} probabilities, but {is_positive_P.size:,} labels")
     if not ((probability_P >= 0) & (probability_P <= 1)).all():
         raise ValueError("a probability is not between 0 and 1")
 
 
 def _check_logits(logit_P: NDArray[np.float64], is_positive_P: NDArray[np.bool_]) -> None:
     if logit_P.shape != is_positive_P.shape:
-        raise ValueError(f"{logit_P.size:,} logits do not fit {is_positive_P.size:,} labels")
+        raise ValueError(f"got {logit_P.size:,} logits, but {is_positive_P.size:,} labels")
     if np.isnan(logit_P).any():
         raise ValueError("a logit is NaN")

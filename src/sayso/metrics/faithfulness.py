@@ -1,7 +1,7 @@
-"""Whether an explanation is faithful to the model: what its top sentences do to the prediction, and rank agreement.
+"""Faithfulness of an explanation to the model: the effect of its top sentences on the prediction, and rank agreement.
 
-Comprehensiveness and sufficiency are those of DeYoung et al. 2020 (ERASER), with the sentence as the unit that is
-removed or kept. Shapes: F facts (bag, relation), N sentences of all facts end to end.
+Comprehensiveness and sufficiency follow DeYoung et al. 2020 (ERASER), with sentences as the units that are removed or
+kept. Shapes: F facts (bag, relation), N sentences of all facts, concatenated.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ _BLOCK = 256
 class FaithfulnessFigures:
     """Means over facts, with intervals over bags.
 
-    Comprehensiveness is what the probability loses without the top sentences (high is good), sufficiency what it
-    loses when they alone are kept (low is good; below 0 they persuade more than the whole bag does).
+    Comprehensiveness is how much the probability drops without the top sentences (higher is better), sufficiency how
+    much it drops with them alone (lower is better; below 0, they are more convincing than the whole bag).
     """
 
     comprehensiveness: Estimate
@@ -33,9 +33,9 @@ class FaithfulnessFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class RankAgreement:
-    """Mean rank correlation of two mechanisms within facts of two or more sentences, None without such facts.
+    """Mean rank correlation of two mechanisms within facts that have at least two sentences; None without such facts.
 
-    In `num_constant` further facts one mechanism gives all sentences the same score; they are left out.
+    `num_constant` facts are left out because one mechanism gives all their sentences the same score.
     """
 
     kendall_tau_b: float | None
@@ -62,7 +62,7 @@ def faithfulness_figures(
     num_resamples: int = NUM_RESAMPLES,
     seed: int = 0,
 ) -> FaithfulnessFigures:
-    """Return both means for one mechanism and one number of top sentences."""
+    """Return mean comprehensiveness and sufficiency for one mechanism and one number of top sentences."""
     return FaithfulnessFigures(
         comprehensiveness=mean_over_units(comprehensiveness(full_F, without_top_F), bag_F, num_resamples, seed),
         sufficiency=mean_over_units(sufficiency(full_F, only_top_F), bag_F, num_resamples, seed),
@@ -72,7 +72,7 @@ def faithfulness_figures(
 
 
 def kendall_tau_b(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Kendall's τ-b of two lists of scores, NaN if one of them is constant or has one score.
+    """Return Kendall's τ-b of two lists of scores, NaN if one is constant or there is only one score.
 
     >>> kendall_tau_b([1, 2, 3], [1, 3, 2]) == 1 / 3
     True
@@ -90,7 +90,7 @@ def kendall_tau_b(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Spearman's ρ with mean ranks for ties, NaN if one list is constant or has one score.
+    """Return Spearman's ρ with mean ranks for ties, NaN if one list is constant or there is only one score.
 
     >>> spearman([1, 2, 3], [1, 3, 2])
     0.5
@@ -106,7 +106,7 @@ def rank_agreement(first_N: ArrayLike, second_N: ArrayLike, start_F1: NDArray[np
     if np.isnan(first).any() or np.isnan(second).any():
         raise ValueError("a score is NaN")
     if not len(first) == len(second) == start_F1[-1]:
-        raise ValueError(f"{len(first):,} and {len(second):,} scores do not fit {start_F1[-1]:,} sentences")
+        raise ValueError(f"got {len(first):,} and {len(second):,} scores for {start_F1[-1]:,} sentences")
     spans = [slice(start, stop) for start, stop in pairwise(start_F1) if stop - start >= 2]
     spans_apart = [span for span in spans if not _is_constant(first[span]) and not _is_constant(second[span])]
     if not spans_apart:
@@ -124,12 +124,12 @@ def _is_constant(scores: NDArray[np.float64]) -> bool:
 
 
 def _order(row: NDArray[np.float64], column: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Return 1, 0 or -1 for each pair, without a subtraction, which could overflow or lose a difference."""
+    """Return 1, 0 or -1 for each pair; subtraction could overflow or lose small differences."""
     return (row[:, None] > column).astype(np.int8) - (row[:, None] < column).astype(np.int8)
 
 
 def _centred_ranks(scores: ArrayLike) -> NDArray[np.float64]:
-    """Return the ranks minus their mean, with mean ranks for ties; importing scipy.stats for it would take a second."""
+    """Return the ranks minus their mean, with mean ranks for ties; importing scipy.stats for this takes a second."""
     _, group, count = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True, return_counts=True)
     rank = (np.cumsum(count) - (count - 1) / 2)[group]
     return np.asarray(rank - (len(group) + 1) / 2, dtype=np.float64)

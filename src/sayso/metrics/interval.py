@@ -1,9 +1,9 @@
-"""Confidence intervals: by the bootstrap over units that are drawn as a whole, and Wilson's for a proportion.
+"""Confidence intervals: the bootstrap over whole units, and Wilson's interval for a proportion.
 
-The unit is the bag (one entity pair), because the facts and sentences of one bag are not independent. A resample is
-written as a weight per unit, how often it was drawn, so that a figure made of sums is a product, without copies.
+The unit is the bag (one entity pair), because the facts and sentences of one bag are not independent. A resample is a
+weight per unit, how often it was drawn, so that a metric made of sums is a product, without copies.
 The same seed and number of units give the same resamples, so that comparisons of two models are paired.
-Shapes: U units, F values (facts, say) that belong to units, K resamples.
+Shapes: U units, F values (such as facts) that belong to units, K resamples.
 """
 
 import math
@@ -21,18 +21,18 @@ NUM_RESAMPLES = 1_000
 LEVEL = 0.95
 
 Statistic = Callable[[NDArray[np.int64]], ArrayLike]
-"""One or several figures of the data with unit i repeated `weight_U[i]` times, NaN where undefined."""
+"""One or several metrics of the data with unit i repeated `weight_U[i]` times, NaN if undefined."""
 
 
 class Interval(NamedTuple):
-    """A 95 % confidence interval: the middle of what resampling the units gives, or Wilson's."""
+    """A 95 % confidence interval, from bootstrap percentiles or Wilson's formula."""
 
     low: float
     high: float
 
 
 class Estimate(NamedTuple):
-    """A figure and its interval, None where undefined."""
+    """A value and its interval, None if undefined."""
 
     value: float | None
     interval: Interval | None
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """First minus second figure on the same units, its interval and p-value.
+    """First minus second value on the same units, with interval and p-value.
 
     `p_value` is two-sided: twice the smaller share of resamples on either side of 0 (those at 0 count on both), with
     one resample added to each count, so that it is never 0. All are None if there is nothing to compare.
@@ -52,7 +52,7 @@ class Difference:
 
 
 def resampled_weights(num_units: int, num_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield, for each resample, how often each unit is drawn; as many are drawn as there are units."""
+    """Yield, for each resample, how often each unit is drawn; each resample draws as many units as there are."""
     rng = np.random.default_rng(sub_seed(seed, "bootstrap"))
     for _ in range(num_resamples):
         yield np.bincount(rng.integers(num_units, size=num_units), minlength=num_units)
@@ -75,7 +75,7 @@ def bootstrap(
 
 
 def percentile_interval(value_K: NDArray[np.float64]) -> Interval | None:
-    """Return the middle 95 % of the resampled values without NaNs, None if all are NaN."""
+    """Return the middle 95 % of the resampled values, ignoring NaNs; None if all are NaN."""
     known = value_K[~np.isnan(value_K)]
     if not known.size:
         return None
@@ -86,7 +86,7 @@ def percentile_interval(value_K: NDArray[np.float64]) -> Interval | None:
 def wilson_interval(num_right: float, num: int) -> Interval | None:
     """Return Wilson's score interval of the proportion `num_right / num`, None if `num` is 0.
 
-    It treats what is counted as independent, and unlike a bootstrap it has a width where all or none are right.
+    It assumes independent trials and, unlike a bootstrap, has a width even if all or none are right.
 
     With p the proportion and z = 1.96: (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n) (Wilson 1927).
 
@@ -143,7 +143,7 @@ def unit_sums(value_F: ArrayLike, unit_F: NDArray[Any]) -> NDArray[np.float64]:
 def paired_difference(
     num_units: int, first: Statistic, second: Statistic, num_resamples: int = NUM_RESAMPLES, seed: int = 0
 ) -> Difference:
-    """Return the first figure minus the second, both on the same resamples."""
+    """Return the first metric minus the second, both on the same resamples."""
 
     def excess(weight_U: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray(first(weight_U), dtype=np.float64) - np.asarray(second(weight_U), dtype=np.float64)
@@ -155,7 +155,7 @@ def paired_difference(
 
 
 def difference(value: float, value_K: NDArray[np.float64]) -> Difference:
-    """Return a difference of two figures, given also its values on the resamples; nothing if it is NaN."""
+    """Return a difference with its interval and p-value, given its resampled values; all None if it is NaN."""
     if np.isnan(value):
         return Difference(value=None, interval=None, p_value=None)
     return Difference(value=value, interval=percentile_interval(value_K), p_value=_two_sided(value_K))

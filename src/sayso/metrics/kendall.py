@@ -1,7 +1,7 @@
 """Pairwise Kendall τ: does an explanation rank sentences marked rationale above those marked irrelevant?
 
-A tuple is (bag, relation, rationale sentence, irrelevant sentence). τ = (concordant − discordant) / all tuples, where a
-tie is neither (the paper's expl-eval). Unlike tau-b against binary marks it reaches 1 for every perfect order.
+A tuple is (bag, relation, rationale sentence, irrelevant sentence). τ = (concordant − discordant) / all tuples; a tie
+is neither (the paper's expl-eval). Unlike tau-b against binary marks, it is 1 for every perfect order.
 Shapes: F facts (bag, relation).
 """
 
@@ -24,13 +24,13 @@ from sayso.metrics.rationale import MarkedFacts, tie_groups
 
 
 class Band(NamedTuple):
-    """Facts selected by the probability the model gives them, both ends included."""
+    """A range of model probabilities that selects facts, both ends included."""
 
     low: float
     high: float
 
     def holds(self, probability_F: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Return which of the probabilities lie in the band."""
+        """Return which probabilities are in the band."""
         return (probability_F >= self.low) & (probability_F <= self.high)
 
 
@@ -38,12 +38,12 @@ HIGH = Band(0.76, 1.0)
 LOW = Band(0.0, 0.25)
 EVERY = Band(0.0, 1.0)
 BANDS = {"H": HIGH, "L": LOW, "all": EVERY}
-"""The paper's bands by name, and all facts."""
+"""The paper's bands by name, and one for all facts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TauCounts:
-    """The order of each fact's tuples; `tuples` is the sum of the other three."""
+    """Concordant, discordant and tied tuples per fact; `tuples` is their sum."""
 
     concordant: NDArray[np.int64]
     discordant: NDArray[np.int64]
@@ -53,10 +53,10 @@ class TauCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class TauFigures:
-    """τ over some facts; only facts that have a tuple are counted. None where there is no tuple.
+    """τ over a set of facts; only facts with tuples count. None if there are no tuples.
 
-    `pooled` counts every tuple once, `per_fact_mean` every fact once. `interval` is that of `pooled`, over bags, and
-    is None for fewer than two bags.
+    `pooled` counts every tuple once, `per_fact_mean` every fact once. `interval` is for `pooled`, over bags, and is
+    None for fewer than two bags.
     """
 
     pooled: float | None
@@ -96,7 +96,7 @@ def tau_counts(facts: MarkedFacts) -> TauCounts:
 def tau_figures(
     facts: MarkedFacts, band: Band = EVERY, num_resamples: int = NUM_RESAMPLES, seed: int = 0
 ) -> TauFigures:
-    """Return τ over the facts whose probability lies in the band."""
+    """Return τ over the facts whose probability is in the band."""
     counts = tau_counts(facts)
     chosen = band.holds(facts.probability_F) & (counts.tuples > 0)
     net, tuples, bag = (counts.concordant - counts.discordant)[chosen], counts.tuples[chosen], facts.bag_F[chosen]
@@ -115,13 +115,13 @@ def tau_figures(
 def compare_tau(
     first: MarkedFacts, second: MarkedFacts, band: Band = HIGH, num_resamples: int = NUM_RESAMPLES, seed: int = 0
 ) -> TauComparison:
-    """Return the difference of two models' (or mechanisms') τ on the facts that both have in the band.
+    """Compare the τ of two models (or mechanisms) on the facts that both have in the band.
 
-    Both must be about the same facts and sentences in the same order.
+    Both must have the same facts and sentences in the same order.
     """
     for name in ("mark_N", "start_F1", "bag_F"):
         if not np.array_equal(getattr(first, name), getattr(second, name)):
-            raise ValueError(f"the two are not about the same marked facts: {name} differs")
+            raise ValueError(f"the marked facts do not match: {name} differs")
     counts = [tau_counts(first), tau_counts(second)]
     chosen = band.holds(first.probability_F) & band.holds(second.probability_F) & (counts[0].tuples > 0)
     tuples, bag = counts[0].tuples[chosen], first.bag_F[chosen]

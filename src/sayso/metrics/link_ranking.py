@@ -1,8 +1,8 @@
 """The rank of a true entity among all entities that could replace it in a fact (link prediction).
 
-Ranks are *filtered* (other true answers are left out, Bordes et al. 2013) and *realistic* (a tie is shared:
-the mean of the best and the worst rank it allows), so that a model with constant scores is not perfect.
-Shapes: N queries, E entities, K known answers of all queries together.
+Ranks are *filtered* (other true answers are left out, Bordes et al. 2013) and *realistic* (tied scores get the mean of
+their best and worst rank), so that a model with constant scores does not look perfect.
+Shapes: N queries, E entities, K known answers to all queries.
 """
 
 import numpy as np
@@ -15,15 +15,15 @@ IndexArray = NDArray[np.integer]
 def filtered_ranks(
     score_NE: FloatArray, target_N: IndexArray, known_query_K: IndexArray, known_entity_K: IndexArray
 ) -> NDArray[np.float64]:
-    """Return each target's rank from 1 (higher scores are better), other known answers of its query left out.
+    """Return each target's rank, from 1 (higher scores are better), ignoring other known answers to its query.
 
-    Entity `known_entity_K[i]` is a true answer of query `known_query_K[i]`; the target itself may be among them.
+    Entity `known_entity_K[i]` is a true answer to query `known_query_K[i]`; the target itself may be among them.
 
     >>> filtered_ranks(np.array([[0.9, 0.5, 0.5, 0.7]]), np.array([1]), np.array([0]), np.array([0]))
     array([2.5])
     """
     if not np.isfinite(score_NE).all():
-        raise ValueError("a score is not a finite number")
+        raise ValueError("a score is not finite")
     target_score_N = np.take_along_axis(score_NE, target_N[:, None], axis=1)
     num_better_N = (score_NE > target_score_N).sum(axis=1)
     num_equal_N = (score_NE == target_score_N).sum(axis=1)

@@ -1,8 +1,8 @@
 """Precision and recall of scored facts: the curve, areas under it, precision at k, the best F1, and their bootstrap.
 
 Everything is computed from one sorted pass over all (bag, relation) scores. Tied scores are one step of the curve, so
-that no number depends on the order of ties. Without positives every measure is NaN. For the bootstrap the scores are
-sorted once: a resample is a weight per bag, and its curve the same walk with other step heights.
+that no result depends on the order of ties. Without positives, every metric is NaN. The bootstrap sorts the scores
+only once: a resample is a weight per bag, and its curve has the same steps with different heights.
 Shapes: B bags, R relations, S sorted scores, K kept steps.
 """
 
@@ -27,7 +27,7 @@ class PrecisionRecallCurve:
     """One step for each distinct score, from the highest down.
 
     `num_retrieved[i]` of the scores are at least `threshold[i]`, and `num_correct[i]` of those are positive.
-    `num_positives` is the denominator of recall, which also counts facts that were never scored.
+    `num_positives` is the denominator of recall, which includes facts that were never scored.
     """
 
     threshold: NDArray[np.float64]
@@ -37,12 +37,12 @@ class PrecisionRecallCurve:
 
     @property
     def precision(self) -> NDArray[np.float64]:
-        """Share of the retrieved that are positive, at each step."""
+        """The share of retrieved facts that are positive, at each step."""
         return self.num_correct / self.num_retrieved
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """Share of all positives that are retrieved, at each step."""
+        """The share of all positives that are retrieved, at each step."""
         if self.num_positives == 0:
             return np.full(len(self.num_correct), np.nan)
         return self.num_correct / self.num_positives
@@ -51,9 +51,9 @@ class PrecisionRecallCurve:
 def precision_recall_curve(
     scores: ArrayLike, labels: ArrayLike, num_positives: int | None = None
 ) -> PrecisionRecallCurve:
-    """Return the curve over all scores, flattened, a positive being a label that is not 0.
+    """Return the curve over all scores, flattened; nonzero labels are positive.
 
-    `num_positives` is the number of facts to find, if it is more than the positives among the scores.
+    `num_positives` is the number of facts to find, if it is larger than the number of scored positives.
 
     >>> precision_recall_curve([0.9, 0.5, 0.5], [1, 0, 1]).precision.tolist()
     [1.0, 0.6666666666666666]
@@ -61,7 +61,7 @@ def precision_recall_curve(
     flat_scores = np.asarray(scores, dtype=np.float64).ravel()
     is_positive = np.asarray(labels).ravel() != 0
     if flat_scores.shape != is_positive.shape:
-        raise ValueError(f"{flat_scores.size:,} scores do not fit {is_positive.size:,} labels")
+        raise ValueError(f"got {flat_scores.size:,} scores, but {is_positive.size:,} labels")
     if np.isnan(flat_scores).any():
         raise ValueError("a score is NaN")
     num_found = int(is_positive.sum())
@@ -81,9 +81,9 @@ def precision_recall_curve(
 
 
 def area_up_to_recall(curve: PrecisionRecallCurve, max_recall: float) -> float:
-    """Return the step sum of precision over recall from 0 to `max_recall`, the last step clipped there.
+    """Return the step sum of precision over recall from 0 to `max_recall`, with the last step clipped.
 
-    It is not divided by `max_recall`, which is therefore its maximum. The paper's AUC is this at 0.4.
+    It is not divided by `max_recall`, so its maximum is `max_recall`. The paper's AUC uses 0.4.
 
     >>> area_up_to_recall(precision_recall_curve([3, 2, 1], [1, 1, 0]), 0.4)
     0.4
@@ -102,7 +102,7 @@ def average_precision(curve: PrecisionRecallCurve) -> float:
 def precision_at(curve: PrecisionRecallCurve, k: int) -> float:
     """Return the share of positives among the k highest scores, or among all if there are fewer than k.
 
-    A tie across rank k counts with its mean: the expected value for ties in random order.
+    Ties across rank k get their expected value in random order.
 
     >>> precision_at(precision_recall_curve([2, 1, 1], [1, 1, 0]), 2)
     0.75
@@ -139,11 +139,11 @@ MEASURES: Mapping[str, CurveMeasure] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SortedScores:
-    """All (bag, relation) scores from the highest down, for curves with any weights of the bags.
+    """All (bag, relation) scores in descending order, for curves with any weights of the bags.
 
-    Of the steps, those with a positive and the ones before them are kept. `threshold_K` are their scores, `start_K` the
-    first sorted score of each, `num_positives_K` the positives down to its end. `num_unread` facts without a score are
-    in the denominator of recall of every resample.
+    Only steps with a positive, and the steps before them, are kept. `threshold_K` are their scores, `start_K` the first
+    sorted score of each, `num_positives_K` the positives down to its end. `num_unread` facts without a score count in
+    the denominator of recall in every resample.
     """
 
     bag_S: NDArray[np.intp]
@@ -155,16 +155,16 @@ class SortedScores:
     num_unread: int
 
     def curve(self, weight_B: NDArray[np.int64]) -> PrecisionRecallCurve:
-        """Return the curve of the data with bag i repeated `weight_B[i]` times.
+        """Return the curve for the data with bag i repeated `weight_B[i]` times.
 
-        Steps without a positive are left out, which changes neither an area, nor precision at k, nor the best F1.
+        Steps without a positive are left out, which does not change areas, precision at k or the best F1.
         """
         found = np.append(0, np.cumsum(weight_B[self.positive_bag]))
         if not self.start_K.size:
             num_retrieved = np.zeros(0, dtype=np.int64)
         else:
             num_retrieved = np.cumsum(np.add.reduceat(weight_B.take(self.bag_S), self.start_K))
-        # A step none of whose bags was drawn does not exist.
+        # A step exists only if one of its bags was drawn.
         is_there = np.diff(num_retrieved, prepend=0) > 0
         return PrecisionRecallCurve(
             threshold=self.threshold_K[is_there],
@@ -174,25 +174,25 @@ class SortedScores:
         )
 
     def resample(self, measures: Mapping[str, CurveMeasure], num_resamples: int, seed: int = 0) -> NDArray[np.float64]:
-        """Return the measures of every resample of the bags, one row per resample."""
+        """Return the measures for every resample of the bags, one row per resample."""
         return bootstrap(self.num_bags, lambda weight_B: self.measure(measures, weight_B), num_resamples, seed)
 
     def measure(self, measures: Mapping[str, CurveMeasure], weight_B: NDArray[np.int64]) -> list[float]:
-        """Return the measures of the curve with these weights of the bags."""
+        """Return the measures for the curve with these bag weights."""
         curve = self.curve(weight_B)
         return [measure(curve) for measure in measures.values()]
 
 
 def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -> SortedScores:
-    """Return the scores sorted; a label that is not 0 is a positive."""
+    """Sort the scores; nonzero labels are positive."""
     scores, is_positive = np.asarray(score_BR, dtype=np.float64), np.asarray(label_BR) != 0
     if scores.shape != is_positive.shape or scores.ndim != 2:
-        raise ValueError(f"scores of shape {scores.shape} do not fit labels of shape {is_positive.shape}")
+        raise ValueError(f"scores have shape {scores.shape}, but labels have shape {is_positive.shape}")
     if np.isnan(scores).any():
         raise ValueError("a score is NaN")
     order = np.argsort(-scores.ravel())
     sorted_S, is_positive_S = scores.ravel()[order], is_positive.ravel()[order]
-    # numpy would convert indices of any other kind in every resample.
+    # With any other dtype, numpy would convert the indices in every resample.
     bag_S = (order // max(1, scores.shape[1])).astype(np.intp)
     last_of_tie = np.flatnonzero(np.append(sorted_S[1:] != sorted_S[:-1], True)[: sorted_S.size])
     num_positives = np.append(0, np.cumsum(is_positive_S))[last_of_tie + 1]
@@ -237,7 +237,7 @@ def compare_curves(
     if not np.array_equal(np.sort(first.positive_bag), np.sort(second.positive_bag)) or (
         (first.num_bags, first.num_unread) != (second.num_bags, second.num_unread)
     ):
-        raise ValueError("the two models are not scored on the same bags")
+        raise ValueError("the two models were not scored on the same bags")
     return paired_difference(
         first.num_bags,
         lambda weight_B: measure(first.curve(weight_B)),

@@ -1,8 +1,8 @@
 """How well an explanation's scores pick out the sentences that people marked as the rationale of a fact.
 
-Within each fact the marked sentences are ranked by score; unmarked ones have no rank. A tie has the value expected for
-tied sentences in random order, so constant scores give exactly what chance gives. Shapes: F facts (bag, relation),
-N sentences of all facts end to end, G groups of tied sentences of one fact, P places in the groups.
+Within each fact the marked sentences are ranked by score; unmarked ones have no rank. Ties get their expected value in
+random order, so constant scores give exactly the chance level. Shapes: F facts (bag, relation), N sentences of all
+facts, concatenated, G groups of tied sentences of one fact, P positions in the groups.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sayso.metrics.interval import NUM_RESAMPLES, Estimate, mean_over_units
 
 RATIONALE, IRRELEVANT, NEITHER = 1, 0, -1
-"""A sentence's mark for a fact; `NEITHER` if nobody marked it, or people were unsure."""
+"""A sentence's mark for a fact; `NEITHER` if nobody marked it, or annotators were unsure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,11 @@ class MarkedFacts:
 
     def __post_init__(self) -> None:
         if self.score_N.shape != self.mark_N.shape:
-            raise ValueError(f"{self.score_N.size:,} scores do not fit {self.mark_N.size:,} marks")
+            raise ValueError(f"got {self.score_N.size:,} scores, but {self.mark_N.size:,} marks")
         if not len(self.bag_F) == len(self.probability_F) == self.num_facts:
-            raise ValueError(f"{self.num_facts:,} facts need as many bags and probabilities")
+            raise ValueError(f"expected one bag and one probability for each of {self.num_facts:,} facts")
         if self.start_F1[0] != 0 or self.start_F1[-1] != self.score_N.size or (np.diff(self.start_F1) < 0).any():
-            raise ValueError("the facts' starts must rise from 0 to the number of sentences")
+            raise ValueError("start_F1 must increase from 0 to the number of sentences")
         if np.isnan(self.score_N).any():
             raise ValueError("a score is NaN")
         if not np.isin(self.mark_N, (RATIONALE, IRRELEVANT, NEITHER)).all():
@@ -55,7 +55,7 @@ class MarkedFacts:
 
 
 class TieGroups(NamedTuple):
-    """Sentences of one fact with one score, fact by fact and from the highest score down.
+    """Sentences of one fact with equal scores, fact by fact and in descending order of score.
 
     `rationale_before_G` and `irrelevant_before_G` count the sentences of the same fact with a higher score.
     """
@@ -102,7 +102,7 @@ class RationaleFigures:
 
 
 def rationale_figures(facts: MarkedFacts, num_resamples: int = NUM_RESAMPLES, seed: int = 0) -> RationaleFigures:
-    """Return the three figures over facts with both kinds of sentences, None if there are no such facts."""
+    """Return the three metrics over facts with both kinds of sentences, None if there are no such facts."""
     groups = tie_groups(facts)
     chosen = _has_both(groups, facts.num_facts)
     bag = facts.bag_F[chosen]
@@ -133,7 +133,7 @@ def _average_precision(groups: TieGroups, num_facts: int) -> NDArray[np.float64]
     place_P = np.arange(len(group_P)) - (np.cumsum(size_G) - size_G)[group_P]
     rationale_P, size_P = groups.num_rationale_G[group_P], size_G[group_P]
     before_P = (groups.rationale_before_G + groups.irrelevant_before_G)[group_P]
-    # Given a rationale at a position, each earlier position of its group has one with this probability.
+    # Given a rationale at a position, each earlier position of its group is a rationale with this probability.
     share_P = (rationale_P - 1) / np.maximum(size_P - 1, 1)
     precision_P = (groups.rationale_before_G[group_P] + 1 + place_P * share_P) / (before_P + place_P + 1)
     gain_P = rationale_P / size_P * precision_P
@@ -143,11 +143,11 @@ def _average_precision(groups: TieGroups, num_facts: int) -> NDArray[np.float64]
 
 
 def _reciprocal_rank(groups: TieGroups, num_facts: int) -> NDArray[np.float64]:
-    """Return the expected reciprocal of the rank of each fact's first rationale sentence, 0 where it has none."""
+    """Return the expected reciprocal rank of each fact's first rationale sentence, 0 if it has none."""
     value_F = np.zeros(num_facts)
     for g in np.flatnonzero((groups.num_rationale_G > 0) & (groups.rationale_before_G == 0)):
         num_rationale, num_irrelevant = groups.num_rationale_G[g], groups.num_irrelevant_G[g]
-        # The first rationale comes after j irrelevant ones if the first j positions all got irrelevant ones.
+        # The first rationale comes after j irrelevant ones if the first j positions are all irrelevant.
         j = np.arange(num_irrelevant + 1)
         left = num_rationale + num_irrelevant - j
         reached = np.cumprod(np.append(1.0, ((num_irrelevant - j) / left)[:-1]))

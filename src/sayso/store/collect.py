@@ -1,4 +1,4 @@
-"""Sentences as columns of numbers, in the order in which they are read: about 200 bytes per sentence.
+"""Sentences as integer columns, in reading order: about 200 bytes per sentence.
 
 Shapes: N sentences.
 """
@@ -20,7 +20,7 @@ DEFAULT_MAX_TOKENS = 130
 
 
 class Collected(NamedTuple):
-    """N sentences; the columns are those of a `BagTable`, but `relations` has a row per sentence, not per bag."""
+    """N sentences with the columns of a `BagTable`, except that `relations` has a row per sentence, not per bag."""
 
     head_N: np.ndarray
     tail_N: np.ndarray
@@ -37,13 +37,13 @@ class Collected(NamedTuple):
 
     @classmethod
     def without_claims(cls, **columns: np.ndarray | Rows) -> "Collected":
-        """Return sentences whose lines claim no relation and name no document."""
+        """Return sentences without labels and documents."""
         num = len(columns["head_N"])
         return cls(**columns, relations=Rows.empty(num), **no_source(num))  # type: ignore[arg-type]
 
 
 class _Mentions:
-    """The entities of one role (head or tail), and where sentences name them."""
+    """The entities in one role (head or tail), and the spans of their mentions."""
 
     def __init__(self, entities: Numbering, names: dict[int, str]) -> None:
         self._entities, self._names = entities, names
@@ -60,7 +60,7 @@ class _Mentions:
 
 
 class Collector:
-    """Takes sentences one by one, words and entities by number."""
+    """Collects sentences one by one, with words and entities as integer ids."""
 
     def __init__(self, words: Mapping[str, int], entities: Numbering, names: dict[int, str], max_tokens: int) -> None:
         self.max_tokens = max_tokens
@@ -70,11 +70,11 @@ class Collector:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of all sentences taken."""
+        """The number of tokens in all collected sentences."""
         return len(self._token)
 
     def add(self, tokens: tuple[str, ...], head: Mention, tail: Mention) -> bool:
-        """Take a sentence; return False, and take nothing, if no window of `max_tokens` holds both mentions."""
+        """Add a sentence; return False, adding nothing, if no window of `max_tokens` contains both mentions."""
         num = len(tokens)
         window = (0, num) if num <= self.max_tokens else find_window(num, head.spans, tail.spans, self.max_tokens)
         if window is None:
@@ -87,7 +87,7 @@ class Collector:
         return True
 
     def columns(self) -> Collected:
-        """Return the sentences taken; the columns are views, and nothing can be added while they are in use."""
+        """Return the collected sentences as views; nothing can be added while they are in use."""
         return Collected.without_claims(
             head_N=column(self._head.entity),
             tail_N=column(self._tail.entity),
@@ -99,7 +99,7 @@ class Collector:
 
 
 def column(values: array) -> np.ndarray:  # type: ignore[type-arg]
-    """Return the numbers without copying them."""
+    """Return the values as a numpy array without copying them."""
     return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
 
 
@@ -109,9 +109,9 @@ def rows(values: array, lengths: array) -> Rows:  # type: ignore[type-arg]
 
 
 def find_window(num_tokens: int, head: Sequence[Span], tail: Sequence[Span], max_tokens: int) -> tuple[int, int] | None:
-    """Return the first `max_tokens` tokens if they hold both mentions, else a window around the closest two mentions.
+    """Return the first `max_tokens` tokens if they contain both mentions, else a window around the closest mentions.
 
-    None if no window of `max_tokens` holds an occurrence of each.
+    None if no window of `max_tokens` contains both.
 
     >>> find_window(200, [Span(150, 151)], [Span(160, 162)], 100)
     (100, 200)

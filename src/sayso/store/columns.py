@@ -1,4 +1,4 @@
-"""Columns of numbers and texts as memory-mapped Arrow files; what is read is checked before it is used.
+"""Numeric and string columns in memory-mapped Arrow files, checked before use.
 
 Shapes: B bags, N sentences.
 """
@@ -18,7 +18,7 @@ from sayso.store.table import BAG_COLUMNS, NO_DOCUMENT, SENTENCE_COLUMNS, BagTab
 Column = np.ndarray | Rows | list[str]
 
 _OPTIONAL = ("glued", "curly")
-"""Columns that only a corpus made from documents has."""
+"""Columns that exist only in a corpus made from documents."""
 _ROWS = frozenset({"relations", "tokens", "head_spans", "tail_spans", "glued", "curly"})
 _PAIRS = frozenset({"window_N2", "place_N2"})
 
@@ -31,32 +31,32 @@ def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
 
 
 def read_columns(files: CheckedFiles, name: str, *wanted: str) -> dict[str, pa.Array]:
-    """Return the columns of an Arrow file, memory-mapped unless the folder is held in memory.
+    """Return the columns of an Arrow file, memory-mapped unless the folder is read into memory.
 
     Raises:
-        BadInputError: the file is missing or damaged, lacks a wanted column, or has a missing value.
+        BadInputError: the file is missing or damaged, lacks a requested column, or has a missing value.
     """
     path = files.folder / name
     try:
         source = pa.BufferReader(files.read(name)) if files.in_memory else pa.memory_map(str(files.path(name)))
         table = pa.ipc.open_file(source).read_all()
-        # Reads offsets and texts, not numbers; without it Arrow follows a damaged offset out of the file.
+        # Checks offsets and strings, not numbers; without it Arrow follows a damaged offset past the end of the file.
         table.validate(full=True)
         columns = {each: _only_chunk(table.column(each)) for each in table.column_names}
     except (OSError, MemoryError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInputError(f"{path}: not a file of columns, or damaged ({reason}): {files.advice}") from error
+        raise BadInputError(f"{path}: not an Arrow file, or damaged ({reason}): {files.advice}") from error
     for each in wanted:
         if each not in columns:
-            raise BadInputError(f"{path}: there is no column {each!r}: {files.advice}")
+            raise BadInputError(f"{path}: column {each!r} is missing: {files.advice}")
     for each, column in columns.items():
         if _has_gaps(column):
-            raise BadInputError(f"{path}: values of column {each!r} are missing: {files.advice}")
+            raise BadInputError(f"{path}: column {each!r} has missing values: {files.advice}")
     return columns
 
 
 def _has_gaps(column: pa.Array) -> bool:
-    """Return whether a value, or one in a row of values, is missing; rows of width 0 are stored as missing."""
+    """Return whether any value is missing, including inside rows; rows of width 0 are stored as nulls."""
     if pa.types.is_null(column.type):
         return False
     is_nested = pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type)
@@ -70,14 +70,14 @@ def write_bags(folder: Path, part: str, table: BagTable) -> None:
     for name in _OPTIONAL:
         if not len(sentences[name].value):
             del sentences[name]
-    # As many starts as bags: the last bag ends where the sentences end.
+    # One start per bag: the last bag ends with the last sentence.
     write_columns(folder / f"{part}.bags.arrow", {**bags, "first_B1": table.first_B1[:-1]})
     write_columns(folder / f"{part}.sentences.arrow", sentences)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many words, entities, relations and documents there are: the numbers of a table are below these."""
+    """The number of words, entities, relations and documents; the ids in a table are below these."""
 
     words: int
     entities: int
@@ -86,7 +86,7 @@ class Limits:
 
 
 def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
-    """Return one part of a store, memory-mapped, with every number within its limit."""
+    """Read one part of a store, memory-mapped, and check that every id is within its limit."""
     bags = read_columns(files, f"{part}.bags.arrow", *BAG_COLUMNS, "first_B1")
     sentences = read_columns(
         files, f"{part}.sentences.arrow", *(name for name in SENTENCE_COLUMNS if name not in _OPTIONAL)
@@ -105,7 +105,7 @@ def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
 
 
 def to_numpy(array: pa.Array) -> np.ndarray | Rows:
-    """Return the numbers of an Arrow column without copying them."""
+    """Return an Arrow column as numpy without copying it."""
     if pa.types.is_large_list(array.type):
         return Rows(_as_numpy(array.values), _as_numpy(array.offsets))
     if pa.types.is_null(array.type):
@@ -116,7 +116,7 @@ def to_numpy(array: pa.Array) -> np.ndarray | Rows:
 
 
 def as_arrow(values: np.ndarray) -> pa.Array:
-    """Return contiguous numbers as an Arrow array, without copying and without importing pandas."""
+    """Return a contiguous array as Arrow, without copying and without importing pandas."""
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
@@ -147,19 +147,19 @@ def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def is_finite(values: np.ndarray) -> bool:
-    """Return whether no value is infinite or NaN, without a copy."""
+    """Return whether all values are finite, without a copy."""
     return not values.size or bool(np.isfinite(values.min()) and np.isfinite(values.max()))
 
 
 def is_within(values: np.ndarray, low: int, stop: int) -> bool:
-    """Return whether all values are whole numbers from `low` up to but not including `stop`."""
+    """Return whether all values are integers from `low` up to but not including `stop`."""
     if values.dtype.kind not in "iu":
         return False
     return not values.size or bool(low <= values.min() and values.max() < stop)
 
 
 def fault_of(table: BagTable, limits: Limits) -> str:
-    """Return the first fault of a table's shapes and numbers; empty if there is none."""
+    """Return the first problem with a table's shapes or values; empty if there is none."""
     return _shape_fault(table) or _range_fault(table, limits)
 
 
@@ -168,12 +168,12 @@ def _shape_fault(table: BagTable) -> str:
     for field in fields(table):
         column, name = getattr(table, field.name), field.name
         if isinstance(column, Rows) != (name in _ROWS):
-            return f"{name} has another form"
+            return f"{name} has the wrong type"
         if name != "first_B1" and len(column) != (num_bags if name in BAG_COLUMNS else num_sentences):
             return f"{name} has {len(column):,} rows"
         if name in _PAIRS and column.shape[1:] != (2,):
-            return f"{name} are not pairs"
-    return "" if table.expresses_N.dtype.kind == "f" else "expresses_N are not numbers"
+            return f"{name} does not contain pairs"
+    return "" if table.expresses_N.dtype.kind == "f" else "expresses_N does not contain floats"
 
 
 def _range_fault(table: BagTable, limits: Limits) -> str:
@@ -195,6 +195,6 @@ def _range_fault(table: BagTable, limits: Limits) -> str:
     for name, (low, stop) in ranges.items():
         column = getattr(table, name)
         if not is_within(column.value if name in _ROWS else column, low, stop):
-            return f"a value of {name} is not from {low} to {stop - 1:,}"
+            return f"a value of {name} is not between {low} and {stop - 1:,}"
     first = table.first_B1
-    return "bags do not follow each other" if first[0] != 0 or np.any(first[1:] < first[:-1]) else ""
+    return "bags are not consecutive" if first[0] != 0 or np.any(first[1:] < first[:-1]) else ""

@@ -1,4 +1,4 @@
-"""People's decisions on facts, instead of the knowledge base's labels: rejected facts become negative examples."""
+"""Replace labels from the knowledge base by people's decisions; rejected facts become negative examples."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _Pair = tuple[str, str]
 
 @dataclass
 class FactDecisions:
-    """The relations that people accepted and rejected, by pair, and counts of what that changes in a corpus."""
+    """Accepted and rejected relations by pair, and counts of what they change in a corpus."""
 
     accepted: dict[_Pair, set[str]] = field(default_factory=dict)
     rejected: dict[_Pair, set[str]] = field(default_factory=dict)
@@ -22,23 +22,23 @@ class FactDecisions:
     num_sentences_changed: int = 0
 
     def applied(self, train: Iterable[Sentence], rest: Iterable[Sentence]) -> Iterator[Sentence]:
-        """Yield the training sentences, and those of `rest` whose pair has a decision, with people's labels."""
+        """Yield training sentences, and sentences of `rest` whose pair has a decision, with the decided labels."""
         yield from map(self._apply, train)
         for sentence in rest:
             if sentence.pair in self.accepted or sentence.pair in self.rejected:
                 yield self._apply(sentence)
 
     def without_counts(self) -> "FactDecisions":
-        """Return the same decisions with nothing counted yet."""
+        """Return the same decisions with all counts at zero."""
         return FactDecisions(self.accepted, self.rejected)
 
     def add_counts(self, other: "FactDecisions") -> None:
-        """Add what was counted in another process."""
+        """Add the counts from another process."""
         self.seen |= other.seen
         self.num_sentences_changed += other.num_sentences_changed
 
     def num_facts_of(self, table: BagTable, entities: Mapping[str, int]) -> int:
-        """Return how many of the decided facts have a bag in the table."""
+        """Return how many decided facts have a bag in the table."""
         bags = set(zip(table.head_B.tolist(), table.tail_B.tolist(), strict=True))
         return sum(
             len(relations)
@@ -48,7 +48,7 @@ class FactDecisions:
         )
 
     def report(self) -> dict[str, int]:
-        """Return the number of decisions, of their pairs without a sentence, and of the sentences they changed."""
+        """Return the number of decisions, of pairs without a sentence, and of changed sentences."""
         return {
             "num_accepted": sum(map(len, self.accepted.values())),
             "num_rejected": sum(map(len, self.rejected.values())),
@@ -68,7 +68,7 @@ class FactDecisions:
 
 
 def decisions_of(paths: Sequence[Path], relations: Collection[str] | None) -> FactDecisions:
-    """Return the decisions of the files, of several on a fact the last; raise on a relation outside the inventory."""
+    """Read decisions from files; the last decision on a fact wins. Raise on a relation outside the inventory."""
     found = FactDecisions()
     for path in paths:
         for (head_id, relation, tail_id), decision, *_ in read_decisions(path):

@@ -1,9 +1,9 @@
-"""Directly supervised sentences, rewritten in the form of the corpus.
+"""Rewrite directly supervised sentences in the style of the corpus.
 
-If positives and negatives come from different sources, a sentence classifier learns the source. So direct sentences are
-written as the corpus writes (lower case, names joined by `_`), and their entities get types of the corpus: by name if
-the corpus has the name, else from the arguments of the label, else drawn from the types of the other direct entities,
-so that having no type does not mean "no relation".
+If positives and negatives come from different sources, a sentence classifier learns the source. Direct sentences are
+therefore written like the corpus (lower case, names joined by `_`), and their entities get types from the corpus: by
+name if the corpus has the name, else from the argument types of the label, else drawn from the types of the other
+direct entities, so that a missing type does not mean "no relation".
 """
 
 import random
@@ -25,16 +25,16 @@ _TAC_KBP_TYPES = Path(__file__).with_name("tac_kbp_types.toml")
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusForm:
-    """How a corpus is written: all in lower case, names joined by `_`."""
+    """Whether a corpus is in lower case, and whether its names are joined by `_`."""
 
     is_lower: bool
     is_joined: bool
 
 
 def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> CorpusForm:
-    """Return how the corpus is written, from its text, its names and the number of tokens per mention.
+    """Detect how the corpus is written from its words, its names and the number of tokens per mention.
 
-    Up to 1 token in 1,000 with a capital still counts as lower case.
+    A corpus counts as lower case if at most 1 token in 1,000 has a capital letter.
     """
     has_upper_V = np.array([word != word.lower() for word in words], bool)
     num_upper = int(has_upper_V[table.tokens.value].sum())
@@ -47,10 +47,10 @@ def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> 
 
 
 def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Return the sentence in the form of the corpus, its mentions named by their joined names.
+    """Return the sentence in the style of the corpus, with joined names in its mentions too.
 
-    With `words`, the known words, a token is left as it is if only that is known: a word with a capital, or a name that
-    is unknown when joined or is joined in part already.
+    If the known `words` are given, a token stays as it is if only its original form is known: a capitalised word, or a
+    name that is unknown when joined or is already partly joined.
     """
     written = rewrite(sentence, form, words)
     if not form.is_joined:
@@ -59,7 +59,7 @@ def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None =
 
 
 def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Return the sentence as `in_form` does, but keep the names of its mentions."""
+    """Rewrite the sentence like `in_form`, but keep the names of its mentions."""
     tokens = _lowered(sentence.tokens, words) if form.is_lower else sentence.tokens
     spans = (*sentence.head.spans, *sentence.tail.spans)
     if form.is_joined and any(stop - start > 1 for start, stop in spans):
@@ -68,7 +68,7 @@ def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None =
 
 
 def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Container[str] | None) -> Sentence:
-    """Return the sentence with these tokens, those of each mention joined and the spans moved."""
+    """Return the sentence with these tokens, joining those of each mention and adjusting the spans."""
     joined: list[str] = []
     moved: dict[Span, Span] = {}
     position = 0
@@ -84,7 +84,7 @@ def _with_names_joined(sentence: Sentence, tokens: tuple[str, ...], words: Conta
         Mention(entity_id, name, tuple([moved[span] for span in spans]))
         for entity_id, name, spans in (sentence.head, sentence.tail)
     )
-    # `glued` and `curly` are of the document's tokens, not of joined names.
+    # `glued` and `curly` refer to the document's tokens, not to joined names.
     source = sentence.source and Source(*sentence.source[:3])
     return Sentence(tuple(joined), head, tail, sentence.relations, source, sentence.expresses)
 
@@ -95,7 +95,7 @@ def _named(mention: Mention, tokens: tuple[str, ...]) -> Mention:
 
 
 def _lowered(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:
-    # One comparison of the whole text, because most corpora are in lower case.
+    # Compare the whole text at once, because most corpora are in lower case.
     text = " ".join(tokens)
     if text.lower() == text:
         return tokens
@@ -116,7 +116,7 @@ def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str,
 
 
 def argument_types(relation: str) -> tuple[str, str]:
-    """Return the types of both arguments of a TAC-KBP relation; empty if the name does not say.
+    """Return the types of both arguments of a TAC-KBP relation; empty if the name does not tell.
 
     >>> argument_types("per:employee_of")
     ('/person', '/organization')
@@ -139,7 +139,7 @@ def direct_types(
     names: Mapping[str, str],
     seed: int,
 ) -> dict[str, tuple[str, ...]]:
-    """Return types of the corpus for the entities of direct sentences; `names` are those of the corpus's entities."""
+    """Assign corpus types to the entities of direct sentences; `names` are the names of the corpus's entities."""
     known = {kind for kinds in corpus_types.values() for kind in kinds}
     by_name = {
         names[entity_id]: tuple(kinds) for entity_id, kinds in corpus_types.items() if kinds and entity_id in names

@@ -1,6 +1,6 @@
-"""Sentences to bags: grouped by entity pair, every sentence of a pair once, labels united.
+"""Group sentences into bags by entity pair, without duplicates and with merged labels.
 
-Shapes: B bags, N sentences as they were read.
+Shapes: B bags, N sentences as read.
 """
 
 from array import array
@@ -22,7 +22,7 @@ _NO_SOURCE = Source("", 0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped:
-    """Bags, with the key of each sentence (equal for the same sentence of other pairs) and what was left out.
+    """Bags, with a key per sentence (equal for the same sentence in other pairs) and counts of what was left out.
 
     `num_facts_unread` counts facts without a readable sentence; they stay in the denominator of recall.
     """
@@ -36,7 +36,7 @@ class Grouped:
 
 
 class Lines(NamedTuple):
-    """Sentences as they were read; `left_out` are (head, tail, relation) of the lines that no window can hold."""
+    """Sentences as read; `left_out` are (head, tail, relation) of the sentences that do not fit into a window."""
 
     collected: Collected
     left_out: frozenset[tuple[int, int, int]]
@@ -45,7 +45,7 @@ class Lines(NamedTuple):
 
 
 class BagBuilder:
-    """Collects sentences, with what their lines claim, as columns; `finish` makes bags of them."""
+    """Collects sentences and their labels as columns; `finish` groups them into bags."""
 
     def __init__(self, vocabulary: Vocabulary, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         self.vocabulary = vocabulary
@@ -54,13 +54,13 @@ class BagBuilder:
         self._collector = Collector(vocabulary.words, vocabulary.entities, vocabulary.entity_name, max_tokens)
         self._relation, self._num_relations = array("i"), array("i")
         self._expresses = array("f")
-        # Where each sentence begins and ends in its document, and how many of its tokens are glued and curly.
+        # Start and end of each sentence in its document, and how many of its tokens are glued and curly.
         self._document, self._place = array("i"), array("q")
         self._glued, self._curly = array("i"), array("i")
         self._left_out: set[tuple[int, int, int]] = set()
 
     def add(self, sentence: Sentence) -> None:
-        """Take one sentence; one whose mentions no window of `max_tokens` can hold is counted and left out."""
+        """Add a sentence; if no window of `max_tokens` contains both mentions, it is counted and left out."""
         self.num_read += 1
         tokens, head, tail, relations, source, expresses = sentence
         if not self._collector.add(tokens, head, tail):
@@ -81,7 +81,7 @@ class BagBuilder:
         self._left_out.update((head, tail, self.vocabulary.relations[relation]) for relation in sentence.relations)
 
     def lines(self) -> Lines:
-        """Return the sentences taken; the columns are views, and the builder cannot be used again."""
+        """Return the collected sentences as views; the builder cannot be used again."""
         place_N4 = column(self._place).reshape(-1, 4)
         collected = self._collector.columns()._replace(
             relations=rows(self._relation, self._num_relations),
@@ -99,7 +99,7 @@ class BagBuilder:
 
 
 def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
-    """Return the bags of sentences, in order of their pairs' first appearance; `words` are the tokens by number."""
+    """Group sentences into bags, in order of each pair's first appearance; `words` are the tokens by id."""
     pairing = pair_up(lines.collected)
     table = bag_table(lines.collected, pairing)
     return Grouped(
@@ -113,7 +113,7 @@ def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
 
 
 def _key_hashes(tokens: Rows, words: Iterable[str]) -> np.ndarray:
-    """Return a 64-bit hash of each sentence's `sentence_key`: equal however names in it are joined by `_`."""
+    """Return a 64-bit hash of each sentence's `sentence_key`: the same whether or not names are joined by `_`."""
     numbers = Numbering(words)
     parts = [
         [numbers[part] for part in sentence_key(word).split(" ")] if "_" in word or " " in word else (number,)
@@ -128,7 +128,7 @@ def _key_hashes(tokens: Rows, words: Iterable[str]) -> np.ndarray:
 
 
 def _num_unread(left_out: frozenset[tuple[int, int, int]], table: BagTable) -> int:
-    """Return how many facts of the sentences that were left out are not among those of the table."""
+    """Return how many facts of left-out sentences are not in the table."""
     num_B = table.relations.length
     facts = (np.repeat(table.head_B, num_B), np.repeat(table.tail_B, num_B), table.relations.value)
     read = zip(*(number.tolist() for number in facts), strict=True) if left_out else ()
@@ -136,7 +136,7 @@ def _num_unread(left_out: frozenset[tuple[int, int, int]], table: BagTable) -> i
 
 
 class Pairing(NamedTuple):
-    """The bag of each sentence, the first sentence of each bag, and the sentences that are kept, bag after bag."""
+    """The bag of each sentence, the first sentence of each bag, and the kept sentences in bag order."""
 
     bag_N: np.ndarray
     first_B: np.ndarray
@@ -144,10 +144,10 @@ class Pairing(NamedTuple):
 
 
 def pair_up(collected: Collected, bag_N: np.ndarray | None = None) -> Pairing:
-    """Return one bag for each pair, in order of first appearance, with each of its sentences once.
+    """Assign sentences to one bag per pair, in order of first appearance, and drop duplicates within a bag.
 
-    Where the bag of each sentence is given (never decreasing), the bags stay as they are: equal pairs are not merged
-    and repeated sentences are kept.
+    If the bag of each sentence is given (in ascending order), the bags stay as they are: equal pairs are not merged and
+    duplicates are kept.
     """
     if bag_N is None:
         bag_N, first_B = _numbered(combined(collected.head_N, collected.tail_N))
@@ -158,7 +158,7 @@ def pair_up(collected: Collected, bag_N: np.ndarray | None = None) -> Pairing:
 
 
 def bag_table(collected: Collected, pairing: Pairing) -> BagTable:
-    """Return the bags."""
+    """Return the bags as a table."""
     order, num_bags = pairing.order, len(pairing.first_B)
     label_bag = np.repeat(pairing.bag_N, collected.relations.length)
     return BagTable(
@@ -171,19 +171,19 @@ def bag_table(collected: Collected, pairing: Pairing) -> BagTable:
 
 
 def combined(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """Return one number for two, both 0 or above."""
+    """Combine two non-negative integers into one."""
     both: np.ndarray = (high.astype(np.int64) << 32) | low.astype(np.int64)
     return both
 
 
 def _label_rows(bag: np.ndarray, relation: np.ndarray, num_bags: int) -> Rows:
-    """Return the distinct relations of every bag, in rising order."""
+    """Return the distinct relations of every bag, in ascending order."""
     label = np.unique(combined(bag, relation))
     return Rows.of_lengths((label & 0xFFFFFFFF).astype(np.int32), np.bincount(label >> 32, minlength=num_bags))
 
 
 def _numbered(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each key's number in order of first appearance, and where each first appears."""
+    """Return each key's index in order of first appearance, and the position of each first appearance."""
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     number = np.empty_like(order)
@@ -192,7 +192,7 @@ def _numbered(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distinct_in_bag(bag_N: np.ndarray, text_N: np.ndarray) -> np.ndarray:
-    """Return where each (bag, text) appears first, in order."""
+    """Return the position of each first appearance of a (bag, text), in order."""
     order = np.lexsort((text_N, bag_N))
     is_first = np.ones(len(order), bool)
     is_first[1:] = (np.diff(bag_N[order]) != 0) | (np.diff(text_N[order]) != 0)

@@ -15,9 +15,9 @@ from sayso.store.collect import DEFAULT_MAX_TOKENS
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The files of a corpus; all but the training file are optional.
+    """The input files of a corpus; all but the training file are optional.
 
-    `decisions` are on facts; of `rest`, sentences of other pairs, those with a decision are used.
+    `decisions` are on facts. `rest` has sentences of other pairs, of which those with a decision are used.
     """
 
     train: Path
@@ -32,7 +32,7 @@ class Inputs:
     rest: Path | None = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
-        """Yield each file with its role; several files of a role are numbered."""
+        """Yield each file with its role; files that share a role are numbered."""
         for role, value in vars(self).items():
             paths = value if isinstance(value, tuple) else (value,) if value else ()
             for number, path in enumerate(paths, 1):
@@ -41,7 +41,7 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class PrepareSettings:
-    """How bags are made."""
+    """Settings for making bags."""
 
     seed: Annotated[int, SEED] = 13
     validation_share: Annotated[float, SHARE] = 0.1
@@ -56,7 +56,7 @@ class PrepareSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceFiles:
-    """Reads the sentences of a role's files, and counts the good and bad lines of each."""
+    """Reads the sentence files of a role, and counts the good and bad lines of each."""
 
     inputs: Inputs
     max_bad_share: float
@@ -64,7 +64,7 @@ class SentenceFiles:
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     def read(self, role: str, relations: Collection[str] | None) -> Iterator[Sentence]:
-        """Yield the sentences of the role's files; raise `BadInputError` after a file with too many bad lines."""
+        """Yield the sentences in a role's files; raise `BadInputError` after a file with too many bad lines."""
         for name, path in self.inputs.files():
             if name.split()[0] == role:
                 yield from self._read_file(name, path, relations)
@@ -81,7 +81,7 @@ class SentenceFiles:
         self.on_progress(f"reading {name}", size, size)
 
     def fingerprints(self) -> dict[str, dict[str, Any]]:
-        """Return the hash of each file and, if it has sentences, its counts of lines."""
+        """Return the hash of each file and, for sentence files, the line counts."""
         entries: dict[str, dict[str, Any]] = {}
         for name, path in self.inputs.files():
             entries[name] = {"file": str(path), "sha256": sha256_of(path)}

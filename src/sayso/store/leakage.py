@@ -1,6 +1,6 @@
-"""Training, validation and test kept apart: what test data shares with training, and the split by pair.
+"""Keep training, validation and test apart: find overlap between training and test, and split by pair.
 
-One sentence mentions many pairs, so a split by pair alone leaves most validation sentences in training too.
+A sentence can mention many pairs, so a split by pair alone would leave most validation sentences in training.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ LEAKING_FBNYT_SENTENCES = 570_088
 CLEAN_FBNYT_SENTENCES = 522_611
 ABOUT_LEAKING_FBNYT = (
     f"this is the {LEAKING_FBNYT_SENTENCES:,}-sentence release of FB-NYT, which contains test pairs and inflates"
-    f" results; the one without them has {CLEAN_FBNYT_SENTENCES:,} training sentences"
+    f" results; the release without them has {CLEAN_FBNYT_SENTENCES:,} training sentences"
 )
 
 _BRACKETS = frozenset(f"-{side}{kind}b-" for side in "lr" for kind in "rsc")
-"""How tokenised corpora spell brackets: -lrb- and the like."""
+"""How tokenised corpora write brackets, such as -lrb-."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leakage:
-    """How much of the test data is in the training data too."""
+    """How much of the test data is also in the training data."""
 
     test_pairs_in_train: int
     test_facts_in_train: int
@@ -38,7 +38,7 @@ class Leakage:
 
 
 def find_leakage(train: Grouped, test: Grouped) -> Leakage:
-    """Return what the two parts, numbered by one vocabulary, have in common."""
+    """Measure the overlap of two parts that share a vocabulary."""
     train_pair, test_pair = (
         combined(train.table.head_B, train.table.tail_B),
         combined(test.table.head_B, test.table.tail_B),
@@ -56,10 +56,10 @@ def find_leakage(train: Grouped, test: Grouped) -> Leakage:
 
 
 def refuse_leakage(leakage: Leakage, num_train_sentences: int) -> None:
-    """Raise `LeakageError` if a test pair is in training, naming the release of FB-NYT that is known for it."""
+    """Raise `LeakageError` if a test pair is in training, with a note on the FB-NYT release known for this."""
     if not leakage.test_pairs_in_train:
         return
-    known = f" Beware: {ABOUT_LEAKING_FBNYT}." if num_train_sentences == LEAKING_FBNYT_SENTENCES else ""
+    known = f" Note: {ABOUT_LEAKING_FBNYT}." if num_train_sentences == LEAKING_FBNYT_SENTENCES else ""
     drop, allow = option('leak="drop"', "--leak drop"), option('leak="allow"', "--leak allow")
     raise LeakageError(
         f"{leakage.test_pairs_in_train:,} test pairs are in the training data (in"
@@ -76,10 +76,9 @@ def without_pairs_of(train: Grouped, test: BagTable) -> Grouped:
 
 
 def not_in_test(sentences: Sequence[Sentence], test: BagTable, words: Sequence[str]) -> list[Sentence]:
-    """Return the directly supervised sentences that test does not have; `words` are the words of the table by number.
+    """Return the directly supervised sentences that are not in test; `words` are the table's words by id.
 
-    They are compared by letters and digits alone: they come from corpora that tokenise, spell brackets and drop commas
-    in other ways than the test corpus.
+    Only letters and digits are compared, because the corpora differ in tokenisation, brackets and dropped commas.
     """
     bare = [_bare(word) for word in words]
     rows = map(test.tokens.row, range(test.num_sentences))
@@ -93,14 +92,14 @@ def _bare(word: str) -> str:
 
 
 def _facts(table: BagTable, pair_B: np.ndarray) -> np.ndarray:
-    """Return (pair, relation) per fact as values that compare."""
+    """Return one comparable value per (pair, relation) fact."""
     fact = np.stack([np.repeat(pair_B, table.relations.length), table.relations.value.astype(np.int64)], axis=1)
     return np.ascontiguousarray(fact).view([("pair", np.int64), ("relation", np.int64)]).ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Two parts of the training data and what was left out to keep them apart."""
+    """Training and validation parts, and counts of what was left out to keep them apart."""
 
     train: BagTable
     validation: BagTable
@@ -111,9 +110,9 @@ class Split:
 
 
 def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_shared: bool = False) -> Split:
-    """Return a random part of the unordered pairs as validation, and the rest as training.
+    """Hold out a random share of the unordered pairs as validation; the rest is training.
 
-    Training sentences that are in validation too, for whatever pair, are left out unless `keep_shared`.
+    Training sentences that are also in validation, for any pair, are left out unless `keep_shared`.
     """
     table = grouped.table
     is_validation_N = _is_drawn(table, validation_share, seed)[table.bag_N]
@@ -135,12 +134,12 @@ def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_sha
 
 
 def unordered_pair(table: BagTable) -> np.ndarray:
-    """Return one number per bag, equal for a pair and its reverse."""
+    """Return one id per bag, equal for a pair and its reverse."""
     return combined(np.minimum(table.head_B, table.tail_B), np.maximum(table.head_B, table.tail_B))
 
 
 def _is_drawn(table: BagTable, share: float, seed: int) -> np.ndarray:
-    """Return for each bag whether its unordered pair is among the share drawn at random."""
+    """Return for each bag whether its unordered pair is in the random share."""
     pair, inverse = np.unique(unordered_pair(table), return_inverse=True)
     drawn = np.random.default_rng(sub_seed(seed, "split")).permutation(len(pair))[: round(share * len(pair))]
     is_drawn = np.zeros(len(pair), bool)

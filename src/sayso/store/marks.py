@@ -1,4 +1,4 @@
-"""Rationale marks of people, matched to the sentences of a store."""
+"""Match people's rationale marks to the sentences of a store."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ from sayso.store.table import BagTable
 
 _NUM_SHOWN = 20
 _EXPECTED = (
-    'a marks file has lines {"head": …, "tail": …, "relation": …, "sentence": …, "label": "rationale"}, or ERASER\'s:'
-    " what `sayso annotations export` writes with --form jsonl or eraser"
+    'expected lines {"head": …, "tail": …, "relation": …, "sentence": …, "label": "rationale"}, or ERASER\'s format;'
+    " `sayso annotations export` writes both (--form jsonl or eraser)"
 )
 
 
 class MatchedMarks(NamedTuple):
-    """The marks that fit a sentence: columns `sentence`, `relation` (numbers), `label`, `annotator`; and a report."""
+    """Marks matched to a sentence: columns `sentence`, `relation` (ids), `label`, `annotator`; and a report."""
 
     columns: dict[str, np.ndarray | list[str]]
     report: dict[str, Any]
@@ -32,7 +32,7 @@ class MatchedMarks(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MarkTargets:
-    """What marks are matched to: bags, and the numbers of entities and relations in them; `text` of a sentence."""
+    """What marks are matched to: bags, the ids of their entities and relations, and the `text` of a sentence."""
 
     table: BagTable
     entities: Mapping[str, int]
@@ -41,7 +41,7 @@ class MarkTargets:
 
     @cached_property
     def bag_of_pair(self) -> dict[tuple[int, int], int]:
-        """The bag of each pair of entity numbers."""
+        """The bag of each pair of entity ids."""
         pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
         return {pair: bag for bag, pair in enumerate(pairs)}
 
@@ -52,7 +52,7 @@ class MarkTargets:
 
 
 def match_marks(paths: Sequence[Path], targets: MarkTargets | None, max_bad_share: float = 1.0) -> MatchedMarks:
-    """Return the marks of the files on sentences of the bags; those that fit none are counted and listed.
+    """Match the marks in files to sentences of the bags; unmatched marks are counted and listed.
 
     Raises:
         BadInputError: no line of a file is a mark, or more than `max_bad_share` of its lines are not.
@@ -97,13 +97,13 @@ def match_marks(paths: Sequence[Path], targets: MarkTargets | None, max_bad_shar
 def _place_of(
     mark: Mark, targets: MarkTargets | None, sentences_of: Callable[[int], dict[str, int]] | None
 ) -> tuple[int, int] | str:
-    """Return the numbers of the mark's sentence and relation, or why there are none."""
+    """Return the ids of the mark's sentence and relation, or why it does not match."""
     if targets is None or sentences_of is None:
         return "the store has no test part to match"
     head, tail = targets.entities.get(mark.head_id), targets.entities.get(mark.tail_id)
     bag = None if head is None or tail is None else targets.bag_of_pair.get((head, tail))
     if bag is None:
-        return f"no test bag of the pair '{mark.head_id}', '{mark.tail_id}'"
+        return f"no test bag for the pair '{mark.head_id}', '{mark.tail_id}'"
     relation = targets.relations.get(mark.relation)
     if relation is None:
         return f"relation '{mark.relation}' is not in the inventory"

@@ -1,7 +1,7 @@
-"""Reads the sentences of a store with the workers of an engine, and numbers them as one process would.
+"""Read the sentences of a store with an engine's workers, with the same result as in a single process.
 
-Each worker numbers the words and entities of a piece of the corpus by a vocabulary of its own; what it returns is then
-renumbered by the common vocabulary, piece after piece in the order of the corpus.
+Each worker assigns ids to the words and entities of its piece of the corpus; the results are then mapped to the ids of
+the common vocabulary, in corpus order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ PIECE_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelReader:
-    """Reads files with an engine's workers; the result is the same as that of reading them in this process."""
+    """Reads files with an engine's workers; the result is the same as in a single process."""
 
     files: SentenceFiles
     engine: Engine
@@ -42,13 +42,13 @@ class ParallelReader:
     def read(
         self, roles: Sequence[str], vocabulary: Vocabulary, relations: Sequence[str] | None, decisions: FactDecisions
     ) -> Lines:
-        """Return the lines of the roles' files; raise `BadInputError` if too many lines of a file are bad.
+        """Return the lines in the files of these roles; raise `BadInputError` if a file has too many bad lines.
 
-        Of the role `rest` only pairs with a decision are read; decisions replace what lines claim.
+        From the role `rest`, only pairs with a decision are read; decisions override the labels.
         """
         named = [(name, path) for name, path in self.files.inputs.files() if name.split()[0] in roles]
         if any(is_pipe(path) for _, path in named):
-            raise UserError(f"a pipe can be read by this process alone: leave {option('engine')} out, or name a file")
+            raise UserError(f"workers cannot read from a pipe: leave out {option('engine')}, or use a file")
         name_of = {str(file): name for name, path in named for file in files_with_text(path, files_of(path))}
         rest = frozenset(file for file, name in name_of.items() if name == "rest")
         reader = _PieceReader(max_tokens=self.max_tokens, relations=relations, decisions=decisions, rest=rest)
@@ -67,7 +67,7 @@ class ParallelReader:
 
 
 class _PieceLines(NamedTuple):
-    """The sentences of a piece with the vocabulary they are numbered by, and its bad lines with their numbers."""
+    """The sentences of a piece with their own vocabulary, and its bad lines with their line numbers."""
 
     piece: FilePiece
     lines: Lines
@@ -80,9 +80,9 @@ class _PieceLines(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _PieceReader:
-    """Reads pieces; stateless, so any process can run it. With an inventory, other relations are bad lines.
+    """Reads pieces; stateless, so any process can run it. With an inventory, lines with other relations are bad.
 
-    Of the files of `rest` only pairs with a decision are read.
+    From the files of `rest`, only pairs with a decision are read.
     """
 
     max_tokens: int
@@ -121,7 +121,7 @@ class _PieceReader:
 
 
 def _in_order(results: Iterable[_PieceLines]) -> Iterator[_PieceLines]:
-    """Yield the results in the order of the pieces, whatever order they come in."""
+    """Yield the results in the order of the pieces, whichever finishes first."""
     waiting: dict[int, _PieceLines] = {}
     following = 0
     for found in results:
@@ -132,7 +132,7 @@ def _in_order(results: Iterable[_PieceLines]) -> Iterator[_PieceLines]:
 
 
 def _count(tally: Tally, found: _PieceLines, num_before: dict[str, int]) -> None:
-    """Count good and bad lines, the bad ones by their line in the file."""
+    """Count good and bad lines, with line numbers relative to the whole file."""
     file = found.piece.file
     tally.form = found.piece.form
     tally.num_good += found.num_good
@@ -142,11 +142,11 @@ def _count(tally: Tally, found: _PieceLines, num_before: dict[str, int]) -> None
 
 
 def _renumbered(found: _PieceLines, vocabulary: Vocabulary) -> Lines:
-    """Return the lines in the numbers of the common vocabulary, which learns what is new."""
+    """Map the lines to the ids of the common vocabulary, adding new words and entities to it."""
     (collected, left_out, *counts), own = found.lines, found.vocabulary
     words, entities = _numbers(own.words, vocabulary.words), _numbers(own.entities, vocabulary.entities)
     relations = _numbers(own.relations, vocabulary.relations)
-    # Number -1 of the array is its last value.
+    # Index -1 (NO_DOCUMENT) selects the last value.
     documents = np.append(_numbers(own.documents, vocabulary.documents), np.int32(NO_DOCUMENT))
     for number, name in own.entity_name.items():
         vocabulary.entity_name.setdefault(int(entities[number]), name)
@@ -163,7 +163,7 @@ def _renumbered(found: _PieceLines, vocabulary: Vocabulary) -> Lines:
 
 
 def _numbers(own: Mapping[str, int], common: Mapping[str, int]) -> np.ndarray:
-    """Return the common number of each key, in the order of its own numbers; new keys get the next ones."""
+    """Return the common id of each key, in the order of its own ids; new keys get the next free ids."""
     return np.array([common[key] for key in own], np.int32)
 
 

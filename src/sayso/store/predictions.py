@@ -1,7 +1,7 @@
-"""A run's predictions on a part of a store, with their explanations, as files that are read without torch.
+"""A run's predictions on a part of a store, with explanations, in files that can be read without torch.
 
-One folder: `facts.arrow` (a row per fact), `evidence.arrow` (a row per fact and sentence), `words.arrow` (a row per
-fact, sentence and word) and `manifest.json`. docs/predictions-store.md describes the columns.
+A folder contains `facts.arrow` (a row per fact), `evidence.arrow` (a row per fact and sentence), `words.arrow` (a row
+per fact, sentence and word) and `manifest.json`. docs/predictions-store.md describes the columns.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ from sayso.store.store import Store
 FORMAT = 1
 MANIFEST, FACTS, EVIDENCE, WORDS = "manifest.json", "facts.arrow", "evidence.arrow", "words.arrow"
 IN_RUN = "predictions"
-"""The folder's name in a run."""
-_ADVICE = "make them again with `sayso evaluate`"
+"""The name of the folder inside a run."""
+_ADVICE = "regenerate them with `sayso evaluate`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +55,13 @@ class PredictionColumns:
 
 
 def write_predictions(folder: Path, columns: PredictionColumns) -> None:
-    """Write the folder, whole or not at all, in place of the predictions of an earlier evaluation.
+    """Write the folder atomically, replacing the predictions of an earlier evaluation.
 
     Raises:
-        UserError: the folder holds something else.
+        UserError: the folder contains something else.
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise UserError(f"{folder}: the folder holds something other than predictions; move it away")
+        raise UserError(f"{folder}: the folder contains something other than predictions; move it elsewhere")
     with atomic_folder(folder, overwrite=True) as work:
         write_columns(work / FACTS, columns.facts)
         write_columns(work / EVIDENCE, columns.evidence)
@@ -78,11 +78,11 @@ class Predictions:
         restore(folder)
         path = folder / MANIFEST
         if not path.is_file():
-            raise BadInputError(f"{folder}: no predictions here: make them with `sayso evaluate`")
+            raise BadInputError(f"{folder}: no predictions found: run `sayso evaluate` first")
         self.manifest: dict[str, Any] = read_object(path, "the manifest of predictions", _ADVICE)
         if self.manifest.get("format") != FORMAT:
             raise BadInputError(
-                f"{folder}: predictions of format {self.manifest.get('format')}, this version reads {FORMAT}: {_ADVICE}"
+                f"{folder}: predictions in format {self.manifest.get('format')}, expected {FORMAT}: {_ADVICE}"
             )
         try:
             record_of(_Manifest, self.manifest, is_open=True)
@@ -92,7 +92,7 @@ class Predictions:
 
     @property
     def mechanisms(self) -> list[str]:
-        """The mechanisms that have a score for every sentence."""
+        """The mechanisms with a score for every sentence."""
         return list(self.manifest["mechanisms"])
 
     @cached_property
@@ -112,16 +112,16 @@ class Predictions:
         return read_columns(self.files, WORDS)
 
     def refuse_other_store(self, store: Store) -> None:
-        """Raise `BadInputError` if the predictions are of another store."""
+        """Raise `BadInputError` if the predictions were made from a different store."""
         if self.manifest["data_fingerprint"] != store.fingerprint:
             raise BadInputError(
-                f"{self.folder}: made from a store of fingerprint {self.manifest['data_fingerprint']}, but"
-                f" {store.folder} has {store.fingerprint}: name the store that `sayso evaluate` was given"
+                f"{self.folder}: made from the store with fingerprint {self.manifest['data_fingerprint']}, but"
+                f" {store.folder} has {store.fingerprint}: choose the store used with `sayso evaluate`"
             )
 
 
 def _with_support(columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the columns of a file that sayso 0.1 wrote by their present names; such files are read until 0.3."""
+    """Rename columns written by sayso 0.1 to their current names; such files are read until 0.3."""
     kinds = map(support_kind, columns["verdict"].to_pylist(), columns["smallest_size"].to_pylist())
     support = pa.array(kinds, columns["verdict"].type)
     return {**{name: column for name, column in columns.items() if name != "verdict"}, "support": support}

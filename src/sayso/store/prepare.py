@@ -1,4 +1,4 @@
-"""Files to a store: the whole way, stage by stage."""
+"""Prepare a store from input files, stage by stage."""
 
 import hashlib
 import json
@@ -37,12 +37,12 @@ def prepare(
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> dict[str, Any]:
-    """Write the store of these files to `out`, whole or not at all, and return its manifest.
+    """Write a store made from these files to `out`, atomically, and return its manifest.
 
-    With an engine, its workers read training and test sentences; the store is the same.
+    If an engine is given, its workers read the training and test sentences; the result is the same.
 
     Raises:
-        UserError: the folder is not empty (with `overwrite`: holds anything but a store); raised before any work.
+        UserError: the folder is not empty (with `overwrite`: contains anything but a store); raised before any work.
     """
     refuse_missing(inputs)
     if overwrite:
@@ -52,7 +52,7 @@ def prepare(
 
 
 class _Preparation:
-    """The stages, the vocabulary they share, and what each of them reports."""
+    """The stages, their shared vocabulary and their reports."""
 
     def __init__(
         self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress, engine: Engine | None
@@ -66,7 +66,7 @@ class _Preparation:
         self.reports: dict[str, Any] = {"read": {}}
 
     def write(self, folder: Path) -> dict[str, Any]:
-        """Read, split, type, attach vectors and marks, write, and return the manifest."""
+        """Run all stages, write the store and return the manifest."""
         train, test = self._read("train"), self._read("test") if self.inputs.test else None
         train = self._without_leakage(train, test)
         parts = self._split(train) | ({"test": test.table} if test else {})
@@ -139,7 +139,7 @@ class _Preparation:
             leakage.refuse_leakage(found, train.num_sentences_read)
         if self.settings.leak == "drop":
             train = leakage.without_pairs_of(train, test.table)
-            # Sentences of other pairs stay, and some of them may be test sentences too.
+            # Sentences of other pairs are kept, even if they are also test sentences.
             found = leakage.find_leakage(train, test)
             self.reports["leakage"]["test_sentences_in_train"] = found.test_sentences_in_train
         return train
@@ -159,21 +159,21 @@ class _Preparation:
         return {"train": split.train, "validation": split.validation}
 
     def _no_training(self, split: leakage.Split) -> BadInputError:
-        """Return the error of a store without training pairs, with what became of the pairs."""
+        """Return the error for a store without training pairs, with counts of why pairs were left out."""
         is_dropped = self.settings.leak == "drop" and "leakage" in self.reports
         counts = {
-            "test pairs, left out": self.reports["leakage"]["test_pairs_in_train"] if is_dropped else 0,
+            "left out as test pairs": self.reports["leakage"]["test_pairs_in_train"] if is_dropped else 0,
             "in validation": split.validation.num_bags,
             "left out because their sentences are in validation": split.num_train_pairs_left_out,
         }
         shown = ", ".join(f"{num:,} {what}" for what, num in counts.items() if num)
         return BadInputError(
-            f"{self.inputs.train}: no pair is left for training ({shown or 'all sentences are too long'}):"
-            " name a file with sentences of other pairs"
+            f"{self.inputs.train}: no pairs are left for training ({shown or 'all sentences are too long'}):"
+            " choose a file with sentences of other pairs"
         )
 
     def _read_direct(self, train: Grouped, test: Grouped | None) -> list[Sentence]:
-        """Return the directly supervised sentences, written as the corpus writes, without those of the test part."""
+        """Return the directly supervised sentences, written like the corpus, without those in the test part."""
         form = corpus_form(train.table, list(self.vocabulary.words), self.vocabulary.entity_name.values())
         self.reports["form"] = asdict(form)
         direct = [in_form(sentence, form) for sentence in self.files.read("direct", None)]
@@ -207,7 +207,7 @@ class _Preparation:
 
 
 def _counts(report: object) -> dict[str, int]:
-    """Return the counting fields of a stage's result."""
+    """Return the counts in a stage's result."""
     return {name: value for name, value in vars(report).items() if name.startswith("num_")}
 
 
@@ -218,7 +218,7 @@ def _manifest(
     types: TypedEntities,
     num_relations: int,
 ) -> dict[str, Any]:
-    """Return the manifest; its fingerprint is of the inputs' content and the settings, not of the files' paths."""
+    """Return the manifest; its fingerprint covers the content of the inputs and the settings, not the paths."""
     identity = {
         "format": FORMAT,
         "settings": asdict(settings),

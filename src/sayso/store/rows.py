@@ -1,4 +1,4 @@
-"""Rows of different lengths, stored end to end: the values, and where each row starts."""
+"""Rows of different lengths, stored end to end: the values, and the start of each row."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 _ROWS_PER_SLICE = 4_096
-"""Few enough that the columns in between stay in the processor's cache."""
+"""Few enough that intermediate columns stay in the processor's cache."""
 
 
 class Rows(NamedTuple):
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: Sequence["Rows"]) -> "Rows":
-        """Return the rows of all parts, one after the other."""
+        """Concatenate the rows of all parts."""
         return cls.of_lengths(np.concatenate([p.value for p in parts]), np.concatenate([p.length for p in parts]))
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
     @property
     def length(self) -> np.ndarray:
-        """Values per row."""
+        """The number of values per row."""
         return np.diff(self.start)
 
     def row(self, index: int) -> np.ndarray:
@@ -53,18 +53,18 @@ class Rows(NamedTuple):
         return Rows.of_lengths(self.value[ranges(first, length)], length)
 
     def extent(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where these rows start and how long they are, without looking at the others."""
+        """Return the starts and lengths of these rows."""
         first = self.start[:-1][index]
         return first, self.start[1:][index] - first
 
     def slices(self) -> Iterator["Rows"]:
-        """Yield the rows in slices that stay small, at least one."""
+        """Yield the rows in small slices, at least one."""
         for first in range(0, max(len(self), 1), _ROWS_PER_SLICE):
             start = self.start[first : first + _ROWS_PER_SLICE + 1]
             yield Rows(self.value[start[0] : start[-1]], start - start[0])
 
     def hashes(self) -> np.ndarray:
-        """Return 64 bits per row: equal for equal rows of whole numbers, in every process, and different for others.
+        """Return a 64-bit hash per row of integers, the same in every process.
 
         >>> Rows.of_lengths(np.array([1, 2, 1, 2, 2, 1]), np.array([2, 2, 2])).hashes().tolist()
         [14564686857275666874, 14564686857275666874, 13006918422034393304]
@@ -73,14 +73,14 @@ class Rows(NamedTuple):
 
 
 def starts(length: np.ndarray) -> np.ndarray:
-    """Return the starts of rows of these lengths, stored end to end, and the end of the last one."""
+    """Return the starts of consecutive rows of these lengths, and the end of the last one."""
     start = np.zeros(len(length) + 1, np.int64)
     np.cumsum(length, out=start[1:])
     return start
 
 
 def ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Return the ranges [start, start + length) one after the other.
+    """Return the ranges [start, start + length), concatenated.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -91,12 +91,12 @@ def ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
 
 
 def take(column: np.ndarray | Rows, index: np.ndarray) -> np.ndarray | Rows:
-    """Return these values of a column, which may be rows."""
+    """Return the values or rows of a column at these indices."""
     return column.take(index) if isinstance(column, Rows) else column[index]
 
 
 def _hashes(rows: Rows) -> np.ndarray:
-    """Return the sum, per row, of the mixed bits (splitmix64) of each value with its position."""
+    """Return, per row, the sum of the splitmix64 hashes of each value with its position."""
     mixed = ranges(np.zeros(len(rows), np.int64), rows.length).astype(np.uint64)
     mixed <<= np.uint64(32)
     mixed |= rows.value.astype(np.uint64)

@@ -1,4 +1,4 @@
-"""A prepared corpus on disk: a folder of memory-mapped columns and a manifest that a person can read."""
+"""A prepared corpus on disk: a folder of memory-mapped columns and a human-readable manifest."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ from sayso.store.table import BagTable
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-_ADVICE = "make the store again with `sayso prepare`"
+_ADVICE = "regenerate the store with `sayso prepare`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +55,19 @@ class StoreManifest:
 
 
 def refuse_no_store(folder: Path) -> None:
-    """Raise `UserError` if a folder holds what is not part of a store, and must not be replaced by one."""
+    """Raise `UserError` if a folder contains anything that is not part of a store, so it must not be overwritten."""
     refuse_foreign(folder, lambda name: name == MANIFEST or name.endswith(".arrow"), "a store")
-    # One with a checksum is ours, however damaged, and may be replaced.
+    # A manifest with a checksum is ours, even if damaged, and may be replaced.
     if folder.is_dir() and any(folder.iterdir()) and not has_checksum(folder / MANIFEST):
         _read_manifest(folder)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a store of any format."""
+    """Read the manifest of a store in any format."""
     restore(folder)
     refuse_other_kind(folder, "store")
     if not (folder / MANIFEST).is_file():
-        raise BadInputError(f"{folder}: not a store: make one with `sayso prepare` (there is no {MANIFEST})")
+        raise BadInputError(f"{folder}: not a store (no {MANIFEST}): make one with `sayso prepare`")
     found = read_object(folder / MANIFEST, "the manifest of a store", _ADVICE)
     if "format" not in found:
         raise BadInputError(f"{folder}: not a store: make one with `sayso prepare`")
@@ -77,7 +77,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 def write_store(
     folder: Path, files: Mapping[str, Mapping[str, Column]], parts: Mapping[str, BagTable], manifest: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write the columns of each file, the parts and the manifest into a folder, and return the manifest as written."""
+    """Write columns, parts and manifest to a folder, and return the manifest as written."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, columns in files.items():
         write_columns(folder / f"{name}.arrow", columns)
@@ -89,14 +89,14 @@ def write_store(
 
 
 class Store:
-    """Training and test data on disk, made by `sayso prepare`; columns are read when they are first used.
+    """Training and test data on disk, made by `sayso prepare`; columns are read when first used.
 
     Args:
-        folder: The folder of the store.
-        in_memory: Read whole files instead of mapping them.
+        folder: The store's folder.
+        in_memory: Read files into memory instead of mapping them.
 
     Raises:
-        BadInputError: The folder holds no store, or a damaged one.
+        BadInputError: The folder does not contain a store, or the store is damaged.
 
     Example:
         ```python
@@ -111,12 +111,12 @@ class Store:
         self.manifest = _read_manifest(folder)
         self._is_old = "judgements" in self.manifest
         if self._is_old:
-            note_old_format(folder, "'judgements' are called 'marks' now")
+            note_old_format(folder, "'judgements' are now called 'marks'")
             self.manifest["marks"] = self.manifest.pop("judgements")
         if self.manifest["format"] != FORMAT:
             raise BadInputError(
-                f"{folder}: store of format {self.manifest['format']}, this version reads {FORMAT}:"
-                " make it again with `sayso prepare`"
+                f"{folder}: store in format {self.manifest['format']}, expected {FORMAT}:"
+                " regenerate it with `sayso prepare`"
             )
         try:
             record_of(StoreManifest, self.manifest, is_open=True)
@@ -126,18 +126,18 @@ class Store:
 
     @property
     def fingerprint(self) -> str:
-        """What identifies the store's inputs and settings."""
+        """A hash of the store's inputs and settings."""
         return str(self.manifest["fingerprint"])
 
     @property
     def parts(self) -> list[str]:
-        """The names of the parts that are there, of train, validation, test and direct."""
+        """The names of the parts in the store: train, validation, test or direct."""
         return list(self.manifest["parts"])
 
     def part(self, name: str) -> BagTable:
         """Return the bags of a part."""
         if name not in self.manifest["parts"]:
-            raise BadInputError(f"{self.folder}: the store has no part {name!r}, only {', '.join(self.parts)}")
+            raise BadInputError(f"{self.folder}: the store has no part {name!r}; choose one of {', '.join(self.parts)}")
         limits = Limits(
             words=len(self.words),
             entities=len(self.entities["id"]),
@@ -150,7 +150,7 @@ class Store:
         """Yield the bags of a part, one by one.
 
         Args:
-            part: `train`, `validation`, `test` or `direct`; `parts` names those that the store has.
+            part: `train`, `validation`, `test` or `direct`; `parts` lists those in the store.
 
         Raises:
             BadInputError: The store has no such part.
@@ -166,28 +166,28 @@ class Store:
 
     @property
     def words(self) -> pa.Array:
-        """The words by number."""
+        """The words by id."""
         return self._words["word"]
 
     @cached_property
     def word_count(self) -> np.ndarray:
-        """How often training sentences have each word."""
+        """How often each word occurs in training sentences."""
         return np.asarray(to_numpy(self._words["count"]))
 
     @cached_property
     def vector_VD(self) -> np.ndarray:
-        """The word vectors, of the first V words."""
+        """The vectors of the first V words."""
         vector_VD = np.asarray(to_numpy(read_columns(self.files, "vectors.arrow", "vector")["vector"]))
         self._refuse_not_finite("vectors.arrow", vector_VD)
         return vector_VD
 
     @cached_property
     def entities(self) -> dict[str, pa.Array]:
-        """The columns `id`, `name`, `type` (a number of `types`) and `vector` of the entities."""
+        """The columns `id`, `name`, `type` (an index into `types`) and `vector` of the entities."""
         columns = read_columns(self.files, "entities.arrow", "id", "name", "type", "vector")
         self._refuse_not_finite("entities.arrow", np.asarray(to_numpy(columns["vector"])))
         if is_verifying() and not is_within(np.asarray(to_numpy(columns["type"])), 0, len(self.types)):
-            raise BadInputError(f"{self.folder / 'entities.arrow'}: types that types.arrow does not name: {_ADVICE}")
+            raise BadInputError(f"{self.folder / 'entities.arrow'}: a type is not in types.arrow: {_ADVICE}")
         return columns
 
     def _refuse_not_finite(self, name: str, values: np.ndarray) -> None:
@@ -209,7 +209,7 @@ class Store:
 
     @cached_property
     def marks(self) -> dict[str, pa.Array]:
-        """Rationale marks on test sentences: `sentence`, `relation` (numbers), `label`, `annotator`."""
+        """Rationale marks on test sentences: `sentence`, `relation` (ids), `label`, `annotator`."""
         return read_columns(self.files, "judgements.arrow" if self._is_old else "marks.arrow")
 
     @cached_property
@@ -217,7 +217,7 @@ class Store:
         return read_columns(self.files, "documents.arrow", "id")["id"]
 
     def bag(self, table: BagTable, index: int) -> Bag:
-        """Return one bag as a record, with words for numbers."""
+        """Return one bag as a record, with words instead of ids."""
         head_id, tail_id = (self.entities["id"][int(column[index])].as_py() for column in (table.head_B, table.tail_B))
         labels = tuple(self.relations[number].name for number in table.relations.row(index))
         first, last = table.first_B1[index : index + 2]

@@ -1,6 +1,6 @@
-"""Bags as columns, in memory or memory-mapped, and mentions replaced in all sentences at once.
+"""Bags as columns, in memory or memory-mapped, with vectorised replacement of mentions.
 
-Shapes: B bags, N sentences of all bags together, bag after bag, T their tokens, P occurrences of mentions.
+Shapes: B bags, N sentences of all bags in order, T their tokens, P occurrences of mentions.
 """
 
 from dataclasses import dataclass, fields
@@ -11,17 +11,17 @@ import numpy as np
 from sayso.store.rows import Rows, ranges, starts, take
 
 NO_DOCUMENT = -1
-"""The document of a sentence whose corpus names none."""
+"""The document id of a sentence without a document."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BagTable:
     """B bags and their N sentences; bag b has sentences `first_B1[b]` up to `first_B1[b + 1]`.
 
-    Entities, relations and tokens are numbers of the store's vocabulary. `head_spans` and `tail_spans` hold start and
-    stop of every occurrence one after the other. `window_N2` is the part of the sentence that a model reads.
-    `expresses_N` is NaN if unknown. `document_N` is NO_DOCUMENT if the corpus names none; `place_N2` are
-    the characters of the document that the sentence covers, `glued` and `curly` how it writes them (`records.Source`).
+    Entities, relations and tokens are ids in the store's vocabulary. `head_spans` and `tail_spans` contain start and
+    stop of every occurrence in turn. `window_N2` is the part of the sentence that a model reads. `expresses_N` is NaN
+    if unknown. `document_N` is NO_DOCUMENT if unknown; `place_N2` is the character range of the sentence in its
+    document, and `glued` and `curly` are as in `records.Source`.
     """
 
     head_B: np.ndarray
@@ -40,27 +40,27 @@ class BagTable:
 
     @property
     def num_bags(self) -> int:
-        """B."""
+        """The number of bags, B."""
         return len(self.head_B)
 
     @property
     def num_sentences(self) -> int:
-        """N."""
+        """The number of sentences, N."""
         return len(self.tokens)
 
     @property
     def size_B(self) -> np.ndarray:
-        """Sentences per bag."""
+        """The number of sentences per bag."""
         return np.diff(self.first_B1)
 
     @property
     def bag_N(self) -> np.ndarray:
-        """The bag of each sentence."""
+        """The index of each sentence's bag."""
         return np.repeat(np.arange(self.num_bags), self.size_B)
 
     @property
     def is_positive_B(self) -> np.ndarray:
-        """Whether the knowledge base holds any relation for the pair."""
+        """Whether the knowledge base has any relation for the pair."""
         return self.relations.length > 0
 
     def take_bags(self, index: np.ndarray) -> "BagTable":
@@ -69,13 +69,13 @@ class BagTable:
         return self._take(index, sentences, self.size_B[index])
 
     def keep_sentences(self, is_kept_N: np.ndarray) -> "BagTable":
-        """Return the table without the other sentences, and without the bags that have none left."""
+        """Return a table of only these sentences, without bags that become empty."""
         size_B = np.bincount(self.bag_N[is_kept_N], minlength=self.num_bags)
         bags = np.flatnonzero(size_B)
         return self._take(bags, np.flatnonzero(is_kept_N), size_B[bags])
 
     def read_part(self, sentences: np.ndarray) -> "SentenceRows":
-        """Return the part of these sentences that a model reads: what is inside their windows."""
+        """Return the part of these sentences that a model reads, that is, their windows."""
         columns = (self.tokens, self.head_spans, self.tail_spans)
         return cut_to_window(SentenceRows(*(column.take(sentences) for column in columns)), self.window_N2[sentences])
 
@@ -90,7 +90,7 @@ SENTENCE_COLUMNS = tuple(field.name for field in fields(BagTable) if field.name 
 
 
 def no_source(num: int) -> dict[str, Any]:
-    """Return the columns of `num` sentences that have neither a document nor a label of their own."""
+    """Return the columns for `num` sentences without a document and without a sentence label."""
     return {
         "expresses_N": np.full(num, np.nan, np.float32),
         "document_N": np.full(num, NO_DOCUMENT, np.int32),
@@ -101,7 +101,7 @@ def no_source(num: int) -> dict[str, Any]:
 
 
 class SentenceRows(NamedTuple):
-    """Tokens of sentences, and the spans of each one's head and tail (start, stop, start, stop, …)."""
+    """Tokens of sentences, with the head and tail spans of each sentence (start, stop, start, stop, …)."""
 
     tokens: Rows
     head_spans: Rows
@@ -109,16 +109,16 @@ class SentenceRows(NamedTuple):
 
 
 def replace_mentions(sentences: SentenceRows, head: Rows, tail: Rows) -> SentenceRows:
-    """Return the sentences with every occurrence of a mention replaced by the sentence's row of `head` or `tail`.
+    """Replace every occurrence of a mention by the sentence's row in `head` or `tail`.
 
-    No row of either may be empty.
+    No row may be empty.
     """
     tokens = sentences.tokens
     span_P2, sentence_P, is_head_P = all_spans(sentences)
     first_P = tokens.start[sentence_P] + span_P2[:, 0]
     width_P = span_P2[:, 1] - span_P2[:, 0]
     replacement = Rows.concatenate([head, tail]).take(np.where(is_head_P, sentence_P, sentence_P + len(head)))
-    # A token becomes one token; the first of a mention becomes the whole replacement, its others nothing.
+    # The first token of a mention becomes the whole replacement, its other tokens nothing; the rest stay as they are.
     given_T = np.ones(len(tokens.value), np.int64)
     given_T[ranges(first_P, width_P)] = 0
     given_T[first_P] = replacement.length
@@ -137,7 +137,7 @@ def replace_mentions(sentences: SentenceRows, head: Rows, tail: Rows) -> Sentenc
 
 
 def cut_to_window(sentences: SentenceRows, window_N2: np.ndarray) -> SentenceRows:
-    """Return the part of each sentence inside its window; mentions outside are dropped, cut ones shortened."""
+    """Cut each sentence to its window; mentions outside are dropped, and those across an edge are shortened."""
     length_N = window_N2[:, 1] - window_N2[:, 0]
     kept = ranges(sentences.tokens.start[:-1] + window_N2[:, 0], length_N)
     return SentenceRows(
@@ -164,7 +164,7 @@ def _cut_spans(spans: Rows, window_N2: np.ndarray, length_N: np.ndarray) -> Rows
 
 
 def all_spans(sentences: SentenceRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the occurrences of heads, then of tails: span, sentence, whether it is a head."""
+    """Return span, sentence and is_head of every occurrence, heads first."""
     parts = (sentences.head_spans, sentences.tail_spans)
     span_P2 = np.concatenate([spans.value.reshape(-1, 2) for spans in parts]).astype(np.int64)
     sentence_P = np.concatenate([np.repeat(np.arange(len(spans)), spans.length // 2) for spans in parts])

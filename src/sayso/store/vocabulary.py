@@ -1,4 +1,4 @@
-"""Words, entities, relations and documents as numbers; the order of words, their vectors and the types of entities."""
+"""Ids of words, entities, relations and documents; word order, word vectors and entity types."""
 
 import zlib
 from collections import Counter
@@ -17,11 +17,11 @@ from sayso.store.table import BagTable
 UNKNOWN_WORD = "<unknown>"
 OTHER_TYPE = "/other"
 _MOST = 2**31
-"""Numbers are kept in 32 bits, with a sign."""
+"""Ids are stored as signed 32-bit integers."""
 
 
 class Numbering(dict[str, int]):
-    """A dict that gives every new key the next number.
+    """A dict that assigns the next id to every new key.
 
     >>> numbers = Numbering(["a"])
     >>> [numbers["b"], numbers["a"], numbers["b"]]
@@ -37,9 +37,9 @@ class Numbering(dict[str, int]):
 
 
 class ClosedNumbering(Numbering):
-    """A numbering to which nothing is added: an unknown key gets a number beyond the others, by its checksum.
+    """A numbering that does not grow: an unknown key gets an id beyond the others, derived from its checksum.
 
-    So different sentences stay different, although a model reads all unknown words as one.
+    Different sentences thus stay different, although a model reads all unknown words as the same word.
 
     >>> numbers = ClosedNumbering(["<unknown>", "a"])
     >>> numbers["a"], numbers["b"] == numbers["b"] > len(numbers), numbers["b"] == numbers["c"]
@@ -51,7 +51,7 @@ class ClosedNumbering(Numbering):
 
 
 class Vocabulary:
-    """The numberings that all parts of one store share; word 0 is the unknown word."""
+    """The ids shared by all parts of a store; word 0 is the unknown word."""
 
     def __init__(self, relations: Iterable[str] = ()) -> None:
         self.words = Numbering([UNKNOWN_WORD])
@@ -62,23 +62,23 @@ class Vocabulary:
 
 
 class TypedEntities(NamedTuple):
-    """The type of every entity as a number of `names`; number 0 is `/other`, for entities without a type."""
+    """The type of every entity as an index into `names`; type 0 is `/other`, for entities without a type."""
 
     names: list[str]
     type_E: np.ndarray
 
     @property
     def num_other(self) -> int:
-        """Entities without a type."""
+        """The number of entities without a type."""
         return int((self.type_E == 0).sum())
 
 
 def finest_types(
     entity_ids: Sequence[str], types: Mapping[str, Sequence[str]], mentions_E: np.ndarray
 ) -> TypedEntities:
-    """Return each entity's finest type; of several equally fine ones the most frequent in training, then by name.
+    """Return each entity's most specific type; ties are broken by frequency in training, then by name.
 
-    `mentions_E` is the number of training sentences with each entity; it gives every type its frequency.
+    `mentions_E` is the number of training sentences per entity, from which type frequencies are computed.
     """
     frequency: Counter[str] = Counter()
     for entity_id, count in zip(entity_ids, mentions_E.tolist(), strict=True):
@@ -93,16 +93,16 @@ def finest_types(
 
 
 def count_mentions(table: BagTable, num_entities: int) -> np.ndarray:
-    """Return how many sentences of the table have each entity as head or tail."""
+    """Return how many sentences in the table have each entity as head or tail."""
     entity, size = np.concatenate([table.head_B, table.tail_B]), np.tile(table.size_B, 2)
     return np.bincount(entity, weights=size, minlength=num_entities).astype(np.int64)
 
 
 class WordOrder(NamedTuple):
-    """Word 0 is the unknown word; then words with a vector, the most frequent first; then the others.
+    """Word 0 is the unknown word, followed by words with a vector, most frequent first, and then all others.
 
-    `vector_VD` has a row for word 0 (zeros) and for each word with a vector, `name_vector_ED` one for the name of each
-    entity, zeros if its words have none. `number` gives the new number of a word by its old one.
+    `vector_VD` has a row for word 0 (zeros) and for each word with a vector, `name_vector_ED` a row for each entity's
+    name (zeros if its words have no vectors). `number` maps old word ids to new ones.
     """
 
     words: list[str]
@@ -113,14 +113,14 @@ class WordOrder(NamedTuple):
     number: np.ndarray
 
     def renumber(self, table: BagTable) -> BagTable:
-        """Return the table with the numbers of this order."""
+        """Return the table with word ids in the new order."""
         return replace(table, tokens=Rows(self.number[table.tokens.value], table.tokens.start))
 
 
 def order_words(words: Sequence[str], names: Sequence[str], train: BagTable, vectors: Path | None) -> WordOrder:
-    """Return the words in their new order, with their vectors; without a file all vectors have width 0."""
+    """Order the words and read their vectors; without a vector file, all vectors have width 0."""
     count = np.bincount(train.tokens.value, minlength=len(words)).astype(np.int64)
-    # A name of several words gets the vector that the same name joined by `_` would get.
+    # A name of several words gets the same vector as the name joined by `_`.
     wanted = [*words, *(name.replace(" ", "_") for name in names)]
     if vectors is None:
         matrix, kind = np.zeros((len(wanted), 0), np.float32), np.zeros(len(wanted), np.uint8)
@@ -145,7 +145,7 @@ def order_words(words: Sequence[str], names: Sequence[str], train: BagTable, vec
 
 
 def entity_vectors(ids: Sequence[str], names: np.ndarray, path: Path | None) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return [vector of the name ‖ vector from the file] per entity, zeros if there is none, and the counts."""
+    """Return [name vector ‖ vector from the file] per entity, zeros if missing, and the counts."""
     found_ids, found = read_entity_vectors(path, set(ids)) if path else ([], np.zeros((0, 0), np.float32))
     number = {entity_id: row for row, entity_id in enumerate(ids)}
     graph = np.zeros((len(ids), found.shape[1]), np.float32)

@@ -51,7 +51,7 @@ def test_a_first_line_that_is_not_a_fact_is_reported_on_opening(tmp_path: Path, 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_a_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "facts.jsonl").write_text(text)
-    with pytest.raises(BadInputError, match=r"facts\.jsonl: holds no facts"):
+    with pytest.raises(BadInputError, match=r"facts\.jsonl: contains no facts"):
         open_extracted("news", tmp_path / "facts.jsonl")
 
 
@@ -106,7 +106,7 @@ def test_a_folder_without_facts_and_a_compressed_file_are_refused(tmp_path: Path
     with pytest.raises(BadInputError, match="no such file"):
         open_extracted("news", facts_file(tmp_path / "nowhere.jsonl"))
     (tmp_path / "facts.jsonl").touch()
-    with pytest.raises(BadInputError, match=r"facts\.jsonl: holds no facts"):
+    with pytest.raises(BadInputError, match=r"facts\.jsonl: contains no facts"):
         open_extracted("news", facts_file(tmp_path))
 
 
