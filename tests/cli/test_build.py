@@ -91,7 +91,7 @@ def test_a_user_error_is_one_line_with_exit_code_2(tmp_path: Path, tables: list[
     assert sayso("build", "--documents", docs, *tables, "--out", out, "--append", "--only-utf8").returncode == 2
     (tmp_path / "kb").write_text("ana\tborn\tin\trome\n")
     result = sayso("build", "--documents", docs, *tables, "--out", tmp_path / "other")
-    assert f"{tmp_path / 'kb'}:1: 4 columns where head, relation and tail are expected" in result.stderr
+    assert f"{tmp_path / 'kb'}:1: expected 3 columns (head, relation, tail), got 4" in result.stderr
     assert not (tmp_path / "other").exists()
 
 

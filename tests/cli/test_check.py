@@ -55,7 +55,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "x.txt: contains no sentences"),
-        (GOOD.encode() + b"m.1\tm.2\tann\n", "x.txt:2: 3 columns where 6"),
+        (GOOD.encode() + b"m.1\tm.2\tann\n", "x.txt:2: expected 6 columns and ###END###, got 3"),
         (GOOD.encode() + GOOD.replace("ann lived", "bob lived").encode(), "x.txt:2: head mention 'ann' is not in"),
         (GOOD.encode() + GOOD.encode()[:30] + b"\xff\n", "x.txt:2: byte 31 of the line is not UTF-8"),
         (GOOD.encode() + GOOD.replace("lived in", "in " * 100_000).encode(), "x.txt:2: the sentence has 100,00"),
@@ -75,7 +75,7 @@ def test_bad_input_is_one_clear_line_with_file_and_line_and_exit_2(
 
 
 def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
-    for path, message in ((tmp_path, "this folder has no files"), (tmp_path / "none", "no such file")):
+    for path, message in ((tmp_path, "this folder contains no files"), (tmp_path / "none", "no such file")):
         result = sayso("check", path)
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr == f"sayso: {path}: {result.stderr.split(': ', 2)[2]}"
@@ -97,8 +97,8 @@ def test_types_of_other_entities_are_an_error_that_names_the_format(tmp_path: Pa
     types.write_text("name\tdefinition\n/lived\twhere someone lived\n")
     result = sayso("check", path, "--types", types)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"sayso: {types}: none of the 2 entities of the corpus ('")
-    assert "lines of an id and its types with tabs between" in result.stderr
+    assert result.stderr.startswith(f"sayso: {types}: none of the 2 entities in the corpus (such as '")
+    assert "tab-separated lines of an id and its types" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 

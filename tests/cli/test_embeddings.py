@@ -105,7 +105,7 @@ def test_figures_of_entity_vectors_are_printed_as_json(tmp_path, triples):
 
 
 def test_facts_of_test_pairs_are_refused_in_either_direction(tmp_path, triples, sentences):
-    with pytest.raises(LeakageError, match="2 facts join an excluded pair"):
+    with pytest.raises(LeakageError, match="2 facts link an excluded pair"):
         run(triples, "--out", tmp_path / "e", "--exclude", sentences)
     assert not (tmp_path / "e").exists()
 
@@ -131,7 +131,7 @@ def test_a_missing_folder_is_an_error_before_training(tmp_path, triples):
 def test_a_line_that_is_not_a_fact_is_named(tmp_path):
     path = tmp_path / "kg.tsv"
     path.write_text("a\tr\tb\na\tr\n")
-    with pytest.raises(BadInputError, match=r"kg\.tsv:2: 2 columns"):
+    with pytest.raises(BadInputError, match=r"kg\.tsv:2: expected 3 columns .*, got 2"):
         run(path, "--out", tmp_path / "e")
 
 
@@ -141,7 +141,7 @@ def test_facts_of_a_stores_validation_pairs_are_left_out_and_counted(tmp_path, t
     inputs = Inputs(train=train, test=sentences)
     prepare(inputs, PrepareSettings(validation_share=0.25), tmp_path / "store", lambda *_: None)
     words = ("--out", tmp_path / "e", "--exclude-store", tmp_path / "store")
-    with pytest.raises(LeakageError, match="2 facts join an excluded pair"):
+    with pytest.raises(LeakageError, match="2 facts link an excluded pair"):
         run(triples, *words)
     result = run(triples, *words, "--drop", "--json")
     assert json.loads(result.stdout)["facts_left_out"] == {"test": 2, "validation": 10}

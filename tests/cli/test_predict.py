@@ -87,7 +87,9 @@ def test_types_from_a_file_are_used_for_unknown_entities(run: Path, tmp_path: Pa
 def test_bad_lines_are_counted_and_too_many_stop_it(run: Path, file: Path, tmp_path: Path) -> None:
     file.write_text(file.read_text() + "a\tb\n")
     out = tmp_path / "facts.jsonl"
-    with pytest.raises(BadInputError, match=r"new\.txt:14: 2 columns .*1 of 14 lines are bad"):
+    with pytest.raises(
+        BadInputError, match=r"new\.txt:14: expected 6 columns and ###END###, got 2 .*1 of 14 lines are bad"
+    ):
         predict(run, file, "--out", out)
     assert not out.exists()
     assert "1 bad lines left out, the first is" in predict(run, file, "--max-bad", 0.5).stderr
@@ -124,5 +126,5 @@ def test_a_built_corpus_is_taken_whole(run: Path, file: Path, tmp_path: Path) ->
 
 def test_a_knowledge_base_in_place_of_types_is_refused(run: Path, file: Path, tmp_path: Path) -> None:
     (tmp_path / "kb.tsv").write_text("l1\tcapital\tt1\n")
-    with pytest.raises(BadInputError, match="a file of facts, not of types: 'capital' is a relation"):
+    with pytest.raises(BadInputError, match="contains facts, not types: 'capital' is a relation"):
         predict(run, file, "--types", tmp_path / "kb.tsv")

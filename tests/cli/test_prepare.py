@@ -37,7 +37,7 @@ def test_bad_lines_stop_it_with_nothing_written(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "bad line\n")
     result = sayso("prepare", "--train", path, "--out", tmp_path / "store")
     assert result.returncode == 2
-    assert result.stderr.startswith(f"sayso: {path}:41: 1 columns where")
+    assert result.stderr.startswith(f"sayso: {path}:41: expected 6 columns and ###END###, got 1 (")
     assert len(result.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == [path]
 

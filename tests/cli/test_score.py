@@ -77,7 +77,7 @@ def test_other_names_in_the_truth_are_noted(folder: Path, tmp_path: Path) -> Non
     [
         ((), "either --truth TSV or --decisions FILE"),
         (("--truth", "bad.tsv", "--decisions", "bad.tsv"), "either --truth TSV or --decisions FILE"),
-        (("--truth", "bad.tsv"), "bad.tsv:2: 2 columns where head, relation and tail are expected"),
+        (("--truth", "bad.tsv"), "bad.tsv:2: expected 3 columns (head, relation, tail), got 2"),
         (("--truth", "absent.tsv"), "absent.tsv: no such file"),
         (("--decisions", "bad.tsv"), "bad.tsv:1: not JSON"),
     ],

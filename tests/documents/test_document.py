@@ -73,7 +73,7 @@ def test_a_file_is_one_document_or_json_lines(tmp_path: Path) -> None:
 
 def test_a_file_that_claims_to_be_json_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('[{"id": "a", "text": "Ana."}]')
-    assert reasons(tmp_path / "x.json") == ["the line is JSON but not an object {…}"]
+    assert reasons(tmp_path / "x.json") == ["the line is valid JSON but not an object {…}"]
 
 
 def test_mentions_may_come_with_the_document(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_name_that_is_not_utf_8_can_be_written(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_documents_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="no documents; their names end in"):
+    with pytest.raises(BadInputError, match="no documents; expected files ending in"):
         read(tmp_path)
 
 
@@ -197,11 +197,11 @@ def test_other_bytes_can_be_refused() -> None:
 
 
 def test_a_wrong_byte_order_mark_is_reported() -> None:
-    with pytest.raises(UnreadableError, match="its first bytes say utf-16, but byte"):
+    with pytest.raises(UnreadableError, match="the byte order mark says utf-16, but byte"):
         decode(b"\xff\xfea")
 
 
 def test_a_nul_is_a_space_and_many_are_no_text() -> None:
     assert decode(b"Ana\0Diaz") == Decoded("Ana Diaz", has_nul=True)
-    with pytest.raises(UnreadableError, match="not a text, or UTF-16 without a mark"):
+    with pytest.raises(UnreadableError, match="not text, or UTF-16 without a mark"):
         decode("Ana Diaz was born in Rome".encode("utf-16-le"))

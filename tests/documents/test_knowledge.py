@@ -41,7 +41,7 @@ def test_what_is_odd_is_counted_and_named(tmp_path: Path) -> None:
 
 
 def test_a_relation_with_a_tab_is_a_line_with_too_many_columns(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"kb.tsv:2: 4 columns where head, relation and tail are expected"):
+    with pytest.raises(BadInputError, match=r"kb.tsv:2: expected 3 columns \(head, relation, tail\), got 4"):
         read(tmp_path, "a\t/x\tb\na\tpart\tof\tb\n")
 
 

@@ -46,14 +46,14 @@ def test_one_word2vec_file_with_ids_for_words_is_read_too(tmp_path, binary):
 @pytest.mark.parametrize(
     ("rows", "ids", "complaint"),
     [
-        ("1.5\t2\n3\n", "2\na\t0\nb\t1\n", "entity2vec.vec:2: 1 numbers where the file has 2"),
+        ("1.5\t2\n3\n", "2\na\t0\nb\t1\n", "entity2vec.vec:2: expected 2 numbers, got 1"),
         ("1.5\t2\n3\tx\n", "2\na\t0\nb\t1\n", "entity2vec.vec:2: 'x' is not a number"),
-        ("1.5\t2\n3\tinf\n", "2\na\t0\nb\t1\n", "entity2vec.vec:2: a number that is not finite"),
+        ("1.5\t2\n3\tinf\n", "2\na\t0\nb\t1\n", "entity2vec.vec:2: a number is not finite"),
         ("1.5\t2\n3\t4\n", "1\na\t0\n", "entity2vec.vec:2: no entity in entity2id.txt has row 1"),
-        ("1.5\t2\n", "2\na\t0\nb\t1\n", "1 rows for the 2 entities"),
-        ("1.5\t2\n", "a\t0\n", "entity2id.txt:1: the number of entities is expected"),
-        ("1.5\t2\n", "5\na\t0\n", "entity2id.txt:1: 5 entities are announced; the file has 1"),
-        ("1.5\t2\n", "1\na 0 0\n", "entity2id.txt:2: an entity id and its row are expected"),
+        ("1.5\t2\n", "2\na\t0\nb\t1\n", "expected 2 rows, one per entity in entity2id.txt, got 1"),
+        ("1.5\t2\n", "a\t0\n", "entity2id.txt:1: expected the number of entities"),
+        ("1.5\t2\n", "5\na\t0\n", "entity2id.txt:1: expected 5 entities, as this line says, got 1"),
+        ("1.5\t2\n", "1\na 0 0\n", "entity2id.txt:2: expected an entity id and its row"),
         ("1.5\t2\n", "2\na\t0\nb\t0\n", "entity2id.txt:3: row 0 already belongs to a"),
         ("1.5\t2\n3\t4\n", "2\na\t0\na\t1\n", "an entity id has two rows"),
         ("", "1\na\t0\n", "contains no vectors"),
@@ -68,7 +68,7 @@ def test_a_fault_is_named_with_its_place(tmp_path, rows, ids, complaint):
 def test_rows_without_the_file_of_ids_are_refused(tmp_path):
     path = openke(tmp_path)
     (tmp_path / "entity2id.txt").unlink()
-    with pytest.raises(BadInputError, match=r"entity2id\.txt must be beside it"):
+    with pytest.raises(BadInputError, match=r"expected entity2id\.txt in the same folder"):
         read_entity_vectors(path)
 
 

@@ -94,8 +94,8 @@ def test_pairs_come_from_two_columns(tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("a\tb\nc\n", ":2: two entity ids"),
-        ("a\tb\nc\t\n", ":2: two entity ids"),
+        ("a\tb\nc\n", ":2: expected two entity ids"),
+        ("a\tb\nc\t\n", ":2: expected two entity ids"),
         ("a\tb\tc\n", "unknown format"),
         ("", "contains no sentences"),
         (NRE + "m.1\tm.2\tada\tnowhere\tNA\tada saw london\t###END###\n", ":2: tail mention 'nowhere' is not in"),
@@ -114,7 +114,7 @@ def test_facts_of_a_pair_are_left_out_in_both_directions_and_counted(tmp_path):
     facts = [Triple("a", "r", "b"), Triple("b", "s", "a"), Triple("a", "r", "c")]
     assert list(exclusion.keep(facts)) == [Triple("a", "r", "c")]
     assert exclusion.num_left_out == 2
-    with pytest.raises(LeakageError, match=r"2 facts join an excluded pair .* a r b; b s a.*leave them out"):
+    with pytest.raises(LeakageError, match=r"2 facts link an excluded pair .* a r b; b s a.*leave them out"):
         exclusion.refuse_any(tmp_path / "kg.tsv")
 
 

@@ -248,11 +248,11 @@ def test_a_corpus_that_changed_is_refused_by_name(run: Path, tmp_path: Path) -> 
     extract(inputs, EVERYTHING, tmp_path / "out")
     write(corpus / "0.jsonl", sentences(range(1, 4)))
     before = (tmp_path / "out" / "facts.jsonl").read_bytes()
-    with pytest.raises(UserError, match=r"0\.jsonl: this file has changed since it was extracted from"):
+    with pytest.raises(UserError, match=r"0\.jsonl: this file has changed since the earlier extraction"):
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
     assert (tmp_path / "out" / "facts.jsonl").read_bytes() == before, "what was found is not lost"
     (corpus / "0.jsonl").rename(corpus / "1.jsonl")
-    with pytest.raises(UserError, match=r"0\.jsonl: this file was extracted from and is missing now"):
+    with pytest.raises(UserError, match=r"0\.jsonl: part of the earlier extraction, but now missing"):
         extract(inputs, EVERYTHING, tmp_path / "out", mode="resume")
 
 

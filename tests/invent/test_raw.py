@@ -71,7 +71,7 @@ def test_names_are_ambiguous_or_common_words_and_types_missing_as_in_life(raw: P
 def test_a_size_has_articles_sentences_and_no_traps_unless_asked_for() -> None:
     settings = raw_settings("toy", na_share=0.5)
     assert (settings.documents, settings.na_share, settings.unseen_wording_share) == (200, 0.5, 0.0)
-    with pytest.raises(BadConfigError, match="size 'huge' is unknown"):
+    with pytest.raises(BadConfigError, match="unknown size 'huge'"):
         raw_settings("huge")
 
 

@@ -29,18 +29,18 @@ def test_types_come_in_order_and_empty_lists_stay(tmp_path: Path, text: str, pac
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"m.1": "/person"}', "types: the types of 'm.1' are not a list of names"),
-        ('{"m.1": [3]}', "types: the types of 'm.1' are not a list of names"),
-        ('{"m.1": [],\n"m.1": []}', "types:2: 'm.1' is given twice"),
+        ('{"m.1": "/person"}', "types: the types of 'm.1' are not a list of non-empty strings"),
+        ('{"m.1": [3]}', "types: the types of 'm.1' are not a list of non-empty strings"),
+        ('{"m.1": [],\n"m.1": []}', "types:2: 'm.1' appears twice"),
         ('{"m.1": []\n"m.2"}', "types:2: not JSON"),
         ('{"m.1": ["/per\\u0007son"]}', "types: .*control character"),
         ("m.1\t/person\n\t/city\n", "types:2: the entity id is empty"),
         (" \n", "types: contains no types"),
         ("{}", "types: contains no types"),
-        ("[]", r'not a table of types; a table of types is {"id": \["/type", …\], …}, or lines of an id and its types'),
-        ("123", "types: not a table of types"),
-        ("m.1\t/born\tm.2\nm.2\t/within\tm.3\n", "a file of facts, not of types: its types are entities themselves"),
-        ("m.1\t/lived\tm.2\n", "a file of facts, not of types: '/lived' is a relation"),
+        ("[]", r'not a type table; expected {"id": \["/type", …\], …}, or tab-separated lines of an id and its types'),
+        ("123", "types: not a type table"),
+        ("m.1\t/born\tm.2\nm.2\t/within\tm.3\n", "contains facts, not types: its types are themselves entities"),
+        ("m.1\t/lived\tm.2\n", "contains facts, not types: '/lived' is a relation"),
     ],
 )
 def test_the_error_says_what_is_wrong(tmp_path: Path, text: str, reason: str) -> None:

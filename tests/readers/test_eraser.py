@@ -73,13 +73,13 @@ def test_documents_may_be_files_in_a_folder(tmp_path: Path) -> None:
     [
         ({"query": 3}, "'query' is a number"),
         ({"evidences": 3}, "'evidences' is not a list of lists"),
-        ({"evidences": [[3]]}, "an evidence is not an object"),
+        ({"evidences": [[3]]}, "an entry of 'evidences' is not an object"),
         ({"evidences": [[{}]]}, "'docid' is missing"),
         ({"evidences": evidence(start_sentence=2, end_sentence=9)}, "evidence [2, 9] lies outside the 3 sentences"),
         ({"evidences": evidence(start_token=2, end_token=99)}, "evidence [2, 99] lies outside the 11 tokens"),
-        ({"evidences": evidence(start_sentence="x")}, "an evidence is not [start, stop]"),
+        ({"evidences": evidence(start_sentence="x")}, "evidence is not a pair of integers [start, stop]"),
         ({"evidences": [], "docids": ["other|m.2"]}, "document 'other|m.2' is not in docs.jsonl"),
-        ({"evidences": [], "docids": ["posR_003.txt"]}, "is not named HEAD|TAIL"),
+        ({"evidences": [], "docids": ["posR_003.txt"]}, "does not have the form HEAD|TAIL"),
         ({"evidences": [], "docids": 7}, "'docids' is not a list of strings"),
     ],
 )
@@ -103,10 +103,10 @@ def test_a_document_outside_the_folder_is_not_read(tmp_path: Path) -> None:
 def test_missing_or_broken_documents_stop_the_reading(tmp_path: Path) -> None:
     path = folder_with(tmp_path, ANNOTATION)
     (tmp_path / "docs.jsonl").write_text('{"docid": "d", "document": "x"}\n{"docid": "d", "document": "y"}\n')
-    with pytest.raises(BadInputError, match=r"docs\.jsonl:2: document 'd' is given twice"):
+    with pytest.raises(BadInputError, match=r"docs\.jsonl:2: document 'd' appears twice"):
         read_eraser(path)
     (tmp_path / "docs.jsonl").unlink()
-    with pytest.raises(BadInputError, match=r"neither docs\.jsonl nor a folder docs"):
+    with pytest.raises(BadInputError, match=r"no documents found; expected docs\.jsonl or a folder named docs"):
         read_eraser(path)
 
 

@@ -30,9 +30,9 @@ def test_gzip_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("a born b", "1 column where"),
-        ("a\tb", "2 columns"),
-        ("a\tb\tc\td", "4 columns"),
+        ("a born b", "expected 3 columns .*, got 1"),
+        ("a\tb", "expected 3 columns .*, got 2"),
+        ("a\tb\tc\td", "expected 3 columns .*, got 4"),
         ("a\t \tc", "is empty"),
         ("a\x1b[2J\tborn\tc", "control character"),
     ],
@@ -79,6 +79,6 @@ def test_a_file_of_an_earlier_version_is_read_with_a_note(tmp_path: Path, caplog
     (tmp_path / "old.jsonl").write_text(line * 2)
     assert {each.decision for each in read_decisions(tmp_path / "old.jsonl")} == {"accepted"}
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path / 'old.jsonl'}: written by sayso 0.1 ('verdict' is called 'decision' now);"
+        f"{tmp_path / 'old.jsonl'}: written by sayso 0.1 ('verdict' is now called 'decision');"
         " sayso 0.3 will no longer read it"
     ]

@@ -36,10 +36,10 @@ def test_size_and_hash_are_those_of_the_files_together(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_a_built_corpus_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="this folder has no files"):
+    with pytest.raises(BadInputError, match="this folder contains no files"):
         files_of(tmp_path)
     (tmp_path / "train").mkdir()
-    with pytest.raises(BadInputError, match="this folder holds a built corpus; name its sentences"):
+    with pytest.raises(BadInputError, match="this folder contains a built corpus; use its sentences"):
         files_of(tmp_path)
 
 

@@ -75,13 +75,13 @@ def test_how_the_document_writes_the_tokens_is_kept_and_left_out_where_it_says_n
 )
 @pytest.mark.parametrize("key", ["glued", "curly"])
 def test_numbers_of_tokens_are_rising_whole_numbers(key: str, numbers: object) -> None:
-    with pytest.raises(BadLineError, match=f"'document' '{key}' is not a rising list of whole numbers from 1"):
+    with pytest.raises(BadLineError, match=f"'document' '{key}' is not an increasing list of integers from 1"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, key: numbers}))
 
 
 @pytest.mark.parametrize("numbers", [[5], [1, 2**70]])
 def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
-    with pytest.raises(BadLineError, match="'document' 'glued' exceeds the 5 tokens of the sentence"):
+    with pytest.raises(BadLineError, match="'document' 'glued' points beyond the 5 tokens of the sentence"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, "glued": numbers}))
 
 
@@ -89,7 +89,7 @@ def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
     ("line", "reason"),
     [
         ('{"head": 3}', "'text' is missing"),
-        (changed(tokens="ana in rome"), "not a list of strings"),
+        (changed(tokens="ana in rome"), "not a non-empty list of strings"),
         (changed(tokens=["ana", 3]), "a token is not a string"),
         (changed(tokens=["ana", "", "rome"]), "a token is empty or contains white space"),
         (changed(tokens=["ana was", "rome"]), "a token is empty or contains white space"),
@@ -99,7 +99,7 @@ def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
         (changed(head={"id": "m.1", "spans": [3]}), "a span of the head mention is not"),
         (changed(head={"id": "m.1", "spans": [[3, 7]]}), r"head mention \[3, 7\] lies outside the 5 tokens"),
         (changed(head={"id": "m.1", "spans": [[2, 3], [0, 1]]}), "out of order"),
-        (changed(head={"id": "m.1", "spans": [[3, 5]]}), "head and tail mention overlap"),
+        (changed(head={"id": "m.1", "spans": [[3, 5]]}), "the head and tail mentions overlap"),
         (changed(head={"id": "m.1", "name": "oslo"}), "head mention 'oslo' is not in the sentence"),
         (
             changed(tail={"name": "born", "id": "x"}, head={"id": "y", "spans": [[1, 3]]}),
@@ -112,7 +112,7 @@ def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
         (changed(expresses=float("nan")), "'expresses' is nan"),
         (changed(expresses=True), "'expresses' is true or false"),
         (changed(document={"id": "d", "start": 5, "stop": 3}), "not in order"),
-        (changed(document={"id": "d", "start": 5}), "two whole numbers"),
+        (changed(document={"id": "d", "start": 5}), "not a pair of integers"),
         (changed(document=7), "'document' is a number"),
     ],
 )

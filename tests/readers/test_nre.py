@@ -30,8 +30,8 @@ def test_the_end_mark_may_be_missing_or_stand_in_the_last_column(ending: str) ->
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("m.1\tm.2\tana", "3 columns"),
-        (LINE + "\tmore", "8 columns"),
+        ("m.1\tm.2\tana", "expected 6 columns and ###END###, got 3"),
+        (LINE + "\tmore", "expected 6 columns and ###END###, got 8"),
         (LINE.replace("m.1", ""), "an entity id or the relation is empty"),
         (LINE.replace("ana_diaz was born in rome .", " "), "the sentence is empty"),
     ],

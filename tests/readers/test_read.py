@@ -67,7 +67,7 @@ def test_a_named_form_is_taken_at_its_word(tmp_path: Path) -> None:
 
 
 def test_an_unknown_form_is_refused() -> None:
-    with pytest.raises(BadInputError, match="known are auto, nre"):
+    with pytest.raises(BadInputError, match="unknown format; choose one of auto, nre"):
         refuse_unknown_form("xml")
 
 

@@ -72,11 +72,11 @@ def test_a_line_that_cannot_be_read_spoils_one_block_only() -> None:
 @pytest.mark.parametrize(
     ("text", "label", "reason"),
     [
-        (TEXT, "per:member", "label 'per:member' is not of the form"),
-        (TEXT, "per:member(e1,e1)", "is not of the form"),
-        (TEXT, "(e1,e2)", "is not of the form"),
+        (TEXT, "per:member", "label 'per:member' does not have the form"),
+        (TEXT, "per:member(e1,e1)", "does not have the form"),
+        (TEXT, "(e1,e2)", "does not have the form"),
         ("<e1> a </e1> <e2> b", "r(e1,e2)", "</e2> is missing"),
-        ("<e1> a </e1> <e1> b </e1>", "r(e1,e2)", "<e1> is in the sentence twice"),
+        ("<e1> a </e1> <e1> b </e1>", "r(e1,e2)", "<e1> appears twice in the sentence"),
         ("</e1> a <e1> <e2> b </e2>", "r(e1,e2)", "in the wrong order"),
         ("<e1> a <e2> b </e1> c </e2>", "r(e1,e2)", "overlaps"),
         ("", "r(e1,e2)", "the sentence is empty"),

@@ -71,7 +71,9 @@ def test_bad_lines_are_named_by_their_place_in_the_file(
     monkeypatch.setattr(parallel, "PIECE_BYTES", 900)
     with inputs.train.open("a") as file:
         file.write("a\tb\n")
-    with pytest.raises(BadInputError, match=r"train\.txt:151: 2 columns .*1 of 151 lines are bad"):
+    with pytest.raises(
+        BadInputError, match=r"train\.txt:151: expected 6 columns and ###END###, got 2 .*1 of 151 lines are bad"
+    ):
         make(inputs, tmp_path / "elsewhere", out_of_order)
 
 

@@ -373,7 +373,7 @@ def test_a_byte_order_mark_does_not_hide_a_test_pair_from_the_leakage_guard(file
 def test_a_knowledge_base_in_place_of_types_is_refused(files: Inputs, tmp_path: Path) -> None:
     kb = tmp_path / "kb.tsv"
     kb.write_text("id.ann\t/lived\tid.rome\n")
-    with pytest.raises(BadInputError, match="a file of facts, not of types: '/lived' is a relation"):
+    with pytest.raises(BadInputError, match="contains facts, not types: '/lived' is a relation"):
         make(replace(files, types=kb), tmp_path / "store")
 
 
@@ -381,7 +381,7 @@ def test_types_of_other_entities_are_refused(files: Inputs, tmp_path: Path) -> N
     types = tmp_path / "other.tsv"
     types.write_text("somebody\t/person\nid.ann\n")
     with pytest.raises(
-        BadInputError, match=r"other\.tsv: none of the 14 entities of the corpus \('id\.\w+' is one\) has a"
+        BadInputError, match=r"other\.tsv: none of the 14 entities in the corpus \(such as 'id\.\w+'\) has a"
     ):
         make(replace(files, types=types), tmp_path / "store")
 

@@ -1,6 +1,6 @@
-"""Documents and a knowledge base to sentences with mentions and distant labels.
+"""Build sentences with mentions and distant labels from documents and a knowledge base.
 
 A document passes through `document` (bytes to text), `markup` (HTML removed), `gazetteer` (names found), `split`
 (sentences), `link` (names to entities), `mention` (tokens and mentions), `align` (pairs and their relations in the
-knowledge base) and `shard` (lines on disk). `build` runs all of it.
+knowledge base) and `shard` (lines on disk). `build` runs all the steps.
 """

@@ -1,4 +1,4 @@
-"""Distant supervision: the pairs of a sentence, and the relations that the knowledge base has for them."""
+"""Distant supervision: the entity pairs in a sentence, and their relations in the knowledge base."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class AlignedPair(NamedTuple):
-    """Two entities of a sentence, their relations in the knowledge base, and whether they are for training."""
+    """Two entities in a sentence, their relations in the knowledge base, and whether the pair is used for training."""
 
     head_id: str
     tail_id: str
@@ -16,10 +16,10 @@ class AlignedPair(NamedTuple):
 
 
 class Aligner:
-    """Pairs the entities of sentences.
+    """Pairs the entities in a sentence.
 
-    Related pairs are for training, and so is a share of the others. Which ones depends only on the pair and the seed,
-    so that every shard decides alike, also when documents are appended later.
+    All related pairs and a share of the others are used for training. The choice depends only on the pair and the seed,
+    so it is the same in every shard, including shards that are appended later.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Aligner:
         self._bound = round(na_share * 2**64)
 
     def align(self, entity_ids: Sequence[str]) -> tuple[list[AlignedPair], int]:
-        """Return the ordered pairs of different entities, and how many beyond `max_pairs` are left out.
+        """Return the ordered pairs of distinct entities, and the number left out beyond `max_pairs`.
 
         Related pairs are kept first, then those with the lowest `pair_number`.
         """

@@ -1,4 +1,4 @@
-"""Build a corpus folder from documents and a knowledge base: all stages in order."""
+"""Build a corpus folder from documents and a knowledge base."""
 
 import json
 import re
@@ -36,7 +36,7 @@ _NUM_SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class BuildTables:
-    """Names, facts and types in memory, and the trie of the names."""
+    """Names, facts and types in memory, and a trie of the names."""
 
     settings: BuildSettings
     names: Names
@@ -50,7 +50,7 @@ class BuildTables:
         return bool(self.types) and self.settings.guess_types
 
     def shard_builder(self, folder: Path) -> ShardBuilder:
-        """Return the builder that writes shards into the folder, as the settings say."""
+        """Return a builder that writes shards into the folder according to the settings."""
         settings, find = self.settings, self.gazetteer.find
         if settings.finder == "spacy":
             from sayso.documents.spacy_finder import SpacyFinder
@@ -63,7 +63,7 @@ class BuildTables:
 
 
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
-    """Return the tables; a missing file is an error before any of them is read."""
+    """Read the tables, after checking that all files exist."""
     for path in (inputs.documents, *inputs.tables().values()):
         if str(path) != "-" and not path.exists():
             raise BadInputError(f"{path}: no such file or directory")
@@ -81,14 +81,14 @@ def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
 
 
 def identity_of(inputs: BuildInputs, settings: BuildSettings) -> dict[str, Any]:
-    """Return what two runs must have in common to write into one corpus."""
+    """Return the version, settings and input hashes that must match for a run to append to a corpus."""
     digests = {name: sha256_of(path) for name, path in inputs.tables().items()}
     return {"format": FORMAT, "sayso": __version__, "settings": asdict(settings), "inputs": digests}
 
 
 @dataclass
 class DocumentTally:
-    """Counts of the documents of one run: new, already built, changed or left out; the first of each kind by name."""
+    """Counts of the documents in one run (new, already built, changed, left out), with the first few of each kind."""
 
     num_new: int = 0
     num_already_there: int = 0
@@ -100,9 +100,9 @@ class DocumentTally:
     first_passed_over: list[str] = field(default_factory=list)
 
     def new_ones(self, items: Iterable[Document | LeftOut], known: dict[str, str]) -> Iterator[Document]:
-        """Yield the documents that are not built yet; `known` has ids with fingerprints, and grows.
+        """Yield the documents that are not built yet, and add them to `known` (id to fingerprint).
 
-        A document whose id is known with another text is counted as changed and not built again.
+        A document with a known id but different text is counted as changed and not built again.
         """
         for item in items:
             if isinstance(item, LeftOut):
@@ -126,7 +126,7 @@ class DocumentTally:
             shown.append(f"{item.where}: {item.reason}")
 
     def refuse_too_many_left_out(self, path: Path, max_share: float) -> None:
-        """Raise `BadInputError` if no document is usable, or more than the share are bad; empty ones are not bad."""
+        """Raise `BadInputError` if no document is usable or more than `max_share` are bad, not counting empty ones."""
         num_used, num_bad = self.num_new + self.num_already_there + self.num_changed, self.num_bad
         first = "".join(f"; the first is {shown}" for shown in (self.first_bad + self.first_passed_over)[:1])
         if not num_used and not self.left_out:
@@ -137,7 +137,7 @@ class DocumentTally:
             append = option('mode="append"', "--append")
             raise BadInputError(
                 f"{path}: {num_bad:,} of {num_used + num_bad:,} documents cannot be used, more than {max_share:.0%}"
-                f" (repair them, or allow more with {option('max_bad_share', '--max-bad')};"
+                f" (fix them, or allow more with {option('max_bad_share', '--max-bad')};"
                 f" {append} continues from the finished shards){first}"
             )
 
@@ -151,9 +151,9 @@ def build(
     max_bad_share: float = MAX_BAD_SHARE,
     engine: Engine = map_locally,
 ) -> dict[str, Any]:
-    """Write the corpus of the documents into the folder and return its manifest.
+    """Build a corpus from the documents, write it into the folder and return its manifest.
 
-    Finished shards are kept: after an interruption, `append` builds the documents that are missing.
+    Finished shards are kept; after an interruption, `append` builds the missing documents.
     """
     on_progress("reading names and facts", 0, 0)
     tables, identity = read_tables(inputs, settings), identity_of(inputs, settings)
@@ -180,7 +180,7 @@ def _build_shards(
     engine: Engine,
     on_progress: OnProgress,
 ) -> list[BuiltShard]:
-    """Build shards of the documents that are not built yet; return their records."""
+    """Build shards from the documents that are not built yet; return their records."""
     known: dict[str, str] = {}
     first = 0
     for record in before:

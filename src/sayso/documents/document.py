@@ -1,4 +1,4 @@
-"""Documents: a folder of texts, JSON lines, or one text, plain or gzip, in any encoding; read one by one, in order."""
+"""Read documents one by one from a folder, JSON lines or a single text file, plain or gzip, in any encoding."""
 
 import codecs
 import hashlib
@@ -24,7 +24,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte order marks, and encodings that remove them."""
+"""Byte order marks, and the encodings that strip them."""
 _MAX_NUL_SHARE = 0.01
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
@@ -37,11 +37,11 @@ _EMPTY = "empty"
 
 
 class UnreadableError(Exception):
-    """A document that cannot be read; the text is the reason, without the document's name."""
+    """A document that cannot be read; the message is the reason, without the document's name."""
 
 
 class Decoded(NamedTuple):
-    """The text, whether its encoding was not UTF-8, and whether NUL characters were replaced by spaces."""
+    """A decoded text, whether its encoding was not UTF-8, and whether NUL characters were replaced with spaces."""
 
     text: str
     is_not_utf8: bool = False
@@ -49,7 +49,7 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes, only_utf8: bool = False) -> Decoded:
-    """Decode by the byte order mark, else as UTF-8, else as Windows-1252 unless `only_utf8` is set.
+    """Decode by the byte order mark if there is one, else as UTF-8, else as Windows-1252 unless `only_utf8` is set.
 
     >>> decode("Zürich".encode("cp1252"))
     Decoded(text='Zürich', is_not_utf8=True, has_nul=False)
@@ -60,7 +60,7 @@ def decode(data: bytes, only_utf8: bool = False) -> Decoded:
     except UnicodeDecodeError as error:
         if encoding != "utf-8":
             raise UnreadableError(
-                f"its first bytes say {encoding.removesuffix('-sig')}, but byte {error.start + 1:,} is not"
+                f"the byte order mark says {encoding.removesuffix('-sig')}, but byte {error.start + 1:,} is invalid"
             ) from error
         if only_utf8:
             raise UnreadableError(f"byte {error.start + 1:,} is not UTF-8") from error
@@ -71,20 +71,20 @@ def decode(data: bytes, only_utf8: bool = False) -> Decoded:
     decoded = without_nul(text)
     num = len(_CONTROL.findall(decoded.text))
     if num > _MAX_NUL_SHARE * len(decoded.text) + 1:
-        raise UnreadableError(f"{num:,} of {len(decoded.text):,} characters are control characters: not a text")
+        raise UnreadableError(f"{num:,} of {len(decoded.text):,} characters are control characters: not text")
     return decoded._replace(is_not_utf8=True)
 
 
 def without_nul(text: str) -> Decoded:
-    """Return the text with a space for each NUL; raise `UnreadableError` if there are more than a few."""
+    """Replace each NUL with a space; raise `UnreadableError` if there are more than a few."""
     num = text.count("\0")
     if num > _MAX_NUL_SHARE * len(text) + 1:
-        raise UnreadableError(f"{num:,} of {len(text):,} characters are NUL: not a text, or UTF-16 without a mark")
+        raise UnreadableError(f"{num:,} of {len(text):,} characters are NUL: not text, or UTF-16 without a mark")
     return Decoded(text.replace("\0", " "), has_nul=num > 0)
 
 
 class GivenMention(NamedTuple):
-    """A mention given with the document, in characters."""
+    """A mention supplied with the document, as character offsets."""
 
     start: int
     stop: int
@@ -92,7 +92,7 @@ class GivenMention(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text with an id; `mentions` is None where names are to be found in the text."""
+    """A text with an id; `mentions` is None if names are to be found in the text."""
 
     id: str
     text: str
@@ -108,7 +108,7 @@ class Document(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A document that was not used: its place, the reason, and whether it is at fault (empty ones are not)."""
+    """A document that was left out: where it is, the reason, and whether it counts as bad (empty ones do not)."""
 
     where: str
     reason: str
@@ -116,7 +116,7 @@ class LeftOut(NamedTuple):
 
 
 def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
-    """Yield the documents of a folder (in order of their paths), of JSON lines, or of a single text file."""
+    """Yield the documents in a folder (sorted by path), a JSON lines file or a single text file."""
     if path.is_dir():
         yield from _of_folder(path, settings, on_bytes)
         return
@@ -132,13 +132,13 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of all documents; 0 where that is unknown."""
+    """Return the total size of the documents in bytes; 0 if unknown."""
     files = filter(_is_document, _files(path)) if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return all files in the folder and its subfolders, without hidden ones, in order of their paths."""
+    """Return all files in the folder and its subfolders, without hidden ones, sorted by path."""
     found = [(Path(root) / name).relative_to(folder).parts for root, _, names in os.walk(folder) for name in names]
     return [folder.joinpath(*parts) for parts in sorted(found) if not any(part.startswith(".") for part in parts)]
 
@@ -151,7 +151,7 @@ def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iter
     files, done = _files(folder), 0
     if not any(map(_is_document, files)):
         raise BadInputError(
-            f"{folder}: no documents; their names end in {_KNOWN} (for JSON lines, give the file itself)"
+            f"{folder}: no documents; expected files ending in {_KNOWN} (for JSON lines, give the file itself)"
         )
     for file in files:
         if not _is_document(file):
@@ -163,12 +163,12 @@ def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iter
 
 
 def _written(path: Path) -> str:
-    """Return the path as text that can be written, even if the file name is not UTF-8."""
+    """Return the path as text that can be encoded, even if the file name is not UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
-    """Return the document of one file; a file that cannot be read or is gone is left out."""
+    """Read one file as a document; a missing or unreadable file is left out."""
     try:
         with open_bytes(path) as (_, stream):
             return _of_stream(path, document_id, stream, settings)
@@ -195,7 +195,7 @@ def _if_any(where: str, document: Document) -> Document | LeftOut:
 
 
 def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
-    """Return whether the file holds JSON lines, by its name or its first character."""
+    """Return whether the file contains JSON lines, according to its name or its first character."""
     if str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS):
         return True
     return without_mark(stream.peek(64)[:64]).lstrip()[:1] == b"{"
@@ -231,7 +231,7 @@ def _mentions(given: Any, length: int) -> tuple[GivenMention, ...]:
     for mention in given:
         start, stop = mention.get("start"), mention.get("end", mention.get("stop"))
         if type(start) is not int or type(stop) is not int:
-            raise BadLineError("a mention's 'start' and 'end' are not whole numbers")
+            raise BadLineError("a mention's 'start' and 'end' are not integers")
         if not 0 <= start < stop <= length:
             raise BadLineError(f"mention [{start}, {stop}] lies outside the {length} characters of the text")
         mentions.append(GivenMention(start, stop, checked_id(string(mention, "id"))))

@@ -1,4 +1,4 @@
-"""The folder of a built corpus: create, append to or replace it, and read its manifest."""
+"""Create, append to or replace the folder of a built corpus, and read its manifest."""
 
 import contextlib
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ _APPEND = option('mode="append"', "--append")
 
 @contextlib.contextmanager
 def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iterator[None]:
-    """Lock and prepare the folder of a corpus for the block.
+    """Prepare a corpus folder and lock it for the duration of the block.
 
-    `identity`: inputs and settings, which must be those of the corpus that is appended to.
+    `identity`: inputs and settings; to append, they must match those of the corpus.
     """
     folder = _output_folder(path)
     if mode == "append":
@@ -32,7 +32,7 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
         folder.refuse_occupied()
     with folder.locked():
         if mode == "new":
-            folder.refuse_occupied()  # another process may have finished meanwhile
+            folder.refuse_occupied()  # another process may have finished in the meantime
         if mode != "append":
             folder.clear()
         for name in _FOLDERS:
@@ -48,14 +48,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def types_of(corpus: Path, types: Path | None) -> Path | None:
-    """Return the given file of types, else that of the built corpus, if it was built with types."""
+    """Return the given types file, else that of the corpus if it was built with types, else None."""
     manifest = read_manifest(corpus)
     has_types = bool(manifest) and manifest.get("types", {}).get("given") != 0
     return types or (corpus / TYPES if has_types else None)
 
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest, whole or not at all."""
+    """Write the manifest atomically."""
     _output_folder(path).write(manifest)
 
 
@@ -66,7 +66,7 @@ def _output_folder(path: Path) -> OutputFolder:
 
 
 class _Manifest(NamedTuple):
-    """Entries that a manifest must have for the corpus to be appended to."""
+    """Manifest entries that are required to append to a corpus."""
 
     inputs: dict[str, str]
     settings: dict[str, Any]
@@ -74,7 +74,7 @@ class _Manifest(NamedTuple):
 
 
 def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
-    """Raise `UserError` if the corpus was built from other tables or with other settings."""
+    """Raise `UserError` if the corpus was built from different tables or with different settings."""
     path, manifest = folder.path, folder.read_checked(_Manifest, "a corpus")
     if not manifest:
         raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
@@ -87,4 +87,4 @@ def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
     for name, value in identity["settings"].items():
         before = manifest.settings.get(name)
         if before != value:
-            raise UserError(f"{path}: built with {name} {before}, not {value}; use the same, or start over")
+            raise UserError(f"{path}: built with {name} {before}, not {value}; use the same value, or start over")

@@ -1,7 +1,7 @@
-"""Find names in text: one pass over the words, with a trie of all names of the knowledge base.
+"""Find names in text in one pass over its words, with a trie of all names in the knowledge base.
 
-Kept instead of pyahocorasick: it matches whole words in the allowed case, with accents composed or not, and adds no
-dependency; 9 times as fast as spaCy's entity ruler (docs/build.md).
+Used instead of pyahocorasick because it matches whole words, applies the case rules, accepts composed and decomposed
+accents, and adds no dependency. It is 9 times as fast as spaCy's entity ruler (docs/build.md).
 """
 
 import re
@@ -17,8 +17,8 @@ from sayso.documents.knowledge import Names, Oddities
 from sayso.documents.split import COMMON_WORDS
 from sayso.readers.files import lines_with_text, read_text
 
-# A word keeps an apostrophe (O'Neill) unless what follows is a possessive or a short form (Rome's). `_` joins words as
-# a space does, as in corpora that write el_paso.
+# A word keeps an apostrophe (O'Neill) unless a possessive or a contraction follows (Rome's). `_` separates words like a
+# space, for corpora that write el_paso.
 _LETTERS = r"[^\W_]+"
 _LETTERS_WITH_ACCENTS = r"(?:[^\W_][\u0300-\u036f]*)+"
 _WORD, _ACCENTED_WORD = (
@@ -30,7 +30,7 @@ _HERE = ""
 """Key of the names that end at a node; no word is empty."""
 
 _SHORT = 3
-"""Names up to this length match only as they are written: US is not us."""
+"""Names up to this length match only in their exact case: US is not us."""
 
 NameCase = Literal["capitals", "exact", "ignore"]
 
@@ -44,12 +44,12 @@ class NameMatch(NamedTuple):
 
 
 class Gazetteer:
-    """All names, as a trie over folded words; `stopped` counts those left out."""
+    """A trie of all names over case-folded words; `stopped` counts the names left out."""
 
     def __init__(self, names: Names, case: NameCase = "capitals", stop_names: Collection[str] = ()) -> None:
         self.case = case
         self._root: dict[str, Any] = {}
-        self._small: set[str] = set()  # first words, folded, of names that do not begin with a capital
+        self._small: set[str] = set()  # case-folded first words of names that do not begin with a capital
         self.stopped = Oddities()
         self.num_names = self.num_ambiguous = 0
         for name, entity_ids in _by_name(names).items():
@@ -70,9 +70,9 @@ class Gazetteer:
         self.num_ambiguous += len(entity_ids) > 1
 
     def find(self, text: str) -> list[NameMatch]:
-        """Return the names in the text, in order; of overlapping names the longest is kept, then the first."""
+        """Return the names in the text, in order; if names overlap, the longest is kept, then the first."""
         lowered = text.lower()
-        # The lower case of a few letters is two characters: then every word is folded by itself.
+        # A few letters become two characters in lower case; then every word is folded separately.
         parts = _word_pattern(text).split(lowered if len(lowered) == len(text) else text)
         words = parts[1::2]
         if not text.isascii():
@@ -80,7 +80,7 @@ class Gazetteer:
         ends = list(accumulate(map(len, parts)))
         found: list[NameMatch] = []
         for number in [number for number, word in enumerate(words) if word in self._root]:
-            # Most words that begin some name are ordinary lower-case words, ruled out here.
+            # Most words that could begin a name are ordinary lower-case words, which this rules out.
             if words[number] in self._small or not text[ends[2 * number]].islower():
                 found.extend(self._from(number, words, ends, text))
         return longest_first(found)
@@ -105,7 +105,7 @@ class Gazetteer:
                     yield NameMatch(start, stop, entity_ids)
 
     def _fitting(self, names: list[tuple[str, tuple[str, ...]]], written: str) -> tuple[str, ...]:
-        """Return the entities whose name may be written like this; an exact match comes before all others."""
+        """Return the entities whose name may be spelled this way; an exact match takes precedence."""
         if "\n" in written and _EMPTY_LINE.search(written):
             return ()
         written = _composed("".join(written.replace("_", " ").split()))
@@ -117,7 +117,7 @@ class Gazetteer:
 
 
 def longest_first(found: Sequence[NameMatch]) -> list[NameMatch]:
-    """Return the names in order; of overlapping names the longest is kept, then the first.
+    """Return the names in order; if names overlap, the longest is kept, then the first.
 
     >>> longest_first([NameMatch(0, 8, ("a",)), NameMatch(4, 20, ("b",)), NameMatch(0, 3, ("c",))])
     [NameMatch(start=0, stop=3, entity_ids=('c',)), NameMatch(start=4, stop=20, entity_ids=('b',))]
@@ -169,7 +169,7 @@ def _folded(word: str) -> str:
 
 
 def _may_be(written: str, name: str, case: NameCase) -> bool:
-    """Return whether a name may be written like this: with more capitals than its own, but not with fewer.
+    """Return whether a name may be spelled this way: extra capitals are allowed, missing ones are not.
 
     >>> _may_be("WINDHOEK", "Windhoek", "capitals"), _may_be("apple", "Apple", "capitals")
     (True, False)
@@ -182,21 +182,21 @@ def _may_be(written: str, name: str, case: NameCase) -> bool:
 
 
 def _is_joined(text: str, start: int, stop: int) -> bool:
-    """Return whether a hyphen makes the word part of another name (Jean-Paul), not of a compound (Oslo-based)."""
+    """Return whether a hyphen makes the word part of a longer name (Jean-Paul), not of a compound (Oslo-based)."""
     before, after = text[max(0, start - 2) : start], text[stop : stop + 2]
     follows_hyphen = len(before) == 2 and before[1] == "-" and before[0].isalnum()
     return follows_hyphen or (len(after) == 2 and after[0] == "-" and after[1].isupper())
 
 
 def read_stop_names(path: Path) -> frozenset[str]:
-    """Return the names to ignore from a file with one per line, in lower case."""
+    """Return the names to ignore, in lower case, from a file with one per line."""
     return frozenset(" ".join(line.lower().split()) for _, line in lines_with_text(read_text(path, "names")))
 
 
 def stop_reason(name: str, further: Collection[str] = ()) -> str:
-    """Return why the name is not looked for; an empty string if it is.
+    """Return why the name is ignored, or an empty string if it is not.
 
-    A name in capitals (US, WHO) is not a common word.
+    A name in all capitals (US, WHO) is not a common word.
 
     >>> stop_reason("May"), stop_reason("May Holt"), stop_reason("WHO"), stop_reason("X"), stop_reason("1984")
     ('common words', '', '', 'single letters', 'no letters')

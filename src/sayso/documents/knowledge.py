@@ -1,4 +1,4 @@
-"""The knowledge base: the names of its entities, and which relations hold between them."""
+"""Read the knowledge base: the names of its entities, and the relations between them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ from sayso.readers.relation import read_inventory
 from sayso.records import NA_NAMES, Relation, Triple
 
 Names = dict[str, tuple[str, ...]]
-"""For each entity id its names, the one to show first."""
+"""Entity id to names, the display name first."""
 
 _NUM_SHOWN = 5
 
 
 def read_names(path: Path) -> Names:
-    """Return the names of each entity from lines of id, name and other names, with tabs or as JSON.
+    """Read the names of each entity from tab-separated or JSON lines: id, name, other names.
 
-    Names on several lines of one entity are joined. Any bad line is a `BadInputError`.
+    Names on several lines for one entity are merged. A bad line raises `BadInputError`.
     """
     names: dict[str, dict[str, None]] = {}
     for _, (entity_id, found) in parse_lines(path, "names", _names):
@@ -39,12 +39,12 @@ def _names(text: str) -> tuple[str, list[str]]:
     entity_id, cleaned = checked_id(entity_id.strip()), [" ".join(name.split()) for name in names]
     refuse_control(*cleaned)
     if not any(cleaned):
-        raise BadLineError(f"entity {entity_id!r} has no name; expected are id, name, other names")
+        raise BadLineError(f"entity {entity_id!r} has no name; expected id, name, other names")
     return entity_id, [name for name in cleaned if name]
 
 
 def checked_id(entity_id: str) -> str:
-    """Return the id; raise `BadLineError` if it is empty or has a control character."""
+    """Return the id; raise `BadLineError` if it is empty or contains a control character."""
     if not entity_id:
         raise BadLineError("the entity id is empty")
     refuse_control(entity_id)
@@ -53,7 +53,7 @@ def checked_id(entity_id: str) -> str:
 
 @dataclass
 class Oddities:
-    """Facts or names that are odd: the number of each kind, and the first few."""
+    """Unusual facts or names: the count of each kind, and the first few examples."""
 
     counts: dict[str, int] = field(default_factory=dict)
     shown: dict[str, list[str]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Oddities:
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """Relations in the inventory's order, and those of each related (head, tail) in the same order."""
+    """The relations in inventory order, and the relations of each (head, tail) pair in the same order."""
 
     relations: list[Relation]
     facts: dict[tuple[str, str], tuple[str, ...]]
@@ -76,15 +76,15 @@ class Knowledge:
 
     @property
     def num_facts(self) -> int:
-        """Distinct facts."""
+        """Number of distinct facts."""
         return sum(map(len, self.facts.values()))
 
 
 def read_knowledge(kb: Path, entity_ids: Collection[str], inventory: Path | None = None) -> Knowledge:
-    """Return the facts of a file of triples, each once.
+    """Read the distinct facts in a file of triples.
 
-    Facts of an entity with itself, with a relation that means "none", or with a relation missing from the inventory
-    are counted and left out; repeated facts and entities without a name are only counted.
+    Facts between an entity and itself, facts with an NA relation, and facts with a relation missing from the inventory
+    are counted and left out; repeated facts and facts about unnamed entities are only counted.
     """
     relations = read_inventory(inventory) if inventory else None
     known = None if relations is None else {relation.name for relation in relations}

@@ -1,4 +1,4 @@
-"""Link names to entities: which of several entities with the same name is meant, if that can be decided."""
+"""Link names to entities, and decide between entities with the same name if possible."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ def count_type_pairs(facts: Mapping[tuple[str, str], Sequence[str]], finest: Map
 
 
 class Linker:
-    """Chooses the entity of an ambiguous name by the policy, or None."""
+    """Chooses the entity of an ambiguous name according to the policy."""
 
     def __init__(
         self, policy: AmbiguityPolicy, finest: Mapping[str, str] | None = None, type_pairs: TypePairs | None = None
@@ -31,9 +31,9 @@ class Linker:
         self._policy, self._finest, self._type_pairs = policy, finest or {}, type_pairs or Counter()
 
     def link(self, sentence: Sequence[NameMatch], named_in_document: frozenset[str]) -> list[str | None]:
-        """Return the entity of each name of a sentence, None where it is undecided.
+        """Return the entity of each name in a sentence, or None if it cannot be decided.
 
-        `named_in_document`: entities that the document mentions by a name that no other entity has.
+        `named_in_document`: entities that the document mentions by an unambiguous name.
         """
         clear = [found.entity_ids[0] for found in sentence if len(found.entity_ids) == 1]
         return [
@@ -55,7 +55,7 @@ class Linker:
         return chosen[0] if best and len(chosen) == 1 else None
 
     def _fit(self, candidate: str, others: Sequence[str]) -> int:
-        """Return the number of facts between the candidate's type and that of the best-fitting other entity."""
+        """Return the number of facts between the candidate's type and the type of the best-fitting other entity."""
         mine = self._finest.get(candidate, "")
         types = [self._finest.get(other, "") for other in others if other != candidate]
         pairs = self._type_pairs
@@ -63,7 +63,7 @@ class Linker:
 
 
 def continues_a_name(text: str, start: int) -> bool:
-    """Return whether a capitalised word comes directly before, so that this may be the rest of its name.
+    """Return whether a capitalised word comes directly before, so this may be the end of a longer name.
 
     >>> continues_a_name("Cy Holt left", 3), continues_a_name("In Holt", 3), continues_a_name("Mr. Holt", 4)
     (True, False, False)
@@ -73,7 +73,7 @@ def continues_a_name(text: str, start: int) -> bool:
 
 
 def finest_type(types: Sequence[str]) -> str:
-    """Return the first type with the most levels; an empty string if there are no types.
+    """Return the type with the most levels (the first if several have), or an empty string if there are no types.
 
     >>> finest_type(["/person", "/person/artist", "/person/author"])
     '/person/artist'

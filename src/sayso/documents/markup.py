@@ -1,4 +1,4 @@
-"""HTML left in documents: the text without it, and the original offset of every character."""
+"""Remove HTML from documents, keeping the original offset of every character."""
 
 import html
 import re
@@ -25,7 +25,7 @@ _PARAGRAPH_END = "\n\n"
 
 
 class PlainText(NamedTuple):
-    """A document's text without markup; `start_C` and `stop_C` are the original offsets, None if nothing has moved.
+    """A document's text without markup; `start_C` and `stop_C` are the original offsets, None if there was none.
 
     Shapes: C characters.
     """
@@ -35,23 +35,23 @@ class PlainText(NamedTuple):
     stop_C: "array[int] | None" = None
 
     def original(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the span in the document of a non-empty span of this text."""
+        """Map a non-empty span of this text to a span of the document."""
         if self.start_C is None or self.stop_C is None:
             return start, stop
         return self.start_C[start], self.stop_C[stop - 1]
 
     def plain(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the span in this text of a span of the document; empty if that was only markup."""
+        """Map a span of the document to a span of this text, which is empty if there was only markup."""
         if self.start_C is None:
             return start, stop
         return bisect_left(self.start_C, start), bisect_left(self.start_C, stop)
 
 
 def without_markup(text: str) -> PlainText:
-    """Return the text without tags, comments and scripts, and with references such as `&amp;` replaced.
+    """Remove tags, comments and scripts, and replace character references such as `&amp;`.
 
-    A tag that ends a block (`<p>`, `<br>`, `<td>`) becomes an empty line, so that sentences end there. Only HTML's own
-    tags are removed: `a < b` and `<unknown>` stay.
+    A block-level tag (`<p>`, `<br>`, `<td>`) becomes an empty line, which ends a sentence. Only known HTML tags are
+    removed: `a < b` and `<unknown>` stay.
 
     >>> without_markup("<p>AT&amp;T<br>Oslo").text
     '\\n\\nAT&T\\n\\nOslo'

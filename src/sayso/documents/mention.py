@@ -1,4 +1,4 @@
-"""The sentences of a document with the entities they mention: tokens, mentions and offsets; the step before pairs."""
+"""Find the sentences of a document and the entities they mention, with tokens, mentions and offsets."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -25,7 +25,7 @@ class MentionedEntity(NamedTuple):
 
 
 class MentioningSentence(NamedTuple):
-    """A sentence that mentions at least two entities, in order of their first mentions."""
+    """A sentence that mentions at least two entities; `entities` are in order of first mention."""
 
     tokens: tuple[str, ...]
     entities: tuple[MentionedEntity, ...]
@@ -33,7 +33,7 @@ class MentioningSentence(NamedTuple):
 
 
 class DocumentReader:
-    """Turns documents into sentences that mention entities; counts what it sees in `counts` and `ambiguous`."""
+    """Turns documents into sentences that mention entities; keeps statistics in `counts` and `ambiguous`."""
 
     def __init__(self, find: Find, linker: Linker, names: Mapping[str, Sequence[str]], max_tokens: int) -> None:
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
@@ -55,7 +55,7 @@ class DocumentReader:
                 yield from self._sentence(document.id, plain, (start, stop), self._entities(plain, inside, named))
 
     def _found(self, document: Document, plain: PlainText) -> list[NameMatch]:
-        """Return the names in the document: those that it comes with, otherwise those found in its text."""
+        """Return the names in the document: those supplied with it, else those found in its text."""
         if document.mentions is None:
             found = [
                 each._replace(start=each.start + start, stop=each.stop + start)
@@ -73,7 +73,7 @@ class DocumentReader:
     def _entities(
         self, plain: PlainText, found: Sequence[NameMatch], named: frozenset[str]
     ) -> dict[str, list[CharSpan]]:
-        """Return the character spans of each entity of a sentence."""
+        """Return the character spans of each entity in a sentence."""
         entities: dict[str, list[CharSpan]] = {}
         for each, entity_id in zip(found, self._linker.link(found, named), strict=True):
             if len(each.entity_ids) > 1:
@@ -111,13 +111,13 @@ class DocumentReader:
 
 
 def _with_sentences(text: str, found: Sequence[NameMatch]) -> Iterator[tuple[CharSpan, list[NameMatch]]]:
-    """Yield the span of each sentence of the text, and the names in it."""
+    """Yield the span of each sentence in the text, and the names in it."""
     number = 0
     for begin, end in blocks(text):
         first = number
         while number < len(found) and found[number].stop <= end:
             number += 1
-        # A mention that the document came with may lie across the cut; then it belongs to no sentence.
+        # A mention supplied with the document may cross a block boundary; then it belongs to no sentence.
         here = [each for each in found[first:number] if each.start >= begin]
         index = 0
         for start, stop in split(text[begin:end], [(each.start - begin, each.stop - begin) for each in here]):
@@ -129,7 +129,7 @@ def _with_sentences(text: str, found: Sequence[NameMatch]) -> Iterator[tuple[Cha
 
 
 def tokens_with_starts(text: str) -> tuple[list[str], list[int]]:
-    """Return the tokens of one sentence and where each starts; a token is as long as its text.
+    """Return the tokens of a sentence and their start offsets; a token is as long as the text it stands for.
 
     >>> tokens_with_starts("Rome's  mayor.")
     (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])
@@ -144,7 +144,7 @@ def tokens_with_starts(text: str) -> tuple[list[str], list[int]]:
 
 
 def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -> tuple[list[str], list[int]]:
-    """Return the tokens and their starts, with tokens that have an edge inside cut in two.
+    """Split the tokens at edges that fall inside them; return the tokens and their start offsets.
 
     >>> cut_at(["Boston-based", "Acme"], [0, 13], [6])
     (['Boston', '-based', 'Acme'], [0, 6, 13])
@@ -165,7 +165,7 @@ def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -
 
 
 def spelling(text: str, tokens: Sequence[str], starts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the numbers of the tokens that the text writes `glued` and `curly`, as `Source` has them.
+    """Return the indices of the `glued` and the `curly` tokens, as defined by `Source`.
 
     >>> spelling("Rome’s  mayor.", *tokens_with_starts("Rome’s  mayor."))
     ((1, 3), (1,))
@@ -178,5 +178,5 @@ def spelling(text: str, tokens: Sequence[str], starts: Sequence[int]) -> tuple[t
 
 
 def spans_of(spans: Iterable[CharSpan], starts: Sequence[int]) -> list[Span]:
-    """Return character spans, whose edges are edges of tokens, as spans of tokens."""
+    """Convert character spans, whose edges are token edges, to token spans."""
     return [Span(bisect_left(starts, start), bisect_left(starts, stop)) for start, stop in spans]

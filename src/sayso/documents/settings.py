@@ -1,4 +1,4 @@
-"""Settings of a build."""
+"""Settings and inputs of a build."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +13,15 @@ NameFinder = Literal["names", "spacy"]
 
 @dataclass(frozen=True, kw_only=True)
 class BuildSettings:
-    """Settings of one corpus; documents appended later must be built with the same.
+    """Settings of one corpus; documents appended later must be built with the same settings.
 
-    `na_share`: share of the unrelated pairs that go into training, chosen by their ids and the seed alone; the others
-    go to `rest`.
-    `ambiguous`: a name of several entities is ignored (`skip`), is the one that the document also mentions by an
-    unambiguous name (`document`), or the one whose type fits the sentence's other entities (`types`).
-    `case`: how a name may be written: with capitals wherever the name has them (`capitals`), `exact`, or `ignore`.
-    `max_pairs`: pairs of one sentence; related pairs are kept first.
+    `na_share`: share of the unrelated pairs used for training, chosen only by their ids and the seed; the others go to
+    `rest`.
+    `ambiguous`: a name shared by several entities is ignored (`skip`), or resolved to the entity that the document also
+    mentions by an unambiguous name (`document`) or whose type fits the sentence's other entities (`types`).
+    `case`: how a name may be spelled: with capitals at least where the name has them (`capitals`), in its `exact` case,
+    or in any case (`ignore`).
+    `max_pairs`: maximum number of pairs per sentence; related pairs are kept first.
     `max_tokens`: longer sentences, which are mostly tables and lists, are left out.
     `only_utf8`: leave out documents in other encodings instead of reading them as Windows-1252.
     `spacy_model`: with the finder `spacy`, a model whose named entities take precedence; empty for no model.
@@ -54,6 +55,6 @@ class BuildInputs:
     stop_names: Path | None = None
 
     def tables(self) -> dict[str, Path]:
-        """Return all files except the documents by the name of their option."""
+        """Return all files except the documents, keyed by option name."""
         given = {"kb": self.kb, "names": self.names, "types": self.types, "relations": self.relations}
         return {name: path for name, path in (given | {"stop-names": self.stop_names}).items() if path}

@@ -1,4 +1,4 @@
-"""Shards of a build: some documents, the lines made from them, and the record that marks the shard as finished."""
+"""Shards of a build: a batch of documents, the lines built from them, and a record that marks the shard as finished."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from sayso.io.json_file import read_record, to_json
 from sayso.readers.jsonl import write_pairs
 
 TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
-"""Folders of a corpus: lines for training, lines of the other pairs, words around mentions, records of shards."""
+"""Folders of a corpus: training lines, lines of the other pairs, words around mentions, shard records."""
 
 COUNTS = (
     "documents",
@@ -35,7 +35,7 @@ COUNTS = (
     "lines NA for training",
     "lines in rest",
 )
-"""Counts of a build, in the order in which they are shown."""
+"""Counts of a build, in display order."""
 
 _NUM_AMBIGUOUS_KEPT = 100
 
@@ -59,7 +59,7 @@ class BuiltShard(NamedTuple):
 def shards(
     documents: Iterable[Document], first: int, most_documents: int, most_characters: int
 ) -> Iterator[DocumentShard]:
-    """Yield the documents in shards numbered from `first`, each with up to this many documents or characters."""
+    """Group the documents into shards numbered from `first`; a shard is full when it reaches either limit."""
     taken: list[Document] = []
     num_characters = 0
     for document in documents:
@@ -116,7 +116,7 @@ def _kind(is_related: bool, is_for_training: bool) -> str:
 
 
 def write_shard(path: Path, lines: list[str]) -> None:
-    """Write the lines atomically; without lines there is no file, because readers refuse an empty one."""
+    """Write the lines atomically; without lines, write no file, because readers refuse an empty one."""
     if not lines:
         path.unlink(missing_ok=True)
         return
@@ -144,7 +144,7 @@ def remove_unfinished(folder: Path, finished: Iterable[BuiltShard]) -> None:
 
 
 def total(records: Iterable[BuiltShard]) -> dict[str, int]:
-    """Return the counts of all shards together, in the order of `COUNTS`."""
+    """Return the summed counts of all shards, in the order of `COUNTS`."""
     counts: Counter[str] = Counter()
     for record in records:
         counts.update(record.counts)

@@ -1,4 +1,4 @@
-"""Find names with spaCy: an entity ruler with all names and, with a model, its named entities (extra `spacy`)."""
+"""Find names with spaCy: an entity ruler with all names, plus a model's named entities if given (extra `spacy`)."""
 
 from typing import Any
 
@@ -7,28 +7,28 @@ from sayso.documents.knowledge import Names
 from sayso.errors import MissingExtraError, UserError, option
 
 _RULED = "sayso_names"
-"""Name of the ruler, and label of what it finds; distinct from those of models."""
+"""Name of the ruler and label of its matches; no model uses it."""
 
 
 class SpacyFinder:
-    """spaCy finds the spans of names; the gazetteer tells their entities, and whether the spelling is allowed."""
+    """Finds names with spaCy; the gazetteer looks up their entities and checks their spelling."""
 
     def __init__(self, gazetteer: Gazetteer, names: Names, model: str = "") -> None:
         """`model`: name or folder of a model; without one, an empty English pipeline is used."""
         self._gazetteer = gazetteer
         self._nlp = _pipeline(model)
-        # After the model's recogniser, to which the Oslo of "Oslo Times" is not a city.
+        # Runs after the model's entity recogniser, which knows that the Oslo in "Oslo Times" is not a city.
         attribute = "ORTH" if gazetteer.case == "exact" else "LOWER"
         ruler = self._nlp.add_pipe("entity_ruler", _RULED, last=True, config={"phrase_matcher_attr": attribute})
         patterns = {name for found in names.values() for name in found if gazetteer.entity_ids_of(name)}
         ruler.add_patterns([{"label": _RULED, "pattern": name} for name in sorted(patterns)])
 
     def find(self, text: str) -> list[NameMatch]:
-        """Return the names that spaCy finds and that are names of entities, in order."""
+        """Return the names of entities that spaCy finds, in order."""
         return [found for entity in self._nlp(text).ents for found in self._names_in(entity)]
 
     def _names_in(self, entity: Any) -> list[NameMatch]:
-        """Return the names in a span; a model's entity must be one name as a whole."""
+        """Return the names in a span; an entity found by a model must be a name as a whole."""
         found = self._gazetteer.find(entity.text)
         if entity.label_ != _RULED:
             found = [each for each in found if (each.start, each.stop) == (0, len(entity.text))]
@@ -38,7 +38,7 @@ class SpacyFinder:
 
 def _pipeline(model: str) -> Any:
     try:
-        import spacy  # here, because it loads torch where there is one
+        import spacy  # imported here because it loads torch if installed
     except ImportError as error:
         raise MissingExtraError("the finder spacy", "spacy") from error
     try:
@@ -46,5 +46,5 @@ def _pipeline(model: str) -> Any:
     except OSError as error:
         raise UserError(
             f"{option('spacy_model')} {model}: spaCy has no such model: install it (python -m spacy download {model}),"
-            " name a folder that holds one, or leave it out for the knowledge base's names alone"
+            " give the folder of a model, or omit the option to find only the knowledge base's names"
         ) from error

@@ -1,6 +1,6 @@
-"""Split a text into sentences by rules: full stops that end one, and those of abbreviations, initials and numbers.
+"""Split text into sentences with rules that tell sentence ends from abbreviations, initials and numbers.
 
-Kept instead of pysbd or spaCy: no sentence ends inside a known name, offsets are exact, and no dependency is added.
+Used instead of pysbd or spaCy: no sentence ends inside a known name, offsets are exact, and no dependency is added.
 """
 
 import re
@@ -18,10 +18,10 @@ _WORDS = {
 COMMON_WORDS = _WORDS["common"]
 
 MAX_CHARACTERS = 100_000
-"""A longer text is split block by block."""
+"""Longer texts are split block by block."""
 
 _CANDIDATE = re.compile(
-    # Possessive, and only from the first of several stops, so that a row of thousands takes one look.
+    # Possessive, and only from the first of several stops, so a run of thousands is scanned once.
     r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?:\ (?:''|-rrb-))*(?=\s|$)  # stops that end a word, and closing quotes
     |[。！？｡]+[」』”’）]*              # stops of scripts that need no space
     |\n(?:[^\S\n]*\n)+               # empty lines
@@ -38,10 +38,10 @@ _DOTTED = re.compile(r"(?:\w\.)+\w")
 
 
 def split(text: str, names: Sequence[CharSpan] = ()) -> list[CharSpan]:
-    """Return the spans of the sentences, in order, without white space at their edges; together they cover the text.
+    """Return the spans of the sentences, in order, without surrounding white space; together they cover the text.
 
     No sentence ends inside one of `names`, which must be sorted and not overlap. An empty line ends a sentence; a
-    single line end does so if most lines of the text end like sentences.
+    single line end does too if most lines of the text end like sentences.
 
     >>> text = "Mr. Holt of Acme Inc. paid 3.5 dollars. It was J. R. Smith's."
     >>> [text[start:stop] for start, stop in split(text)]
@@ -56,7 +56,7 @@ def split(text: str, names: Sequence[CharSpan] = ()) -> list[CharSpan]:
 
 
 def stripped(text: str, start: int, stop: int) -> CharSpan | None:
-    """Return the span without white space at its edges; None if nothing is left."""
+    """Return the span without surrounding white space; None if nothing is left."""
     part = text[start:stop]
     start, stop = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
     return (start, stop) if start < stop else None
@@ -78,7 +78,7 @@ def _is_inside(position: int, name_starts: list[int], names: Sequence[CharSpan])
 
 
 def _lines_are_sentences(text: str) -> bool:
-    """Return whether most lines before another line end with a stop, rather than being wrapped."""
+    """Return whether most lines end with a stop, unlike those of wrapped text; the last line does not count."""
     ends = _LINE_END.findall(text)
     return bool(ends) and 2 * sum(last in '"”’)' or last in _STOPS for last in ends) > len(ends)
 

@@ -1,7 +1,7 @@
 """Guess the types of entities that have none, from their names and the words around their mentions.
 
 The model is multinomial logistic regression on hashed binary features, trained in seconds.
-Shapes: F features, K classes, M features of all rows of a batch together, N rows.
+Shapes: F features, K classes, M features in all rows of a batch, N rows.
 """
 
 import zlib
@@ -23,7 +23,7 @@ _BATCH, _EPOCHS, _RATE = 64, 5, 0.2
 
 @dataclass(frozen=True)
 class Logistic:
-    """A trained model; a row is the numbers of its features."""
+    """A trained model; a row is an array of feature indices."""
 
     weight_FK: np.ndarray
 
@@ -64,12 +64,12 @@ def _probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndar
 
 
 def _scales(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the factor of each row's features, so that long rows weigh no more than short ones."""
+    """Return a scale for the features of each row, so long rows weigh no more than short ones."""
     return np.array([len(row) for row in rows], np.float32) ** -0.5
 
 
 def _gradient(rows: Sequence[np.ndarray], error_NK: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct features of a batch, and the gradient of the loss in their weights."""
+    """Return the distinct features of a batch, and the gradient of the loss with respect to their weights."""
     feature_M = np.concatenate(rows)
     row_M = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     order = np.argsort(feature_M, kind="stable")
@@ -79,14 +79,14 @@ def _gradient(rows: Sequence[np.ndarray], error_NK: np.ndarray) -> tuple[np.ndar
 
 
 WIDTH = 3
-"""Words on either side of a mention."""
+"""Number of words on each side of a mention."""
 
 MAX_CONTEXTS = 20
-"""Contexts used per entity, the first in the corpus."""
+"""Maximum number of contexts per entity, the first in the corpus."""
 
 
 def context_lines(sentence: MentioningSentence) -> Iterator[str]:
-    """Yield a line for the first mention of each entity: its id, the words before and the words after, with tabs."""
+    """Yield a tab-separated line for the first mention of each entity: its id, the words before, the words after."""
     tokens = sentence.tokens
     for entity in sentence.entities:
         for start, stop in entity.mention.spans[:1]:
@@ -100,7 +100,7 @@ def entities_of(lines: Iterable[str]) -> set[str]:
 
 
 def read_contexts(lines: Iterable[str], wanted: Collection[str]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield the first contexts of each wanted entity: id, words before, words after."""
+    """Yield the first contexts of each requested entity: id, words before, words after."""
     num_read = dict.fromkeys(wanted, 0)
     for line in lines:
         entity_id, before, after = line.rstrip("\n").split("\t")
@@ -110,7 +110,7 @@ def read_contexts(lines: Iterable[str], wanted: Collection[str]) -> Iterator[tup
 
 
 LEAST_TYPED = 20
-"""Nothing is guessed with fewer typed entities in the corpus."""
+"""Types are guessed only if at least this many entities in the corpus have one."""
 
 LEAST_PROBABILITY = 0.5
 """Less probable guesses are dropped."""
@@ -127,10 +127,10 @@ class Guess(NamedTuple):
 
 
 class Guesses(NamedTuple):
-    """Types of entities that had none, and the quality of such guesses on held-out entities of known type.
+    """Guessed types of untyped entities, and the quality of guesses on held-out entities with a known type.
 
     `share_guessed`: share of the `num_held_out` entities with a guess that is probable enough; `accuracy`: share of
-    those guesses that are right. None if nothing was trained or no guess was probable enough.
+    those guesses that are correct. None if nothing was trained or no guess was probable enough.
     """
 
     types: dict[str, Guess]
@@ -143,9 +143,9 @@ class Guesses(NamedTuple):
 def guess_types(
     read_lines: Callable[[], Iterable[str]], names: Names, types: Mapping[str, Sequence[str]], seed: int
 ) -> Guesses:
-    """Return types for the entities of the corpus that have none; each call of `read_lines` reads its contexts.
+    """Guess types for the untyped entities in the corpus; each call of `read_lines` reads its contexts.
 
-    Memory holds the entities without a type and at most 20,000 of the others.
+    Keeps the untyped entities and at most 20,000 typed ones in memory.
     """
     finest = {entity_id: finest_type(types.get(entity_id, ())) for entity_id in entities_of(read_lines())}
     typed = sorted(entity_id for entity_id, found in finest.items() if found)
@@ -171,7 +171,7 @@ def guess_types(
 
 
 def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[str, np.ndarray]:
-    """Return the distinct feature numbers of each wanted entity."""
+    """Return the distinct feature indices of each requested entity."""
     rows = {entity_id: array("i", _hashed(_about_name(names.get(entity_id, ())))) for entity_id in wanted}
     for entity_id, before, after in read_contexts(lines, wanted):
         rows[entity_id].extend(_hashed(_around("before", reversed(before))))

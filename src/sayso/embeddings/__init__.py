@@ -1,1 +1,1 @@
-"""Word and entity vectors: read, write and train them, and find those of a vocabulary."""
+"""Read, write and train word and entity vectors, and look up those of a vocabulary."""

@@ -1,7 +1,7 @@
-"""Vectors for the words of a vocabulary: their own, the mean of their parts, or none.
+"""Find vectors for the words of a vocabulary: their own, the mean of their parts, or none.
 
-Corpora join the words of a name (`el_paso`); files of vectors seldom have the joined form. Such a word gets the mean
-vector of those of its parts that have one.
+Corpora join the words of a name (`el_paso`), but vector files seldom contain the joined form. Such a word gets the mean
+of its parts' vectors, ignoring parts without one.
 Shapes: V words of the vocabulary, D width of a vector.
 """
 
@@ -25,7 +25,7 @@ class VectorKind(IntEnum):
 
 
 class Coverage(NamedTuple):
-    """Number of distinct words and of running tokens with a vector of each kind."""
+    """Numbers of distinct words and of tokens with each kind of vector."""
 
     own_words: int
     parts_words: int
@@ -46,7 +46,7 @@ class Coverage(NamedTuple):
 
 
 def vectors_for(words: Sequence[str], path: Path) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Return vectors [V, D] and `VectorKind`s [V] of the words, in one pass over a file of word vectors."""
+    """Return vectors [V, D] and `VectorKind`s [V] for the words, in one pass over a word vector file."""
     wanted = set(words).union(*(parts_of(word) for word in words if "_" in word))
     found = read_word_vectors(path, wanted)
     row_of = {word: row for row, word in enumerate(found.words)}
@@ -70,7 +70,7 @@ def parts_of(word: str) -> list[str]:
 
 
 def parts_mean(word: str, row_of: Mapping[str, int], matrix: NDArray[np.float32]) -> NDArray[np.float32] | None:
-    """Return the mean vector of the parts of a joined name that have one, or None."""
+    """Return the mean vector of a joined name's parts, ignoring parts without one; None if no part has one."""
     rows = [row_of[part] for part in parts_of(word) if part in row_of]
     return matrix[rows].mean(axis=0) if rows else None
 

@@ -16,10 +16,10 @@ _ID_FILE = "entity2id.txt"
 
 
 def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tuple[list[str], NDArray[np.float32]]:
-    """Return entity ids and their vectors (row i is that of id i), of all entities or of the wanted ones.
+    """Return entity ids and their vectors (one row per id), for all entities or only those in `wanted`.
 
-    A file of nothing but tab-separated numbers is OpenKE's `entity2vec.vec`, with the ids in `entity2id.txt` beside it.
-    Anything else is read as word vectors, plain or gzip, text or binary.
+    A file of tab-separated numbers only is OpenKE's `entity2vec.vec`, with the ids in `entity2id.txt` in the same
+    folder. Anything else is read as word vectors, plain or gzip, text or binary.
     """
     refuse_pipe(path, "entity vectors are")
     if not _is_numbers_only(path):
@@ -27,7 +27,7 @@ def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tu
         return vectors.words, vectors.matrix
     ids = path.with_name(_ID_FILE)
     if not ids.is_file():
-        raise BadInputError(f"{path}: rows of numbers without ids; {_ID_FILE} must be beside it")
+        raise BadInputError(f"{path}: numbers without entity ids; expected {_ID_FILE} in the same folder")
     id_of_row = _read_ids(ids)
     return _read_rows(path, id_of_row, wanted)
 
@@ -37,21 +37,21 @@ def _is_numbers_only(path: Path) -> bool:
     if "\t" not in first.strip():
         return False
     columns = first.encode().split()
-    # Two whole numbers are the header of a word2vec file.
+    # Two integers are the header of a word2vec file.
     is_header = len(columns) == 2 and all(column.isdigit() for column in columns)
     return not is_header and all(is_number(column) for column in columns)
 
 
 def _read_ids(path: Path) -> dict[int, str]:
-    """Return the entity id of each row from a file whose first line is their number."""
+    """Return the entity id of each row, from a file whose first line is the number of entities."""
     file, lines = VectorFile(path), parse_lines(path, "entities", str.split)
     number, first = next(lines)
     if len(first) != 1 or not _is_count(first[0]):
-        raise file.fault(number, f"the number of entities is expected, not {' '.join(first)[:40]!r}")
+        raise file.fault(number, f"expected the number of entities, got {' '.join(first)[:40]!r}")
     id_of_row: dict[int, str] = {}
     for number, columns in lines:
         if len(columns) != 2 or not _is_count(columns[1]):
-            raise file.fault(number, f"an entity id and its row are expected, not {' '.join(columns)[:40]!r}")
+            raise file.fault(number, f"expected an entity id and its row, got {' '.join(columns)[:40]!r}")
         entity_id, row = columns[0], int(columns[1])
         if row in id_of_row:
             raise file.fault(number, f"row {row} already belongs to {id_of_row[row]}")
@@ -59,7 +59,7 @@ def _read_ids(path: Path) -> dict[int, str]:
     if len(set(id_of_row.values())) != len(id_of_row):
         raise BadInputError(f"{path}: an entity id has two rows")
     if len(id_of_row) != int(first[0]):
-        raise BadInputError(f"{path}:1: {int(first[0]):,} entities are announced; the file has {len(id_of_row):,}")
+        raise BadInputError(f"{path}:1: expected {int(first[0]):,} entities, as this line says, got {len(id_of_row):,}")
     return id_of_row
 
 
@@ -72,17 +72,17 @@ def _read_rows(
     for row, (number, columns) in enumerate(parse_lines(path, "vectors", lambda line: line.encode().split())):
         width = width or len(columns)
         if len(columns) != width or width > MAX_WIDTH:
-            raise file.fault(number, f"{len(columns)} numbers where the file has {width}")
+            raise file.fault(number, f"expected {width} numbers, got {len(columns)}")
         if row not in id_of_row:
             raise file.fault(number, f"no entity in {_ID_FILE} has row {row}")
         if wanted is None or id_of_row[row] in wanted:
             vector = numbers_of(columns, file, number)
             if not np.isfinite(np.frombuffer(vector, "<f4")).all():
-                raise file.fault(number, "a number that is not finite (nan or inf)")
+                raise file.fault(number, "a number is not finite (nan or inf)")
             ids.append(id_of_row[row])
             kept += vector
     if row + 1 != len(id_of_row):
-        raise BadInputError(f"{path}: {row + 1:,} rows for the {len(id_of_row):,} entities of {_ID_FILE}")
+        raise BadInputError(f"{path}: expected {len(id_of_row):,} rows, one per entity in {_ID_FILE}, got {row + 1:,}")
     return ids, np.frombuffer(kept, "<f4").reshape(-1, width).astype(np.float32, copy=False)
 
 

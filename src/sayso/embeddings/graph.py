@@ -1,7 +1,7 @@
-"""A knowledge graph as numbers: read without excluded pairs, hold facts out, and rank them by translation vectors.
+"""A knowledge graph as integer ids: exclude pairs, hold out facts, and rank facts by translation vectors.
 
-A graph that knows the test facts would give them away through its vectors, so their pairs are excluded.
-Shapes: F facts, each a row (head, relation, tail) of numbers; E entities; D width; K known answers of all questions.
+Vectors trained on test facts would leak them, so test pairs are excluded.
+Shapes: F facts, each a row (head, relation, tail) of ids; E entities; D width; K known answers to all questions.
 """
 
 from array import array
@@ -28,7 +28,7 @@ Facts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Distinct facts `fact_F3`, sorted, over entities and relations numbered in the order they were first seen."""
+    """Distinct facts `fact_F3`, sorted; entities and relations get ids in order of first appearance."""
 
     entity_ids: list[str]
     relations: list[str]
@@ -61,7 +61,7 @@ def number_facts(triples: Iterable[Triple]) -> Graph:
 def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
     """Return (facts to train on, at most `num_facts` held-out facts).
 
-    Every entity and relation keeps a fact in training, so fewer may be held out.
+    Every entity and relation keeps at least one training fact, so fewer may be held out.
     """
     entity_degree = np.bincount(graph.fact_F3[:, [HEAD, TAIL]].ravel(), minlength=graph.num_entities)
     relation_degree = np.bincount(graph.fact_F3[:, RELATION], minlength=graph.num_relations)
@@ -71,7 +71,7 @@ def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
         if num_held == num_facts:
             break
         head, relation, tail = graph.fact_F3[index]
-        # A fact of an entity with itself counts twice in its degree.
+        # A fact between an entity and itself counts twice in its degree.
         enough = 2 if head == tail else 1
         if min(entity_degree[head], entity_degree[tail]) > enough and relation_degree[relation] > 1:
             entity_degree[[head, tail]] -= enough
@@ -87,7 +87,7 @@ Vectors = NDArray[np.float32]
 
 
 def rank_facts(entity_ED: Vectors, relation_RD: Vectors, asked_F3: Facts, known_F3: Facts) -> NDArray[np.float64]:
-    """Return the realistic filtered ranks of each asked fact's tail, then of each one's head, [2 F].
+    """Return the realistic filtered ranks of the tails of the asked facts, then those of the heads, [2 F].
 
     An entity's score is its negated Euclidean distance from head + relation (or tail - relation).
     """
@@ -110,7 +110,7 @@ def _nearness(query_FD: Vectors, entity_ED: Vectors) -> Vectors:
 
 
 class _Answers:
-    """Finds the known answers of (given entity, relation) in facts sorted by that key."""
+    """Finds the known answers to (given entity, relation) in facts sorted by that key."""
 
     def __init__(self, known_F3: Facts, given: int, side: int, num_entities: int) -> None:
         self.given, self.num_entities = given, num_entities
@@ -119,7 +119,7 @@ class _Answers:
         self.key_F, self.answer_F = key_F[order_F], known_F3[order_F, side]
 
     def of(self, asked_F3: Facts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, end to end, which question each known answer belongs to, and the answer."""
+        """Return the known answers to all questions, concatenated: the index of the question, and the answer."""
         key_F = self._key(asked_F3)
         start_F, stop_F = (np.searchsorted(self.key_F, key_F, side) for side in ("left", "right"))
         length_F = stop_F - start_F
@@ -144,7 +144,7 @@ def unordered(head_id: str, tail_id: str) -> tuple[str, str]:
 
 
 def read_pairs(paths: Sequence[Path], max_bad: float) -> set[tuple[str, str]]:
-    """Return the unordered entity pairs of files of sentences, or of two tab-separated columns of entity ids."""
+    """Return the unordered entity pairs in files of sentences, or of two tab-separated entity ids per line."""
     pairs: set[tuple[str, str]] = set()
     for path in paths:
         pairs.update(unordered(*pair) for pair in _pairs_of(path, max_bad))
@@ -153,7 +153,7 @@ def read_pairs(paths: Sequence[Path], max_bad: float) -> set[tuple[str, str]]:
 
 @dataclass
 class Exclusion:
-    """Keeps the facts of some pairs, in either direction, out of a graph, and counts them."""
+    """Keeps the facts of excluded pairs, in either direction, out of a graph, and counts them."""
 
     pairs: Collection[tuple[str, str]]
     num_left_out: int = 0
@@ -170,11 +170,11 @@ class Exclusion:
                 self.named.append(triple)
 
     def refuse_any(self, path: Path) -> None:
-        """Raise `LeakageError` if a fact had to be left out."""
+        """Raise `LeakageError` if any fact was left out."""
         if self.num_left_out:
             named = "; ".join(" ".join(triple) for triple in self.named)
             raise LeakageError(
-                f"{path}: {self.num_left_out:,} facts join an excluded pair (for instance {named});"
+                f"{path}: {self.num_left_out:,} facts link an excluded pair (for example {named});"
                 f" leave them out{option('', ' with --drop')}"
             )
 
@@ -182,7 +182,7 @@ class Exclusion:
 def _pairs_of(path: Path, max_bad: float) -> Iterator[tuple[str, str]]:
     refuse_pipe(path, "pairs to exclude are")
     first, _ = first_of(read_lines(path))
-    # Tagged sentences also begin with two columns, so the sentence formats are asked first.
+    # Tagged sentences also begin with two columns, so the sentence formats are tried first.
     if first.count("\t") == 1 and not any(reader.recognises(first) for reader in READERS.values()):
         yield from (pair for _, pair in parse_lines(path, "pairs", _listed_pair))
         return
@@ -195,5 +195,5 @@ def _pairs_of(path: Path, max_bad: float) -> Iterator[tuple[str, str]]:
 def _listed_pair(text: str) -> tuple[str, str]:
     columns = text.split("\t")
     if len(columns) != 2 or not all(columns):
-        raise BadLineError("two entity ids with a tab between them are expected")
+        raise BadLineError("expected two entity ids separated by a tab")
     return columns[0], columns[1]

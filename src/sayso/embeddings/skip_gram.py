@@ -1,4 +1,4 @@
-"""Train word vectors: skip-gram (Mikolov et al. 2013) with gensim, on the sentences of any corpus we read."""
+"""Train skip-gram word vectors (Mikolov et al. 2013) with gensim, on a corpus in any supported format."""
 
 import hashlib
 import tempfile
@@ -44,10 +44,10 @@ class SkipGramReport:
 def train_skip_gram(
     corpora: Sequence[Path], out: Path, settings: SkipGramSettings, max_bad: float, on_note: Callable[[str], None]
 ) -> SkipGramReport:
-    """Write vectors of the words of the corpora, as text or (if `out` ends in `.bin`) binary.
+    """Train vectors for the words in the corpora; write them as text or, if `out` ends in `.bin`, as binary.
 
     Raises:
-        BadInputError: more than the share `max_bad` of the lines of a corpus are bad.
+        BadInputError: more than the share `max_bad` of the lines in a corpus are bad.
     """
     refuse_unwritable_path(out)
     for path in corpora:
@@ -93,7 +93,7 @@ class _TextLines:
 
 
 def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: float) -> int:
-    """Write the training text, one per line, and return the number of distinct sentences."""
+    """Write the training text, one sequence per line; return the number of distinct sentences."""
     sentences = chain.from_iterable(read_sentences(tally.path, tally) for tally in tallies)
     num_distinct = 0
     with path.open("w", encoding="utf-8") as out:
@@ -106,10 +106,10 @@ def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: floa
 
 
 def _texts(sentences: Iterable[Sentence], window: int) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield each distinct sentence once with its names split, and once the words around each joined name in it.
+    """Yield each distinct sentence once with its names split, and the words around each joined name in it once.
 
-    A sentence occurs with many pairs, each time with other names joined. This way it is not learned many times, and no
-    joined name is lost. Only 8 bytes per sentence are kept.
+    A sentence may occur with many pairs, each time with different names joined. This way it is learned only once, and
+    no joined name is lost. Only 8 bytes per sentence are kept in memory.
     """
     seen: set[bytes] = set()
     for sentence in sentences:
@@ -130,7 +130,7 @@ def _is_new(text: str, seen: set[bytes]) -> bool:
 
 
 def _gensim_model() -> Any:
-    """Return gensim's model class; gensim is optional and slow to load."""
+    """Return gensim's model class; gensim is optional and slow to import."""
     try:
         from gensim.models import Word2Vec
     except ImportError as error:

@@ -1,9 +1,10 @@
 """Train entity vectors from a knowledge graph with TransE (Bordes et al. 2013): head + relation is near the tail.
 
-Kept instead of pykeen: in the same CPU time it ranks held-out facts better on FB15k-237 (docs/vectors.md).
+Used instead of pykeen: in the same CPU time it ranks held-out facts better on FB15k-237 (docs/vectors.md).
 Three things differ from the paper because they were measured to be faster or better: all facts of a batch share their
-negatives, so that distances are one matrix product; the loss is cross-entropy instead of a margin; and vectors are not
-normalised during training. A step reads and writes only the rows of its batch, so its cost is independent of the graph.
+negatives, so distances are one matrix product; the loss is cross-entropy instead of a margin; and vectors are not
+normalised during training. A step reads and writes only the rows of its batch, so its cost does not depend on the size
+of the graph.
 Shapes: B facts of a batch, C shared negatives, U distinct entities of a batch, E entities, R relations, D width.
 """
 
@@ -35,7 +36,7 @@ class TransESettings:
     width: Annotated[int, Range(1, 10_000)] = 100
     epochs: Annotated[int, Range(1, 1_000_000)] = 30
     patience: Annotated[int, Range(1, 1_000_000)] = 5
-    """Epochs without a better rank of the held-out facts before training stops."""
+    """Training stops after this many epochs without a better MRR of the held-out facts."""
     batch: Annotated[int, Range(1, 1_000_000)] = 1024
     num_negatives: Annotated[int, Range(1, 1_000_000)] = 512
     learning_rate: Annotated[float, Range(0, 1e30, above=True)] = 0.4
@@ -47,7 +48,7 @@ class TransESettings:
 
 
 class TransEEpoch(NamedTuple):
-    """Mean loss per fact of an epoch, and filtered MRR of up to 1,000 held-out facts (NaN without held-out facts)."""
+    """Mean loss per fact of an epoch, and filtered MRR of up to 1,000 held-out facts (NaN if there are none)."""
 
     number: int
     loss: float
@@ -59,7 +60,7 @@ class TransEVectors:
     """Vectors of the best epoch, scaled so that entities have length one on average, and their quality.
 
     `held_out_mrr`: filtered mean reciprocal rank of heads and tails of the `num_held_out` facts, which were not trained
-    on; NaN without held-out facts.
+    on; NaN if there are none.
     """
 
     entity_ED: Vectors
@@ -103,7 +104,7 @@ def _refuse_too_large(graph: Graph, num_facts: int, settings: TransESettings) ->
 
 
 class _Trainer:
-    """The trained tables, and one pass over the facts."""
+    """The tables being trained, and one training pass over the facts."""
 
     def __init__(self, graph: Graph, train_F3: Facts, settings: TransESettings) -> None:
         import torch
@@ -170,7 +171,7 @@ class _Table:
         self.learning_rate = settings.learning_rate
 
     def descend(self, index_U: "Tensor", used_UD: "Tensor") -> None:
-        """Update the rows at `index_U`, given with their gradient."""
+        """Update the rows at `index_U` by the gradient in `used_UD`."""
         gradient_UD = used_UD.grad
         assert gradient_UD is not None
         square_UD = self.square_VD[index_U].addcmul_(gradient_UD, gradient_UD)
@@ -181,7 +182,7 @@ class _Table:
 
 
 def _cross_entropy(query_BD: "Tensor", answer_BD: "Tensor", negative_CD: "Tensor", is_right_BC: "Tensor") -> "Tensor":
-    """Return the sum over facts of -log softmax of the right answer's score among the right and wrong answers."""
+    """Return the cross-entropy of the correct answers among the negatives, summed over facts."""
     import torch
 
     right_B1 = -(query_BD - answer_BD).square().sum(1, keepdim=True).clamp_min(1e-9).sqrt()

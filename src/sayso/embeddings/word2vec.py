@@ -1,4 +1,4 @@
-"""Read and write files of word vectors, text or binary, plain or gzip; the format is detected from the content."""
+"""Read and write word vector files, text or binary, plain or gzip; the format is detected from the content."""
 
 import io
 import logging
@@ -24,9 +24,9 @@ _NUM_BYTES_LOOKED_AT = 4096
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Distinct words and their vectors: `matrix[i]` (float32, finite) is that of `words[i]`.
+    """Distinct words and their vectors: `matrix[i]` (float32, finite) is the vector of `words[i]`.
 
-    Of repeated words the first vector is kept; `num_repeats` counts the others.
+    If a word is repeated, its first vector is kept; `num_repeats` counts the others.
     """
 
     words: list[str]
@@ -40,9 +40,9 @@ class WordVectors:
 
 
 def read_word_vectors(path: Path, wanted: Collection[str] | None = None) -> WordVectors:
-    """Return the vectors of the file, or only those of the wanted words (a set or dict: every word is looked up).
+    """Read the vectors in the file, or only those of the words in `wanted` (best a set or dict, for fast lookup).
 
-    A binary file of width 1 can be mistaken for text; no other can.
+    Only a binary file of width 1 can be mistaken for text.
     """
     with open_bytes(path) as (_, stream):
         vectors = _read(stream, path, wanted)
@@ -67,11 +67,11 @@ def write_word_vectors(path: Path, words: Sequence[str], matrix: NDArray[np.floa
 
 
 def refuse_unwritable(words: Iterable[str]) -> None:
-    """Raise `BadInputError` for a word with white space, which a word2vec file cannot hold."""
+    """Raise `BadInputError` for a word with white space, which a word2vec file cannot contain."""
     for word in words:
         raw = word.encode("utf-8")
         if raw.split() != [raw]:
-            raise BadInputError(f"{word!r} is empty or contains white space; a file of vectors cannot hold it")
+            raise BadInputError(f"{word!r} is empty or contains white space; a vector file cannot contain it")
 
 
 def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordVectors:
@@ -85,7 +85,7 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
         return _collected(read_text_rows(all_lines, path, width, wanted), width, VectorFile(path))
     num_words, width = header
     if num_words < 1 or not 1 <= width <= MAX_WIDTH:
-        raise BadInputError(f"{path}:1: the header announces {num_words:,} words of {width:,} numbers")
+        raise BadInputError(f"{path}:1: invalid header: {num_words:,} words of {width:,} numbers")
     start = stream.read(_NUM_BYTES_LOOKED_AT)
     if _looks_like_text(start, width):
         # The look-ahead may have ended inside a line.
@@ -106,9 +106,7 @@ def _first_width(first: bytes, path: Path) -> int:
     """Return the width of a text file without a header, from its first line."""
     columns = first.split()
     if not 2 <= len(columns) <= MAX_WIDTH + 1 or not is_number(columns[-1]):
-        raise BadInputError(
-            f"{path}:1: not a file of vectors: neither a header `words width` nor a word and its numbers"
-        )
+        raise BadInputError(f"{path}:1: not a vector file: expected a header `words width`, or a word and its numbers")
     return len(columns) - 1
 
 
@@ -126,12 +124,12 @@ def _looks_like_text(start: bytes, width: int) -> bool:
     except UnicodeDecodeError as error:
         if error.start < len(start) - 3:
             return False
-    # Faulty lines are text too, but a few bytes of float32 may look like text by chance.
+    # Malformed lines are text too, but a few bytes of float32 may look like text by chance.
     return width > 4 and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)
 
 
 def _numbered_lines(stream: BinaryIO, path: Path, start: bytes = b"") -> Iterator[tuple[int, bytes]]:
-    """Yield the lines after the first that are not blank; `start`: bytes already read."""
+    """Yield the non-blank lines after the first; `start`: bytes already read."""
     already_read = io.BytesIO(start)
     number = 1
     while line := already_read.readline(MAX_LINE_BYTES) or stream.readline(MAX_LINE_BYTES):
@@ -143,18 +141,18 @@ def _numbered_lines(stream: BinaryIO, path: Path, start: bytes = b"") -> Iterato
 
 
 def _as_announced(lines: Iterator[tuple[int, bytes]], path: Path, num_words: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines; raise `BadInputError` if their number is not that of the header."""
+    """Yield the lines; raise `BadInputError` if their number differs from the header's."""
     num_lines = 0
     for num_lines, (number, line) in enumerate(lines, 1):
         if num_lines > num_words:
-            raise BadInputError(f"{path}:{number}: more than the {num_words:,} words that the header announces")
+            raise BadInputError(f"{path}:{number}: more than the {num_words:,} words in the header")
         yield number, line
     if num_lines < num_words:
-        raise BadInputError(f"{path}:1: the header announces {num_words:,} words; the file has {num_lines:,}")
+        raise BadInputError(f"{path}:1: expected {num_words:,} words, as the header says, got {num_lines:,}")
 
 
 def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordVectors:
-    """Return the first row of each word as vectors; raise on a number that is not finite."""
+    """Collect the first row of each word; raise on a number that is not finite."""
     first_number: dict[str, int] = {}
     numbers, kept = array("q"), bytearray()
     num_repeats = 0
@@ -168,5 +166,5 @@ def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordV
     matrix = np.frombuffer(kept, dtype="<f4").reshape(-1, width)
     is_finite_V = np.isfinite(matrix).all(axis=1)
     if not is_finite_V.all():
-        raise file.fault(numbers[int(is_finite_V.argmin())], "a number that is not finite (nan or inf)")
+        raise file.fault(numbers[int(is_finite_V.argmin())], "a number is not finite (nan or inf)")
     return WordVectors(list(first_number), matrix.astype(np.float32, copy=False), num_repeats)

@@ -1,7 +1,7 @@
-"""An invented corpus: a typed world, its facts, and news about it in which the truth of every sentence is known.
+"""Generate an invented corpus: a typed world, its facts, and news about it with ground truth for every sentence.
 
-It is the built-in example, the test bed and the load generator. `relations.toml` and `words.toml` hold its language.
-Modules in the order of the work: `world`, `pairs`, `plan`, `names`, `phrase`, `sentences`, `articles`, `write`; `raw`
+It is the built-in example, the test bed and the load generator. `relations.toml` and `words.toml` contain its language.
+Modules, in pipeline order: `world`, `pairs`, `plan`, `names`, `phrase`, `sentences`, `articles`, `write`; `raw`
 writes the same corpus as documents and a knowledge base.
 """
 

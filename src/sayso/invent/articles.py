@@ -1,4 +1,4 @@
-"""What else an invented corpus has: small news articles in natural text, and directly supervised sentences."""
+"""Write short news articles in natural text, and directly supervised sentences."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +15,10 @@ _NO_RELATION_SHARE = 0.3
 
 
 class Article:
-    """The text of an article as it is written, one sentence after the other."""
+    """An article that is written sentence by sentence."""
 
     def __init__(self, entities: Sequence[Entity], alias_share: float, rng: random.Random) -> None:
-        """`alias_share`: share of the names that are shortened once the article has given the full name."""
+        """`alias_share`: share of names that are shortened after the full name has been given."""
         self._entities, self._alias_share, self._rng = entities, alias_share, rng
         self._named: set[int] = set()
         self.text = ""
@@ -26,7 +26,7 @@ class Article:
     def add(
         self, tokens: Sequence[str], entities: Mapping[str, int] | None = None, gap: str = " "
     ) -> tuple[int, NaturalText]:
-        """Append a sentence, naming the entity of each placeholder; return its start and its text."""
+        """Append a sentence, with names in place of placeholders; return its start offset and its text."""
         names = {placeholder: self._name(number) for placeholder, number in (entities or {}).items()}
         sentence = natural_text(tokens, names)
         self.text += gap if self.text else ""
@@ -45,7 +45,7 @@ class Article:
 def write_article(
     document_id: str, pairs: Sequence[EntityPair], sampler: Sampler, rng: random.Random
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return an article about related pairs, and a record of each of its sentences that names a pair."""
+    """Return an article about related pairs, and a record for each of its sentences that mentions a pair."""
     entities, phraser = sampler.entities, sampler.phraser
     article, records = Article(entities, _ALIAS_SHARE, rng), []
     for pair in rng.choices(pairs, k=rng.randint(2, 4)):
@@ -75,7 +75,7 @@ def write_article(
 def direct_blocks(number: int, pairs: Sequence[EntityPair], sampler: Sampler, rng: random.Random) -> Iterator[str]:
     """Yield `number` blocks in KBP37's format about related pairs: numbered sentence, label, two empty lines.
 
-    The last line end is left to the writer.
+    The caller adds the last line end.
     """
     for index in range(number):
         pair = rng.choice(pairs)

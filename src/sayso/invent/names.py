@@ -1,8 +1,8 @@
-"""Names for the invented entities: coined words in the forms of words.toml, and the name shortcut.
+"""Name the invented entities: coined words in the patterns of words.toml, and the name shortcut.
 
 A name has a part that many entities share: a surname, `port`, `holdings`. With the shortcut, each relation owns some of
-the parts, and entities that training shows with that relation get names with its parts. Entities that test shows with
-the relation do not, so a model that learns the names instead of reading the sentences is found out.
+these parts, and entities that have the relation in training get names with its parts. Entities that have it in test do
+not, which exposes a model that learns names instead of reading sentences.
 """
 
 import random
@@ -16,13 +16,13 @@ from sayso.invent.relations import ANYWHERE, RELATIONS, SCENES, marked_relations
 from sayso.invent.world import World
 
 WORDS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-"""Filler, slots, forms of names, types and syllables."""
+"""Filler, slots, name patterns, types and syllables."""
 
 _ONE_WORD_CITIES = 0.3
 
 
 class Coiner:
-    """Coins words, each once, none of them a word of the given texts."""
+    """Coins unique words that do not occur in the given texts."""
 
     def __init__(self, texts: Iterable[str], rng: random.Random) -> None:
         self._rng = rng
@@ -30,7 +30,7 @@ class Coiner:
 
     @classmethod
     def of_corpus(cls, rng: random.Random) -> "Coiner":
-        """Return a coiner that avoids every word of the invented corpus."""
+        """Return a coiner that avoids every word in the corpus templates."""
         tables = (*WORDS["filler"].values(), *WORDS["slots"].values(), *WORDS["names"].values(), ANYWHERE)
         wordings = (*(each.stating for each in RELATIONS.values()), *(each.neutral for each in SCENES.values()))
         return cls((text for texts in (*tables, *wordings) for text in texts), rng)
@@ -51,7 +51,7 @@ class Coiner:
         choice, syllables = self._rng.choice, WORDS["syllables"]
         onsets, vowels, codas = syllables["onsets"], syllables["vowels"], syllables["codas"]
         while True:
-            # The longer kind keeps the supply from running out when tens of thousands are needed.
+            # Longer words keep the supply from running out when tens of thousands are needed.
             middle = choice(onsets) + choice(vowels) if self._rng.random() < 0.4 else ""
             word: str = choice(onsets) + choice(vowels) + middle + choice(codas) + choice(endings)
             if len(word) >= 5 and word not in self._taken and not re.search(r"[aeiou]{3}|[^aeiou]{4}", word):
@@ -60,7 +60,7 @@ class Coiner:
 
 
 class Entity(NamedTuple):
-    """An entity: its name in natural case, as one token of the corpus, and other names for it."""
+    """An entity with its name, in natural case (`name`) and as one corpus token (`token`), and its other names."""
 
     id: str
     kind: str
@@ -91,7 +91,7 @@ class Namer:
             self._families[wanted, relation] = forms[number :: len(owners)]
 
     def family(self, wanted: str, relation: str) -> Sequence[str]:
-        """Return the forms that the relation owns among names of the class."""
+        """Return the name patterns of this class that the relation owns."""
         return self._families[wanted, relation]
 
     def name(self, wanted: str, relation: str | None = None) -> str:
@@ -112,7 +112,7 @@ class Namer:
         return name
 
     def bystanders(self) -> dict[str, list[str]]:
-        """Return names of people, places and bodies that are not entities, for filler."""
+        """Return names of people, places and organisations that are not entities, for filler."""
         return {
             "person": [self.name("person") for _ in range(300)],
             "place": self._coiner.words(120),

@@ -1,4 +1,4 @@
-"""Choose the pairs of training and test: related ones by relation, unrelated ones with the same types."""
+"""Choose the training and test pairs: related ones by relation, unrelated ones with the same types."""
 
 import math
 import random
@@ -17,13 +17,13 @@ from sayso.invent.relations import (
 from sayso.invent.world import World
 
 _UNRELATED_TYPES_SHARE = 0.15
-"""Share of NA pairs whose types no relation joins."""
+"""Share of NA pairs whose types no relation connects."""
 
 _GUEST_KINDS = (*PEOPLE, "city", "company")
 
 
 class EntityPair(NamedTuple):
-    """Head and tail by number, and their relations in the knowledge base; empty for NA."""
+    """Head and tail indices, and their relations in the knowledge base (empty for NA)."""
 
     head: int
     tail: int
@@ -41,13 +41,13 @@ def related_pairs(world: World) -> list[EntityPair]:
 
 
 def marked_entity(world: World, pair: EntityPair) -> int:
-    """Return the entity of the pair whose name the shortcut works on."""
+    """Return the entity of the pair whose name the shortcut affects."""
     scene = SCENES[SCENE_OF_KINDS[world.kinds[pair.head], world.kinds[pair.tail]]]
     return pair.head if scene.marked == "head" else pair.tail
 
 
 class Shortcut:
-    """Ties each entity to one of its relations: training prefers to show it with that relation, test does not."""
+    """Ties each entity to one of its relations; training pairs favour that relation, test pairs do not."""
 
     def __init__(
         self, world: World, pairs: Sequence[EntityPair], strength: float, test_share: float, rng: random.Random
@@ -57,18 +57,18 @@ class Shortcut:
             of_entity = relations.setdefault(marked_entity(world, pair), {})
             of_entity.update(dict.fromkeys(strongest(pair.relations)))
         self._world, self._random = world, rng.random
-        # The pair must fit and the name must be given, each with the square root of the strength.
+        # Choosing the pair and naming the entity each follow the shortcut with probability √strength.
         self._root = strength**0.5
         self._relations = relations
         self.relation = {entity: rng.choice(list(names)) for entity, names in relations.items()}
         self._is_reserved = {entity: rng.random() < test_share for entity in relations}
 
     def is_faithful(self, pair: EntityPair) -> bool:
-        """Return whether the pair shows its marked entity with the relation it is tied to."""
+        """Return whether the pair has the relation that its marked entity is tied to."""
         return self.relation[marked_entity(self._world, pair)] in strongest(pair.relations)
 
     def allowed(self, pair: EntityPair) -> tuple[bool, bool]:
-        """Return whether training, and whether test, should show the pair."""
+        """Return whether the pair should be used in training, and whether in test."""
         if self._random() >= self._root:
             return True, True
         if not self.is_faithful(pair):
@@ -76,14 +76,14 @@ class Shortcut:
         entity = marked_entity(self._world, pair)
         if len(self._relations[entity]) > 1:
             return True, True
-        # With one relation its name always fits, so only one of training and test shows it.
+        # The name of an entity with one relation always fits, so the entity is in either training or test.
         return not self._is_reserved[entity], self._is_reserved[entity]
 
     def named_after(self, train: Iterable[EntityPair], test: Iterable[EntityPair]) -> dict[int, str]:
-        """Return the entities to be named after a relation, and the relation.
+        """Return the entities to name after a relation, with the relation.
 
-        In test such a name must fit no more often than any other, so of the entities whose name would fit there only a
-        share is named.
+        In test such a name must not fit more often than by chance, so only a share of the entities whose name would fit
+        there are named.
         """
         shown = {marked_entity(self._world, pair): None for pair in train if self.is_faithful(pair)}
         fitting = {marked_entity(self._world, pair) for pair in test if self.is_faithful(pair)}
@@ -94,7 +94,7 @@ class Shortcut:
         }
 
     def _share_named(self, entity: int) -> float:
-        """Return q with q / (m - 1 + q) = 1 / n: m relations of the entity, n relations that share its parts."""
+        """Return q with q / (m - 1 + q) = 1 / n, for m relations of the entity and n relations of its name class."""
         num_parts = len(marked_relations(name_class(self._world.kinds[entity])))
         return (len(self._relations[entity]) - 1) / (num_parts - 1)
 
@@ -102,7 +102,7 @@ class Shortcut:
 def choose_positive(
     pairs: Sequence[EntityPair], shortcut: Shortcut, num_train: int, num_test: int, rng: random.Random
 ) -> tuple[list[EntityPair], list[EntityPair]]:
-    """Return the pairs of training and of test, no pair in both, relations in the shares of their weights."""
+    """Return disjoint training and test pairs, with relations in proportion to their weights."""
     ranked: tuple[dict[str, list[tuple[bool, float, EntityPair]]], ...] = ({}, {})
     for pair in pairs:
         relation, order = rng.choice(strongest(pair.relations)), rng.random()
@@ -112,7 +112,7 @@ def choose_positive(
         for candidates in by_relation.values():
             candidates.sort(reverse=True)
     taken: set[EntityPair] = set()
-    # Test draws first, but leaves training its share of a relation with few pairs.
+    # Test pairs are drawn first, but leave training its share of a relation with few pairs.
     test_share = num_test / (num_train + num_test)
     most = {relation: math.ceil(test_share * len(candidates)) for relation, candidates in ranked[1].items()}
     test = _draw(ranked[1], num_test, taken, most)
@@ -128,7 +128,7 @@ def _draw(
     taken: set[EntityPair],
     most: Mapping[str, int],
 ) -> list[EntityPair]:
-    """Return `number` pairs, relations taking turns by weight until they run out or reach their `most`."""
+    """Draw `number` pairs; relations take turns by weight until they run out or reach their limit in `most`."""
     drawn: list[EntityPair] = []
     left = dict(most)
     credit = dict.fromkeys(by_relation, 0.0)
@@ -144,7 +144,7 @@ def _draw(
                     break
                 drawn.append(pair)
     if len(drawn) < number:
-        raise AssertionError(f"the world has {len(drawn)} related pairs, not the {number} asked for")
+        raise AssertionError(f"the world has {len(drawn)} related pairs, but {number} were requested")
     return drawn
 
 
@@ -158,14 +158,14 @@ def _next_free(candidates: list[tuple[bool, float, EntityPair]], taken: set[Enti
 
 
 class UnrelatedPairs:
-    """Draws pairs that no fact joins in either direction, each only once."""
+    """Draws distinct pairs that have no fact in either direction."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self._world, self._rng = world, rng
         self._used = {unordered(fact.head, fact.tail) for fact in world.facts}
 
     def pairs(self, like: Sequence[EntityPair], number: int) -> Iterator[EntityPair]:
-        """Yield `number` pairs, most of them with the types of one of the pairs in `like`."""
+        """Yield `number` pairs, most of them with the types of a pair in `like`."""
         for _ in range(number):
             while True:
                 head, tail = self._two_kinds(like)
@@ -175,7 +175,7 @@ class UnrelatedPairs:
                     break
 
     def guest(self, head: int) -> EntityPair:
-        """Return a pair of this head and an unrelated tail."""
+        """Pair this head with an unrelated tail."""
         while True:
             pair = self._meet(head, self._any(self._rng.choice(_GUEST_KINDS)))
             if pair:
@@ -192,7 +192,7 @@ class UnrelatedPairs:
                 return head, tail
 
     def _any(self, kind: str) -> int:
-        # As in the news, a few entities are named far more often than the rest.
+        # As in the news, a few entities are mentioned far more often than the rest.
         members = self._world.members[kind]
         return members[int(len(members) * self._rng.random() ** 1.5)]
 

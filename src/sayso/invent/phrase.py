@@ -1,4 +1,4 @@
-"""Templates to tokens and text: slots are filled at random, entities stay placeholders until they are named."""
+"""Turn templates into tokens and text; slots are filled at random, entities stay placeholders until they are named."""
 
 import random
 import re
@@ -9,12 +9,12 @@ from sayso.invent.names import WORDS
 from sayso.invent.relations import Wording
 
 HEAD, TAIL, THIRD = "\x01", "\x02", "\x03"
-"""Placeholder tokens for the pair, and for a third entity named in passing."""
+"""Placeholder tokens for the pair, and for a third entity mentioned in passing."""
 
 _PLACEHOLDERS = {"head": HEAD, "tail": TAIL, "third": THIRD}
 _SLOT = re.compile(r"\{(\w+)\}")
 
-# Shares chosen so that a sentence has about 38 tokens, as in FB-NYT, and one in ten names an entity twice.
+# With these shares a sentence has about 38 tokens, as in FB-NYT, and one in ten mentions an entity twice.
 _LEAD_SHARE, _SECOND_TRAIL_SHARE, _ECHO_SHARE = 0.7, 0.55, 0.1
 
 Template: TypeAlias = "tuple[str | list[Template], ...]"
@@ -57,7 +57,7 @@ class Phraser:
         return Draft(" ".join(out).split(), wording)
 
     def plain(self) -> list[str]:
-        """Return the tokens of a sentence that names no entity."""
+        """Return the tokens of a sentence that mentions no entity."""
         out: list[str] = []
         self._add("plain", out)
         out.append(".")
@@ -99,20 +99,20 @@ _NO_SPACE_BEFORE = frozenset({",", ".", ";", "'s"})
 
 
 class NaturalText(NamedTuple):
-    """A sentence, and for each placeholder the character spans of its name."""
+    """A sentence, and the character spans of the name for each placeholder."""
 
     text: str
     spans: dict[str, list[tuple[int, int]]]
 
 
 def capitalised(tokens: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return the tokens, the first one capitalised unless it is a placeholder."""
+    """Capitalise the first token unless it is a placeholder."""
     first, *rest = tokens
     return [first if first in names else first[0].upper() + first[1:], *rest]
 
 
 def natural_text(tokens: Sequence[str], names: Mapping[str, str]) -> NaturalText:
-    """Return the sentence as people write it, with the names in place of their placeholders.
+    """Join the tokens into natural text, with names in place of placeholders.
 
     >>> natural_text(["\\x01", "'s", "house", "fell", "."], {"\\x01": "Dana Holt"}).text
     "Dana Holt's house fell."

@@ -1,4 +1,4 @@
-"""The plan of a corpus: its bags, their pairs and sizes, and which of them hold a rationale."""
+"""Plan a corpus: its bags, their pairs and sizes, and which of them contain a rationale."""
 
 import random
 from bisect import bisect
@@ -14,10 +14,10 @@ from sayso.invent.world import World, build_world
 from sayso.memory import refuse_beyond_memory
 from sayso.seeding import sub_seed
 
-# The bags of FB-NYT: 65 % have one sentence, 14 % two, 7 % three; n sentences about as often as n to this power.
+# In FB-NYT, 65 % of bags have one sentence, 14 % two, 7 % three; size n is about as frequent as n to this power.
 _SIZE_EXPONENT = -2.15
 _LARGEST_BAG = 500
-# Measured, at 60,000 of each.
+# Measured with 60,000 of each.
 _BYTES_A_SENTENCE, _BYTES_A_DOCUMENT = 700, 5_500
 
 
@@ -31,7 +31,7 @@ class BagPlan(NamedTuple):
 
 
 class PartPlan(NamedTuple):
-    """Training or test: its bags, and the share of sentences without a required wording that state nothing."""
+    """The bags of training or test, and the share of sentences without a required wording that state nothing."""
 
     bags: list[BagPlan]
     irrelevant_rest: float
@@ -49,13 +49,13 @@ class CorpusPlan(NamedTuple):
 
 
 def make_plan(settings: InventSettings) -> CorpusPlan:
-    """Return the plan of the corpus with these settings; raise `UserError` if it would not fit into memory."""
+    """Plan a corpus with these settings; raise `UserError` if it would not fit into memory."""
     num = settings.train_sentences + settings.test_sentences
     what = f"{num:,} sentences and {settings.documents:,} documents need"
     refuse_beyond_memory(_BYTES_A_SENTENCE * num + _BYTES_A_DOCUMENT * settings.documents, what, "invent fewer")
     train_counts, test_counts = _counts(settings, "train"), _counts(settings, "test")
     num_train, num_test = len(train_counts.positive), len(test_counts.positive)
-    spread = 1 + 3 * settings.name_shortcut  # training shows most entities with one of their several relations
+    spread = 1 + 3 * settings.name_shortcut  # most entities are in training with only one of their relations
     # A corpus of mostly NA needs a world large enough for that many unrelated pairs.
     num_strangers = len(train_counts.na) + len(test_counts.na)
     world = build_world(max(num_train + num_test, num_strangers // 4), rng_of(settings, "world"), spread)
@@ -80,7 +80,7 @@ class _Counts(NamedTuple):
 
 
 def _counts(settings: InventSettings, part: str) -> _Counts:
-    """Return the sizes of the part's bags; they add up to its sentences exactly."""
+    """Return the sizes of the part's bags, which add up exactly to its number of sentences."""
     rng = rng_of(settings, f"{part} sizes")
     num_sentences: int = getattr(settings, f"{part}_sentences")
     num_na = min(num_sentences - 1, round(settings.na_share * num_sentences))
@@ -90,9 +90,9 @@ def _counts(settings: InventSettings, part: str) -> _Counts:
 
 
 def bag_sizes(num_sentences: int, rng: random.Random) -> list[int]:
-    """Return bag sizes that add up to the number: two thirds are 1, with a long tail.
+    """Draw bag sizes that add up to `num_sentences`: two thirds are 1, with a long tail.
 
-    No bag takes more than a fiftieth of the sentences, or a small corpus could be a single bag.
+    No bag gets more than a fiftieth of the sentences; otherwise a small corpus could be a single bag.
     """
     largest = min(_LARGEST_BAG, max(5, num_sentences // 50))
     mass = list(accumulate(size**_SIZE_EXPONENT for size in range(1, largest + 1)))
@@ -124,7 +124,7 @@ def _part(
 
 
 def _matched(pairs: Sequence[EntityPair], sizes: list[int], rng: random.Random) -> list[tuple[EntityPair, int]]:
-    """Return each pair with a size; pairs with several relations to state get sizes above 1 while there are any."""
+    """Assign a size to each pair; pairs with several relations to state get sizes above 1 as long as there are any."""
     needs = [len(strongest(pair.relations)) for pair in pairs]
     demanding = [pair for pair, need in zip(pairs, needs, strict=True) if need > 1]
     others = [pair for pair, need in zip(pairs, needs, strict=True) if need == 1]
@@ -145,5 +145,5 @@ def _irrelevant_rest(bags: Sequence[BagPlan], irrelevant_share: float) -> float:
 
 
 def rng_of(settings: InventSettings, name: str) -> random.Random:
-    """Return the random generator of one part of the work, from the corpus's seed."""
+    """Return the random generator for one step, seeded from the corpus seed."""
     return random.Random(sub_seed(settings.seed, f"invent/{name}"))

@@ -1,6 +1,6 @@
-"""Invented raw data, as users have it: documents, names, a knowledge base with facts withheld, and the truth.
+"""Write invented raw data: documents, names, a knowledge base with some facts withheld, and the ground truth.
 
-The sentences are those of the plan of `write`, training and test together, spread over articles in natural text. The
+The sentences are those that `write` would put into training and test, spread over articles in natural text. The
 withheld facts are those of the test pairs.
 """
 
@@ -30,22 +30,22 @@ RAW_FILES = {
     "relations.tsv": "the relations, with definition and example",
     "types.json": "entity id to types; some entities have none",
     "truth_withheld.tsv": "the withheld facts: head, relation, tail",
-    "truth_stated.tsv": "those of the withheld facts that a sentence states",
-    "truth_sentences.jsonl": "for each sentence that names a pair: its place, and the relations it states",
+    "truth_stated.tsv": "the withheld facts that a sentence states",
+    "truth_sentences.jsonl": "for each sentence that mentions a pair: its position, and the relations it states",
     "truth_types.json": "the types of all entities",
     "manifest.json": "this file: settings and counts",
 }
-"""The files of the folder, and what each of them holds."""
+"""The files in the folder, and what each contains."""
 
 _SIZES = {"toy": (200, 3_000, 600), "demo": (1_600, 24_000, 4_800), "fbnyt": (46_000, 690_000, 138_000)}
-"""Articles, sentences of known pairs, sentences of withheld pairs: about eighteen sentences per article."""
+"""Numbers of articles, sentences of known pairs and sentences of withheld pairs: about 18 sentences per article."""
 
 _DEFAULTS = {"na_share": 0.3, "name_shortcut": 0.0, "unseen_wording_share": 0.0, "direct_sentences": 0}
-"""Sentences in articles mention many unrelated pairs anyway, so fewer are planned; names and wordings set no traps."""
+"""Sentences in articles mention many unrelated pairs anyway, so fewer are planned. No shortcut, no unseen wordings."""
 
 UNTYPED_SHARE = 0.15
 _HOME_SHARE = 0.5
-"""Share of the sentences that are in the home article of their head."""
+"""Share of the sentences that are placed in the home article of their head."""
 
 _ALIAS_SHARE, _PLAIN_SHARE, _PARAGRAPH_SHARE = 0.4, 0.1, 0.2
 _COMMON_NAMES = ("May", "It", "The", "Us", "No", "A", "Now", "March")
@@ -53,7 +53,7 @@ _ENTITIES_PER_COMMON_NAME = 40
 
 
 class RawSummary(NamedTuple):
-    """What was written."""
+    """The folder and the counts of what was written."""
 
     folder: Path
     documents: int
@@ -73,7 +73,7 @@ class _Line(NamedTuple):
 
 
 def raw_settings(size: str, **changes: Any) -> InventSettings:
-    """Return the settings of a named size, with the changes made."""
+    """Return the settings for a named size, with `changes` applied."""
     InventSettings.of_size(size)  # refuses an unknown size
     documents, train, test = _SIZES[size]
     counts = {"documents": documents, "train_sentences": train, "test_sentences": test}
@@ -119,14 +119,14 @@ class _Writer:
         return RawSummary(out, **counts)
 
     def _lines(self) -> list[_Line]:
-        """Return the sentences of training and of test in random order."""
+        """Return the training and test sentences in random order."""
         known = training_wordings(self.settings.unseen_wording_share, rng_of(self.settings, "wording"))
         lines = [*self._part("train", known), *self._part("test", all_wordings())]
         self.rng.shuffle(lines)
         return lines
 
     def _articles(self, lines: Sequence[_Line]) -> list[list[_Line]]:
-        """Return the sentences of each article, at least one."""
+        """Distribute the sentences over articles, at least one each."""
         num = min(self.settings.documents, len(lines))
         articles = [[line] for line in lines[:num]]
         home = {number: self.rng.randrange(num) for number in range(len(self.plan.entities))}
@@ -159,7 +159,7 @@ class _Writer:
         return "\n\n" if article.text and self.rng.random() < _PARAGRAPH_SHARE else " "
 
     def _write_tables(self, stated: set[tuple[EntityPair, str]]) -> dict[str, int]:
-        """Write the tables; return the number of facts, known and withheld."""
+        """Write the tables; return the numbers of known and withheld facts."""
         entities = self.plan.entities
         facts = list(graph_lines(self.plan))
         withheld = {

@@ -1,7 +1,7 @@
-"""The relations of the invented knowledge base, the scenes they are told in, and the wordings of both.
+"""The relations of the invented knowledge base, the scenes they occur in, and the wordings of both.
 
-All of it is data, in relations.toml. A scene is a pair of entity kinds (a person and a city) in which several relations
-and NA compete, so that the types of a pair never give its label away.
+All of this is data in relations.toml. A scene is a pair of entity kinds (such as a person and a city) in which several
+relations and NA compete, so the types of a pair never give its label away.
 """
 
 import random
@@ -14,19 +14,20 @@ from typing import Any, NamedTuple
 _DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
 
 PEOPLE: tuple[str, ...] = tuple(_DATA["people"])
-"""Kinds of person: the field they work in."""
+"""Kinds of people, by the field they work in."""
 
 ANYWHERE: tuple[str, ...] = tuple(_DATA["anywhere"])
-"""Ways of mentioning any two entities, whatever their types."""
+"""Wordings that mention two entities of any type without stating a relation."""
 
 NAME_OF: Mapping[str, str] = _DATA["graph_only"] | {key: each["name"] for key, each in _DATA["relation"].items()}
-"""Key of a relation to its name in the knowledge graph."""
+"""Relation keys to names in the knowledge graph."""
 
 
 class Scene(NamedTuple):
-    """Two kinds of entity that meet; `marked_kinds` are those of the side whose names the name shortcut works on.
+    """Two kinds of entity that occur together.
 
-    `neutral` are ways of mentioning the two without stating a relation.
+    `marked`: the side (`head` or `tail`) whose names the name shortcut affects.
+    `neutral`: wordings that mention both without stating a relation.
     """
 
     head_kinds: tuple[str, ...]
@@ -41,9 +42,9 @@ class Scene(NamedTuple):
 
 
 class RelationKind(NamedTuple):
-    """A relation: its meaning, its scenes, the relations it implies, how often it is drawn, and ways of stating it.
+    """A relation: its meaning, its scenes, the relations it implies, how often it is drawn, and its wordings.
 
-    A sentence that states a relation states what it implies too: a country's capital lies in the country.
+    A sentence that states a relation also states what it implies: a country's capital lies in the country.
     """
 
     name: str
@@ -57,7 +58,7 @@ class RelationKind(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """One way of naming a pair in a clause, and the relations it states, implied ones included."""
+    """A clause that mentions a pair, and the relations it states, including implied ones."""
 
     id: str
     text: str
@@ -72,7 +73,7 @@ class Wordings(NamedTuple):
     anywhere: tuple[Wording, ...]
 
     def ids(self) -> frozenset[str]:
-        """Return the ids of all of them."""
+        """Return the ids of all wordings."""
         lists = (*self.stating.values(), *self.neutral.values(), self.anywhere)
         return frozenset(wording.id for wordings in lists for wording in wordings)
 
@@ -106,13 +107,13 @@ RELATIONS: Mapping[str, RelationKind] = {
 
 
 def with_implied(relations: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the relations and all they imply, in the order of the inventory."""
+    """Return the relations and all they imply, in inventory order."""
     known = {*relations, *(implied for relation in relations for implied in RELATIONS[relation].implies)}
     return tuple(name for name in RELATIONS if name in known)
 
 
 def strongest(relations: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the relations that none of the others implies."""
+    """Return the relations that are not implied by any of the others."""
     implied = {name for relation in relations for name in RELATIONS[relation].implies}
     return tuple(name for name in relations if name not in implied)
 
@@ -124,7 +125,7 @@ def name_class(kind: str) -> str:
 
 @cache
 def marked_relations(wanted: str) -> tuple[str, ...]:
-    """Return the relations whose shortcut works on names of this class."""
+    """Return the relations whose shortcut affects names of this class."""
     return tuple(
         name
         for name, relation in RELATIONS.items()
@@ -142,7 +143,7 @@ def all_wordings() -> Wordings:
 
 
 def training_wordings(unseen_share: float, rng: random.Random) -> Wordings:
-    """Return the wordings left for training when this share of each list is reserved for test."""
+    """Return the wordings left for training after this share of each list is reserved for test."""
     every = all_wordings()
     return Wordings(
         {name: _kept(wordings, unseen_share, rng) for name, wordings in every.stating.items()},

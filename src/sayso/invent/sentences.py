@@ -1,4 +1,4 @@
-"""The sentences of the planned bags, each with the truth about what it states, and counts of them."""
+"""Write the sentences of the planned bags, with the relations that each states, and count them."""
 
 import random
 from collections import Counter
@@ -13,11 +13,11 @@ from sayso.invent.relations import SCENE_OF_KINDS, Wording, Wordings, strongest
 from sayso.records import Mention, Sentence, Span
 
 _ANYWHERE_SHARE = 0.15
-"""Share of the sentences that state nothing whose wording fits any two entities."""
+"""Of the sentences that state nothing, the share with a wording that fits any two entities."""
 
 
 class MadeSentence(NamedTuple):
-    """A sentence of the corpus and its wording, which tells what it states."""
+    """A corpus sentence and its wording, which determines what it states."""
 
     sentence: Sentence
     wording: Wording
@@ -31,19 +31,19 @@ class Sampler:
         self._wordings, self._rng = wordings, rng
 
     def lines(self, part: PartPlan) -> Iterator[list[MadeSentence]]:
-        """Yield the sentences of each bag; a guest, which shares a sentence, is a bag of its own."""
+        """Yield the sentences of each bag; a guest, which shares a sentence, gets its own bag."""
         for bag, drafts in self.drafts(part):
             yield [MadeSentence(self._sentence(draft, bag.pair, bag.guest), draft.wording) for draft in drafts]
             if bag.guest:
                 yield [self._guest_line(drafts[0], bag.pair, bag.guest)]
 
     def drafts(self, part: PartPlan) -> Iterator[tuple[BagPlan, list[Draft]]]:
-        """Yield each bag with its sentences, entities not yet named; a guest is the third entity of the first one."""
+        """Yield each bag with drafts of its sentences; a guest is the third entity in the first one."""
         for bag in part.bags:
             yield bag, self._drafts(bag, self._bag_wordings(bag, part.irrelevant_rest))
 
     def neutral(self, head: int, tail: int) -> Wording:
-        """Return a wording that names both entities and states nothing."""
+        """Return a wording that mentions both entities and states nothing."""
         scene = SCENE_OF_KINDS.get((self.entities[head].kind, self.entities[tail].kind))
         if scene is None or self._rng.random() < _ANYWHERE_SHARE:
             return self._rng.choice(self._wordings.anywhere)
@@ -69,7 +69,7 @@ class Sampler:
         for wording in wordings:
             with_third = bag.guest is not None and not drafts
             text = ""
-            while not text or text in drafts:  # filler varies enough for a new sentence in a try or two
+            while not text or text in drafts:  # filler varies enough that one or two tries suffice
                 draft = self.phraser.sentence(wording, with_third=with_third)
                 text = " ".join(draft.tokens)
             drafts[text] = draft
@@ -82,7 +82,7 @@ class Sampler:
         return _line(tokens, (head, spans[HEAD]), (tail, spans[TAIL]), pair.relations)
 
     def _guest_line(self, draft: Draft, pair: EntityPair, guest: EntityPair) -> MadeSentence:
-        """Return the same sentence for the pair of the head and the third entity."""
+        """Return the draft as a sentence for the pair of the head and the third entity."""
         head, tail, third = self.entities[pair.head], self.entities[pair.tail], self.entities[guest.tail]
         tokens, spans = _named(draft, {HEAD: [head.token], TAIL: _words(tail), THIRD: [third.token]})
         wording = draft.wording._replace(states=())
@@ -114,11 +114,11 @@ def _line(
 
 
 class PartCounts(NamedTuple):
-    """Counts and shares of training or test.
+    """Counts and shares for training or test.
 
     `irrelevant_share`: share of the sentences of positive bags that state none of the labels.
     `supported_share`: share of the facts (bag, label) that at least one sentence of the bag states.
-    `unseen_wording_share`: share of the sentences whose wording training does not have.
+    `unseen_wording_share`: share of the sentences with a wording that training does not use.
     """
 
     sentences: int
@@ -144,7 +144,7 @@ class PartTally:
         self._sentences: Counter[str] = Counter()
 
     def add(self, bag: Sequence[MadeSentence], num_unseen: int) -> None:
-        """Count a bag with this many sentences of unseen wordings."""
+        """Count a bag in which `num_unseen` sentences have an unseen wording."""
         labels = set(bag[0].sentence.relations)
         self._sizes[len(bag)] += 1
         self._labels[len(labels)] += 1

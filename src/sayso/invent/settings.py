@@ -9,7 +9,7 @@ from sayso.errors import BadConfigError
 
 
 class Size(NamedTuple):
-    """Number of sentences and documents."""
+    """Numbers of sentences and documents."""
 
     train_sentences: int
     test_sentences: int
@@ -20,24 +20,24 @@ class Size(NamedTuple):
 SIZES: Mapping[str, Size] = {
     "toy": Size(1_500, 500, 200, 20),
     "demo": Size(12_000, 4_000, 1_500, 200),
-    # Sentences as in the FB-NYT release without test pairs in training; as many direct sentences as KBP37.
+    # As many sentences as the FB-NYT release without test pairs in training, and as many direct ones as KBP37.
     "fbnyt": Size(522_611, 172_448, 16_000, 2_000),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class InventSettings:
-    """One invented corpus. The same settings make the same bytes.
+    """Settings of an invented corpus; the same settings give the same bytes.
 
     `na_share`: share of all sentences whose pair has no relation (FB-NYT has 0.74 in training, 0.96 in test).
     `irrelevant_share`: share of the sentences of positive bags that state none of the pair's relations. The manifest
-    has the share reached: since every supported bag keeps a rationale per label, it cannot go much above 0.7.
+    records the actual share, which cannot go much above 0.7 because every supported bag keeps a rationale per label.
     `unsupported_share`: share of the positive bags in which no sentence states any of the labels, as happens with
     distant supervision; at most `irrelevant_share`.
-    `name_shortcut`: how strongly a part of a name (`port_`, a surname) goes with one relation in training, from 0 (not
-    at all) to 1 (always). In test the parts say nothing about the relation.
+    `name_shortcut`: how strongly a part of a name (`port_`, a surname) is tied to one relation in training, from 0 (not
+    at all) to 1 (always). In test the parts carry no information about the relation.
     `unseen_wording_share`: share of the wordings of each relation that only test sentences use.
-    `shared_share`: share of the NA sentences that are a positive sentence, used for another pair that it names.
+    `shared_share`: share of the NA sentences that reuse a positive sentence for another pair that it mentions.
     `untyped_share`: share of the entities without a type.
     """
 
@@ -59,7 +59,7 @@ class InventSettings:
 
     @classmethod
     def of_size(cls, name: str, **changes: Any) -> Self:
-        """Return the settings of a named size, with the changes made."""
+        """Return the settings for a named size, with `changes` applied."""
         if name not in SIZES:
-            raise BadConfigError(f"size {name!r} is unknown; known are {', '.join(SIZES)}")
+            raise BadConfigError(f"unknown size {name!r}; choose one of {', '.join(SIZES)}")
         return cls(**(SIZES[name]._asdict() | changes))

@@ -1,6 +1,6 @@
 """An invented world: countries, regions and cities, people, companies, teams, schools, films, and facts about them.
 
-Entities are numbers here; `names` names them once it is known which facts training will show.
+Entities are indices here; `names` names them once the training facts are chosen.
 """
 
 import random
@@ -13,7 +13,7 @@ _FIELD_SHARES = {"politics": 0.22, "business": 0.24, "sport": 0.22, "screen": 0.
 
 
 class WorldFact(NamedTuple):
-    """Head and tail by entity number, and their relation."""
+    """Head and tail entity indices, and their relation."""
 
     head: int
     relation: str
@@ -21,14 +21,14 @@ class WorldFact(NamedTuple):
 
 
 class World(NamedTuple):
-    """The kind of each entity, the entities of each kind, and all facts, each once, implied ones included."""
+    """The kind of each entity, the entities of each kind, and all distinct facts, including implied ones."""
 
     kinds: list[str]
     members: dict[str, list[int]]
     facts: dict[WorldFact, None]
 
     def labels(self) -> dict[tuple[int, int], tuple[str, ...]]:
-        """Return the inventory's relations of each related pair, in the inventory's order."""
+        """Return the relations of each related pair, in inventory order."""
         found: dict[tuple[int, int], list[str]] = defaultdict(list)
         for head, relation, tail in self.facts:
             if relation in RELATIONS:
@@ -37,7 +37,7 @@ class World(NamedTuple):
 
 
 def build_world(num_pairs: int, rng: random.Random, spread: float = 1.0) -> World:
-    """Return a world with about 3 × `spread` × `num_pairs` related pairs, of all relations."""
+    """Return a world with about 3 × `spread` × `num_pairs` related pairs, covering all relations."""
     builder = _Builder(rng)
     builder.add_places(num_pairs, spread)
     builder.add_kind("school", max(8, round(0.03 * num_pairs)))

@@ -1,4 +1,4 @@
-"""An invented corpus as a folder of files, written whole or not at all."""
+"""Write an invented corpus as a folder of files, atomically."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,19 +24,19 @@ FILES = {
     "train.jsonl": "training sentences, one per line",
     "test.jsonl": "test sentences, one per line",
     "relations.tsv": "the relations, with definition and example",
-    "types.json": "entity id to types, the finest first",
+    "types.json": "entity id to types, the most specific first",
     "triples.tsv": "the knowledge graph, without test pairs",
     "names.tsv": "entity id, name, other names",
     "rationales.jsonl": "for each test sentence of a positive bag and each label, whether the sentence states it",
-    "rationales_train.jsonl": "the same for training",
-    "wordings.tsv": "for each line of test.jsonl, its wording, and whether training has the wording",
-    "wordings_train.tsv": "the same for training",
+    "rationales_train.jsonl": "the same for the training sentences",
+    "wordings.tsv": "for each line of test.jsonl, its wording, and whether training may use the wording",
+    "wordings_train.tsv": "the same for train.jsonl",
     "direct.txt": "directly supervised sentences, as in KBP37",
-    "documents.jsonl": "small news articles",
-    "documents_mentions.jsonl": "the pairs that sentences of the articles name, and the relations they state",
+    "documents.jsonl": "short news articles",
+    "documents_mentions.jsonl": "the pairs that sentences in the articles mention, and the relations they state",
     "manifest.json": "this file: settings and counts",
 }
-"""The files of the folder, and what each of them holds."""
+"""The files in the folder, and what each contains."""
 
 _BAGS_BETWEEN_REPORTS = 2_000
 
@@ -56,7 +56,7 @@ def invent(
     """Write an invented corpus into the folder; the same settings give the same bytes.
 
     Raises:
-        UserError: the folder is not empty, unless `overwrite` is set and it holds nothing but an invented corpus.
+        UserError: the folder is not empty, unless `overwrite` is set and it contains nothing but an invented corpus.
     """
     if overwrite:
         refuse_foreign(out, FILES.__contains__, "an invented corpus")
@@ -91,7 +91,7 @@ class _Writer:
         return Sampler(self.plan.entities, wordings, phraser, rng_of(self.settings, f"{name} wordings"))
 
     def write_part(self, name: str, wordings: Wordings, known: Wordings) -> PartCounts:
-        """Write the sentences of training or test, the truth about them, and their wordings."""
+        """Write the training or test sentences, their rationales and their wordings."""
         total: int = getattr(self.settings, f"{name}_sentences")
         suffix = "_train" if name == "train" else ""
         names = (f"{name}.jsonl", f"rationales{suffix}.jsonl", f"wordings{suffix}.tsv")
@@ -118,7 +118,7 @@ class _Writer:
         write_lines(self.folder / "triples.tsv", graph_lines(self.plan))
 
     def write_articles(self, known: Wordings) -> None:
-        """Write the directly supervised sentences and the articles, without pairs of test."""
+        """Write the directly supervised sentences and the articles, without test pairs."""
         pairs = _without_test(self.plan, related_pairs(self.plan.world))
         sampler, rng = self.sampler("direct", known), rng_of(self.settings, "direct")
         blocks = direct_blocks(self.settings.direct_sentences, pairs, sampler, rng)
@@ -133,7 +133,7 @@ class _Writer:
 
 
 def _marks(made: MadeSentence) -> Iterator[Mark]:
-    """Yield, for each label of the sentence's bag, whether the sentence states it."""
+    """Yield a mark for each label of the sentence's bag: whether the sentence states it."""
     sentence = made.sentence
     for relation in sentence.relations:
         label = "rationale" if relation in made.wording.states else "irrelevant"
@@ -158,7 +158,7 @@ def relation_lines() -> Iterator[str]:
 
 
 def type_lines(entities: Sequence[Entity]) -> Iterator[str]:
-    """Yield the lines of one JSON object from entity id to its types, the finest first."""
+    """Yield the lines of a JSON object that maps entity ids to types, the most specific first."""
     yield "{"
     for number, entity in enumerate(entities, 1):
         yield f"{json.dumps(entity.id)}: {json.dumps(entity.types)}{',' if number < len(entities) else ''}"
@@ -166,7 +166,7 @@ def type_lines(entities: Sequence[Entity]) -> Iterator[str]:
 
 
 def name_lines(entities: Iterable[Entity]) -> Iterator[str]:
-    """Yield id, name and other names of each entity."""
+    """Yield the id, name and other names of each entity, separated by tabs."""
     for entity in entities:
         yield "\t".join((entity.id, entity.name, *entity.aliases))
 
@@ -185,6 +185,6 @@ def _without_test(plan: CorpusPlan, pairs: Iterable[EntityPair]) -> list[EntityP
 
 
 def _test_pairs(plan: CorpusPlan) -> set[tuple[int, int]]:
-    """Return all test pairs, guests included, without their direction."""
+    """Return all test pairs, including guests, without their direction."""
     pairs = [pair for bag in plan.test.bags for pair in (bag.pair, bag.guest) if pair]
     return {unordered(pair.head, pair.tail) for pair in pairs}

@@ -1,4 +1,4 @@
-"""The interface of a sentence reader, and what all readers share: bad lines, and checks of ids, names and lengths."""
+"""The sentence reader interface, and what all readers share: bad lines and checks on ids, names and lengths."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -8,10 +8,10 @@ from sayso.records import Sentence
 from sayso.tokens import control_character
 
 MAX_TOKENS = 5_000
-"""A sentence with more tokens is a bad line: something went wrong when it was made."""
+"""A sentence with more tokens is a bad line: it was probably not split correctly."""
 
 CharSpan = tuple[int, int]
-"""Start and stop of a part of a text in characters, half open."""
+"""Start and stop character offsets, half-open."""
 
 Parsed = TypeVar("Parsed")
 
@@ -19,7 +19,7 @@ _QUOTED = re.compile("(?<!^)'[^']*'")
 
 
 class BadLineError(Exception):
-    """A line that cannot be read; the text is the reason, without file and line number."""
+    """A line that cannot be read; the message is the reason, without file and line number."""
 
 
 class BadLine(NamedTuple):
@@ -29,18 +29,18 @@ class BadLine(NamedTuple):
 
 
 Line = tuple[int, str | BadLine]
-"""A line's number, from 1, and its text without the line end; a `BadLine` where the bytes are not UTF-8."""
+"""A line number (from 1) and the line without its line end, or a `BadLine` if the bytes are not UTF-8."""
 
 SentenceItem = tuple[int, Sentence | BadLine]
-"""A line's number and its content."""
+"""A line number, and the sentence or bad line found there."""
 
 
 class Reader(NamedTuple):
     """One file format for sentences.
 
-    `read` yields one item per sentence or bad line, in order, holding only a few lines at a time; no input makes it
-    raise. `recognises` tells from the first line whether a file has this format. `write` returns the sentence's line,
-    which `read` reads back unchanged; None for formats that are only read.
+    `read` yields one item per sentence or bad line, in order, with only a few lines in memory; it does not raise on
+    malformed lines. `recognises` tells from the first line whether a file has this format. `write` returns a line that
+    `read` reads back unchanged; it is None for read-only formats.
     """
 
     read: Callable[[Iterable[Line]], Iterator[SentenceItem]]
@@ -50,7 +50,7 @@ class Reader(NamedTuple):
 
 
 def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterator[SentenceItem]:
-    """Yield the sentence of each line; blank lines are skipped."""
+    """Yield the sentence on each line, skipping blank lines."""
     for number, text in lines:
         if isinstance(text, BadLine):
             yield number, text
@@ -64,7 +64,7 @@ def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterat
 def parse_each(
     lines: Iterable[Line], parse: Callable[[str], Iterable[Parsed]]
 ) -> Iterator[tuple[int, Parsed | BadLine]]:
-    """Yield the records of each line; a line that cannot be parsed gives one bad line and no records."""
+    """Yield the records on each line, or one `BadLine` for a line that cannot be parsed."""
     for number, text in lines:
         if isinstance(text, BadLine):
             yield number, text
@@ -78,10 +78,10 @@ def parse_each(
 
 
 def with_plain_names(sentence: Sentence) -> Sentence:
-    """Return the sentence; raise `BadLineError` if an id or a name has a control character."""
+    """Return the sentence; raise `BadLineError` if an id or a name contains a control character."""
     _, (head_id, head_name, _), (tail_id, tail_name, _), relations, source, _ = sentence
     names = (head_id, head_name, tail_id, tail_name, *relations)
-    if not "".join(names).isprintable():  # nearly all are
+    if not "".join(names).isprintable():  # true of nearly all
         refuse_control(*names)
     if source:
         refuse_control(source.document_id)
@@ -89,14 +89,14 @@ def with_plain_names(sentence: Sentence) -> Sentence:
 
 
 def refuse_control(*names: str) -> None:
-    """Raise `BadLineError` for a control character: a tab or line end in a name would write another fact to a table."""
+    """Raise `BadLineError` for a control character: a tab or line end in a name would corrupt tables."""
     if found := control_character(*names):
         name = next(name for name in names if control_character(name))
         raise BadLineError(f"the id or name {name[:60]!r} contains the control character {found}")
 
 
 def kind_of_fault(reason: str) -> str:
-    """Return the reason without the quoted parts, which differ from line to line; a key at its start stays.
+    """Return the reason with quoted values replaced by '…', except for a key at the start.
 
     >>> kind_of_fault("'head' is missing"), kind_of_fault("relation '/born' is not in the inventory")
     ("'head' is missing", "relation '…' is not in the inventory")
@@ -105,7 +105,7 @@ def kind_of_fault(reason: str) -> str:
 
 
 def checked_tokens(text: str) -> list[str]:
-    """Return the tokens of a sentence given as text with spaces between them."""
+    """Split a sentence at white space; return its tokens after checking their number."""
     tokens = text.split()
     check_length(tokens)
     return tokens

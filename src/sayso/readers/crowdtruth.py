@@ -1,4 +1,4 @@
-"""Sentences labelled by a crowd: the share of workers who saw any relation, and the distant one."""
+"""Read sentences labelled by crowd workers: the share who saw any relation, and the share who saw the distant one."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,17 +11,17 @@ _MAJORITY = 0.5
 
 
 def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence of each line."""
+    """Yield the sentence on each line."""
     return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:
-    """Return whether the line is an object with crowd answers."""
+    """Return whether the line is a JSON object with crowd answers."""
     return has_keys(first_line, "text", "head", "tail", "distant_relation", "any_relation")
 
 
 def parse(text: str) -> Sentence:
-    """Return the sentence of one line, with the distant relations if at least half of the workers saw them."""
+    """Parse one line; the distant relations are kept if at least half of the workers saw them."""
     record = json_object(text)
     head, tail = string(record, "head"), string(record, "tail")
     tokens = checked_tokens(_without_csv_quotes(string(record, "text")))
@@ -33,7 +33,7 @@ def parse(text: str) -> Sentence:
 
 
 def _without_csv_quotes(text: str) -> str:
-    """Undo the quotes of a CSV writer, which a few texts still have."""
+    """Undo CSV quoting, which a few sentences still have."""
     inner = text[1:-1]
     is_quoted = len(text) > 2 and text[0] == text[-1] == '"' and '""' in inner
     if is_quoted and '"' not in inner.replace('""', ""):

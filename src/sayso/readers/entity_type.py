@@ -1,4 +1,4 @@
-"""Types of entities: a JSON object from id to a list of types, or lines of id and types with tabs."""
+"""Read entity types: a JSON object that maps ids to lists of types, or tab-separated lines of an id and its types."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -10,22 +10,22 @@ from sayso.readers.files import lines_with_text, read_json, read_text
 
 TypeTable = dict[str, tuple[str, ...]]
 
-_EXPECTED = 'a table of types is {"id": ["/type", …], …}, or lines of an id and its types with tabs between'
+_EXPECTED = 'expected {"id": ["/type", …], …}, or tab-separated lines of an id and its types'
 
 _MAX_ENTITY_SHARE = 0.1
-"""Share of types that are also entities above which the file is a knowledge base."""
+"""If a larger share of the types are also entities, the file is a knowledge base."""
 
 
 def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypeTable:
-    """Return each entity's types in the given order; an entity listed without types is kept.
+    """Return each entity's types in file order, including entities listed without types.
 
-    With tabs, the types on several lines of one entity are joined. A knowledge base looks the same; it is recognised by
-    the names of its `relations`, or by tails that are entities, and refused.
+    In the tab-separated format, types on several lines for one entity are merged. A knowledge base has the same layout;
+    it is recognised by names in `relations`, or by tails that are entities, and refused.
     """
     text = read_text(path, "types")
     is_json = text.lstrip().startswith("{")
     if not is_json and ("\t" not in text or text.lstrip().startswith("[")):
-        raise BadInputError(f"{path}: not a table of types; {_EXPECTED}")
+        raise BadInputError(f"{path}: not a type table; {_EXPECTED}")
     types = _from_json(path, text) if is_json else _from_columns(path, text)
     if not types:
         raise holds_no(path, "types")
@@ -34,28 +34,28 @@ def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypeTable:
 
 
 def refuse_no_type(path: Path, types: TypeTable, entities: Collection[str]) -> None:
-    """Raise `BadInputError` if the table has a type for none of the entities of a corpus."""
+    """Raise `BadInputError` if no entity in the corpus has a type in the table."""
     if entities and not any(types.get(entity_id) for entity_id in entities):
         raise BadInputError(
-            f"{path}: none of the {len(entities):,} entities of the corpus ({min(entities)!r} is one) has a type in"
+            f"{path}: none of the {len(entities):,} entities in the corpus (such as {min(entities)!r}) has a type in"
             f" this file; {_EXPECTED}"
         )
 
 
 def _refuse_facts(path: Path, types: TypeTable, relations: Collection[str]) -> None:
-    """Raise `BadInputError` if types are relations, or too many are entities (a class may be an entity too)."""
+    """Raise `BadInputError` if a type is a relation, or too many types are entities (a class may also be an entity)."""
     names = {name for kinds in types.values() for name in kinds}
     relation = next((name for name in relations if name in names), "")
     if relation or len(names & types.keys()) > _MAX_ENTITY_SHARE * len(types):
-        why = f"{relation!r} is a relation" if relation else "its types are entities themselves"
-        raise BadInputError(f"{path}: a file of facts, not of types: {why}; {_EXPECTED}")
+        why = f"{relation!r} is a relation" if relation else "its types are themselves entities"
+        raise BadInputError(f"{path}: contains facts, not types: {why}; {_EXPECTED}")
 
 
 def _from_json(path: Path, text: str) -> TypeTable:
     types: TypeTable = {}
     for entity_id, names in read_json(path, text).items():
         if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-            raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of names")
+            raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of non-empty strings")
         _refuse_control(f"{path}", entity_id, *names)
         types[entity_id] = tuple(dict.fromkeys(names))
     return types
@@ -66,7 +66,7 @@ def _from_columns(path: Path, text: str) -> TypeTable:
     for number, line in lines_with_text(text):
         entity_id, *names = (column.strip() for column in line.split("\t"))
         if not entity_id:
-            raise BadInputError(f"{path}:{number}: the entity id is empty; id and types with tabs between are expected")
+            raise BadInputError(f"{path}:{number}: the entity id is empty; expected tab-separated id and types")
         _refuse_control(f"{path}:{number}", entity_id, *names)
         types.setdefault(entity_id, {}).update(dict.fromkeys(name for name in names if name))
     return {entity_id: tuple(names) for entity_id, names in types.items()}

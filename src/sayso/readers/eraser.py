@@ -1,7 +1,7 @@
-"""ERASER's JSON lines (DeYoung et al. 2020): for each query, the spans of a document that answer it.
+"""Read and write ERASER's JSON lines (DeYoung et al. 2020): for each query, the spans of a document that answer it.
 
-A bag is a document: `HEAD|TAIL` is its id, its lines are the bag's sentences, and the query is the relation. Sentences
-in an evidence are rationales, the other sentences of the document are irrelevant.
+A bag is a document with the id `HEAD|TAIL`; its lines are the bag's sentences, and the query is the relation. Sentences
+covered by evidence are rationales; the other sentences of the document are irrelevant.
 """
 
 import json
@@ -22,7 +22,7 @@ _RATIONALE, _IRRELEVANT = "rationale", "irrelevant"
 
 
 def document_id(head_id: str, tail_id: str, copy: int = 1) -> str:
-    """Return the id of a bag's document; more documents of the same bag are numbered from 2.
+    """Return the id of a bag's document; further documents of the same bag are numbered from 2.
 
     >>> document_id("m.0a|b", "m.1"), document_id("m.0", "m.1", 2)
     ('m.0a%7Cb|m.1', 'm.0|m.1|2')
@@ -32,11 +32,11 @@ def document_id(head_id: str, tail_id: str, copy: int = 1) -> str:
 
 
 def pair_of(docid: str) -> tuple[str, str]:
-    """Return the head and tail ids in a document id."""
+    """Return the head and tail ids from a document id."""
     parts = docid.split("|")
     is_numbered = len(parts) == 3 and parts[2].isdecimal()
     if (len(parts) != 2 and not is_numbered) or not parts[0].strip() or not parts[1].strip():
-        raise BadLineError(f"document {docid[:60]!r} is not named HEAD|TAIL after a pair of entities")
+        raise BadLineError(f"document id {docid[:60]!r} does not have the form HEAD|TAIL")
     return _unescaped(parts[0]), _unescaped(parts[1])
 
 
@@ -46,13 +46,13 @@ def annotation_id(docid: str, relation: str, annotator: str) -> str:
 
 
 def annotator_of(annotation: str, docid: str) -> str:
-    """Return the annotator if the annotation id is one we wrote, else an empty string."""
+    """Return the annotator from an annotation id in our format, else an empty string."""
     rest = annotation.removeprefix(f"{docid}|").split("|")
     return _unescaped(rest[1]) if annotation.startswith(f"{docid}|") and len(rest) == 2 else ""
 
 
 class Documents:
-    """The documents beside an annotation file: `docs.jsonl`, held in memory, or the files of a folder `docs`."""
+    """The documents next to an annotation file: `docs.jsonl`, kept in memory, or the files in a folder `docs`."""
 
     def __init__(self, folder: Path) -> None:
         self._files = (folder / "docs").resolve()
@@ -60,7 +60,7 @@ class Documents:
         if (folder / "docs.jsonl").is_file():
             self._loaded = _load(folder / "docs.jsonl")
         elif not self._files.is_dir():
-            raise BadInputError(f"{folder}: the documents are missing: neither docs.jsonl nor a folder docs is here")
+            raise BadInputError(f"{folder}: no documents found; expected docs.jsonl or a folder named docs")
 
     def sentences(self, docid: str) -> list[str]:
         """Return the sentences of the document."""
@@ -71,14 +71,14 @@ class Documents:
         path = self._files / docid
         if not self._is_inside(path):
             raise BadLineError(f"document {docid[:60]!r} is not in the folder docs")
-        # Where documents are separate files, ERASER counts only the lines that are not blank.
+        # If documents are separate files, ERASER counts only the lines that are not blank.
         return [sentence for sentence in _sentences(read_text(path, "sentences")) if sentence]
 
     def _is_inside(self, path: Path) -> bool:
-        """Return whether this is a file of the folder; an id may be an invalid file name or lead elsewhere."""
+        """Return whether this is a file in the folder; an id may be an invalid file name or point outside it."""
         try:
             return self._files in path.resolve().parents and path.is_file()
-        except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a NUL
+        except (OSError, RuntimeError, ValueError):  # too long, a symlink loop, a NUL
             return False
 
 
@@ -89,7 +89,7 @@ def _load(path: Path) -> dict[str, list[str]]:
         record = json_object(text)
         docid = string(record, "docid")
         if docid in documents:
-            raise BadLineError(f"document {docid[:60]!r} is given twice")
+            raise BadLineError(f"document {docid[:60]!r} appears twice")
         documents[docid] = _sentences(string(record, "document"))
 
     for _ in parse_lines(path, "documents", add):
@@ -110,9 +110,9 @@ def _unescaped(part: str) -> str:
 
 
 def read_eraser(path: Path, lines: Iterable[Line] | None = None) -> Iterator[tuple[int, Mark | BadLine]]:
-    """Yield the marks of each line of the file, or of `lines` if it is already open.
+    """Yield the marks on each line of the file, or of `lines` if the file is already open.
 
-    The documents are beside the file, in `docs.jsonl` or in a folder `docs`.
+    The documents are next to the file, in `docs.jsonl` or in a folder `docs`.
     """
     documents = Documents(path.parent)
     return parse_each(read_lines(path) if lines is None else lines, lambda text: _parse(text, documents))
@@ -135,35 +135,35 @@ def _parse(text: str, documents: Documents) -> Iterator[Mark]:
 
 
 def _evidences(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the evidences of all groups; the group makes no difference to a sentence."""
+    """Return the evidence in all groups as one list; the groups make no difference here."""
     groups = record.get("evidences")
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         raise BadLineError("'evidences' is not a list of lists")
     evidences = [evidence for group in groups for evidence in group]
     for evidence in evidences:
         if not isinstance(evidence, dict):
-            raise BadLineError("an evidence is not an object {…}")
+            raise BadLineError("an entry of 'evidences' is not an object {…}")
         string(evidence, "docid")
     return evidences
 
 
 def _docids(record: dict[str, Any], evidences: list[dict[str, Any]]) -> list[str]:
-    """Return the ids of the line's documents, each once; without any, the annotation id is the document's."""
+    """Return the distinct ids of the line's documents; if it has none, the annotation id is the document id."""
     named = strings(record, "docids") if record.get("docids") is not None else []
     docids = list(dict.fromkeys([*named, *(evidence["docid"] for evidence in evidences)]))
     return docids or [string(record, "annotation_id")]
 
 
 def _covered(evidence: dict[str, Any], sentences: list[str]) -> Iterable[int]:
-    """Return the sentences that the evidence overlaps, from its sentence numbers or else from its tokens."""
-    start, stop = integer_pair([evidence.get("start_sentence", -1), evidence.get("end_sentence", -1)], "an evidence")
+    """Return the indices of the sentences that the evidence overlaps, by its sentence or else its token offsets."""
+    start, stop = integer_pair([evidence.get("start_sentence", -1), evidence.get("end_sentence", -1)], "evidence")
     if start >= 0:
         if not start < stop <= len(sentences):
             raise BadLineError(
                 f"evidence [{start}, {stop}] lies outside the {len(sentences)} sentences of the document"
             )
         return range(start, stop)
-    start, stop = integer_pair([evidence.get("start_token", -1), evidence.get("end_token", -1)], "an evidence")
+    start, stop = integer_pair([evidence.get("start_token", -1), evidence.get("end_token", -1)], "evidence")
     ends = _token_ends(sentences)
     if not 0 <= start < stop <= ends[-1]:
         raise BadLineError(f"evidence [{start}, {stop}] lies outside the {ends[-1]} tokens of the document")
@@ -171,9 +171,9 @@ def _covered(evidence: dict[str, Any], sentences: list[str]) -> Iterable[int]:
 
 
 def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.jsonl") -> int:
-    """Write `docs.jsonl` and the file `name`; return how many marks were left out: neither rationale nor irrelevant.
+    """Write `docs.jsonl` and the file `name`; return the number of marks left out (neither rationale nor irrelevant).
 
-    Of two marks by one person on the same sentence and fact, the later one is written. Runs of white space in a
+    If one annotator marked a sentence twice for the same fact, the later mark is written. Runs of white space in a
     sentence become one space.
     """
     annotations, num_left_out = _by_annotation(marks)
@@ -184,8 +184,8 @@ def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.js
         atomic_file(folder / name) as lines,
     ):
         for (head_id, tail_id, relation, annotator), labels in annotations.items():
-            # Facts of one pair share a document only where the same sentences were marked for them: a sentence
-            # that nobody marked would read as irrelevant.
+            # Facts of one pair share a document only if the same sentences were marked for them: an unmarked
+            # sentence would be read as irrelevant.
             written = bags.setdefault((head_id, tail_id), {})
             marked = frozenset(labels)
             if marked not in written:
@@ -198,7 +198,7 @@ def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.js
 
 
 def _by_annotation(marks: Iterable[Mark]) -> tuple[dict[tuple[str, str, str, str], dict[str, str]], int]:
-    """Return the label of each sentence for each fact and person, and how many marks have another label."""
+    """Return the sentence labels for each fact and annotator, and the number of marks with any other label."""
     marked: dict[tuple[str, str, str, str], dict[str, str]] = {}
     num_left_out = 0
     for head_id, tail_id, relation, text, label, annotator in marks:
@@ -238,7 +238,7 @@ def _annotation(
 
 
 def _token_ends(sentences: list[str]) -> list[int]:
-    """Return how many tokens precede each sentence, and at the end the total."""
+    """Return the number of tokens before each sentence, followed by the total."""
     return list(accumulate((len(sentence.split()) for sentence in sentences), initial=0))
 
 

@@ -1,4 +1,4 @@
-"""Facts of a knowledge graph as tab-separated lines, and people's decisions on facts as JSON lines."""
+"""Read knowledge graph facts from tab-separated lines, and annotators' decisions on facts from JSON lines."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ FactDecisionName = Literal["accepted", "rejected"]
 
 
 class FactDecision(NamedTuple):
-    """A person's decision on a fact; `by`, `at` and `reason` are empty where the line has none."""
+    """An annotator's decision on a fact; `by`, `at` and `reason` are empty if the line does not give them."""
 
     fact: Triple
     decision: FactDecisionName
@@ -24,15 +24,14 @@ class FactDecision(NamedTuple):
 
 
 def read_triples(path: Path) -> Iterator[Triple]:
-    """Yield the facts (head id, relation, tail id) of the file in order, repeated ones included."""
+    """Yield the facts (head id, relation, tail id) in the file in order, including repeated ones."""
     return (triple for _, triple in parse_lines(path, "facts", _triple))
 
 
 def _triple(text: str) -> Triple:
     columns = text.split("\t")
     if len(columns) != 3:
-        found = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
-        raise BadLineError(f"{found} where head, relation and tail are expected")
+        raise BadLineError(f"expected 3 columns (head, relation, tail), got {len(columns)}")
     if not all(column.strip() for column in columns):
         raise BadLineError("head, relation or tail is empty")
     refuse_control(*columns)
@@ -40,14 +39,14 @@ def _triple(text: str) -> Triple:
 
 
 def read_decisions(path: Path) -> Iterator[FactDecision]:
-    """Yield the decisions of a file written by `sayso decisions export --form decisions`; raise on a bad line."""
+    """Yield the decisions in a file written by `sayso decisions export --form decisions`; raise on a bad line."""
     return (decision for _, decision in parse_lines(path, "decisions", lambda text: _decision(text, path)))
 
 
 def _decision(text: str, path: Path) -> FactDecision:
     record = json_object(text)
     if "decision" not in record and "verdict" in record:
-        note_old_format(path, "'verdict' is called 'decision' now")
+        note_old_format(path, "'verdict' is now called 'decision'")
         record["decision"] = record["verdict"]
     head_id, relation, tail_id, decision = (string(record, key) for key in ("head", "relation", "tail", "decision"))
     refuse_control(head_id, relation, tail_id)

@@ -1,4 +1,4 @@
-"""Corpus files in pieces of lines that are processed one at a time; finished pieces are kept when files grow."""
+"""Split corpus files into pieces that are processed one at a time; finished pieces are kept when files grow."""
 
 import hashlib
 import os
@@ -14,11 +14,11 @@ from sayso.readers.read import Tally, read_sentences
 
 _GZIP = b"\x1f\x8b"
 _BY_BLOCKS = frozenset({"tagged"})
-"""Forms with several lines per sentence, whose files are not divided."""
+"""Formats with several lines per sentence; their files are not split."""
 
 
 class FilePiece(NamedTuple):
-    """The lines of a file that begin in the bytes from `start` up to `stop`; an indivisible file is one piece."""
+    """The lines of a file that begin between bytes `start` and `stop`; a file that cannot be split is one piece."""
 
     number: int
     file: str
@@ -29,7 +29,7 @@ class FilePiece(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of the piece."""
+        """Size in bytes."""
         return self.stop - self.start
 
     def lines(self) -> Iterator[Line]:
@@ -39,7 +39,7 @@ class FilePiece(NamedTuple):
 
 
 class PieceRecord(NamedTuple):
-    """A finished piece: its counts, and the hash that tells whether the file still has the same bytes."""
+    """A finished piece: its counts, and a hash to detect changes to the file."""
 
     piece: FilePiece
     sha256: str
@@ -50,15 +50,15 @@ class PieceRecord(NamedTuple):
 
 
 def corpus_files(corpus: Path) -> list[Path]:
-    """Return the files of a corpus: one file, a folder of files, or all sentences of a built corpus."""
+    """Return the files of a corpus, which is a file, a folder of files, or a folder written by `sayso build`."""
     if str(corpus) != "-" and not corpus.exists():
         raise BadInputError(f"{corpus}: no such file or directory")
-    refuse_pipe(corpus, "a corpus to extract from is")
+    refuse_pipe(corpus, "the corpus is")
     return files_with_text(corpus, [file for part in parts_of(corpus) for file in files_of(part)])
 
 
 def files_with_text(corpus: Path, files: Iterable[Path]) -> list[Path]:
-    """Return the files that are not blank; raise `BadInputError` if there is none."""
+    """Return the files that are not blank; raise `BadInputError` if all are."""
     found = [file.resolve() for file in files if any(map(is_not_blank, read_lines(file)))]
     if not found:
         raise holds_no(corpus, "sentences")
@@ -66,10 +66,10 @@ def files_with_text(corpus: Path, files: Iterable[Path]) -> list[Path]:
 
 
 def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, size: int) -> Iterator[FilePiece]:
-    """Yield the unfinished pieces of about `size` bytes: of new files, and of what was added to the others.
+    """Yield pieces of about `size` bytes from new files and from lines appended to known files.
 
     Raises:
-        UserError: a file has changed in another way or is missing, or the corpus is another one.
+        UserError: a known file is missing or changed before its end, or this is a different corpus.
     """
     stops = _stops(done, files)
     number = len(done)
@@ -81,7 +81,7 @@ def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, si
         is_whole = form_here in _BY_BLOCKS or _starts_with(path, _GZIP)
         if is_whole and start:
             raise UserError(
-                f"{path}: this file has grown, but cannot be read from there: put new sentences into another file"
+                f"{path}: this file has grown, but cannot be read in part: put new sentences into a separate file"
             )
         for stop in [length] if is_whole else _cuts(path, start, length, size):
             yield FilePiece(number, str(path), form_here, start, stop, is_whole)
@@ -89,7 +89,7 @@ def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, si
 
 
 def piece_digest(piece: FilePiece) -> str:
-    """Return the hash of the piece's bytes."""
+    """Return the SHA-256 hash of the piece's bytes."""
     digest = hashlib.sha256()
     with Path(piece.file).open("rb") as file:
         file.seek(piece.start)
@@ -111,28 +111,28 @@ def first_bad_lines(records: Iterable[PieceRecord]) -> Iterator[str]:
 
 
 def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]:
-    """Return the number of finished bytes of each file, after checking that they are unchanged."""
+    """Return the number of finished bytes in each file, after checking that they are unchanged."""
     there = {str(path) for path in files}
     stops: dict[str, int] = {}
     for record in done:
         piece = record.piece
         if piece.file not in there:
-            # If the file still exists, it is another corpus.
+            # If the file still exists, this is a different corpus.
             reason = (
-                "extracted from before, but not in the corpus given now: give the same corpus (files may be added)"
+                "part of the earlier extraction, but not of this corpus: give the same corpus (files may be added)"
                 if Path(piece.file).exists()
-                else "this file was extracted from and is missing now: put it back"
+                else "part of the earlier extraction, but now missing: restore it"
             )
             raise UserError(f"{piece.file}: {reason}, or start over")
         if piece_digest(piece) != record.sha256:
-            raise UserError(f"{piece.file}: this file has changed since it was extracted from: start over")
+            raise UserError(f"{piece.file}: this file has changed since the earlier extraction: start over")
         stops[piece.file] = piece.stop
     _refuse_half_lines(stops)
     return stops
 
 
 def _refuse_half_lines(stops: Mapping[str, int]) -> None:
-    """Raise `UserError` for a file that grew after an unfinished last line, which is another line now."""
+    """Raise `UserError` for a file that grew after a last line without a line end, which changes that line."""
     for name, stop in stops.items():
         with Path(name).open("rb") as file:
             file.seek(stop - 1)
@@ -141,7 +141,7 @@ def _refuse_half_lines(stops: Mapping[str, int]) -> None:
 
 
 def _cuts(path: Path, start: int, length: int, size: int) -> Iterator[int]:
-    """Yield the ends of pieces: after the first line end beyond every `size` bytes."""
+    """Yield the end of each piece: after the first line end at least `size` bytes from its start."""
     with path.open("rb") as file:
         while length - start > size:
             file.seek(start + size - 1)

@@ -1,4 +1,4 @@
-"""The files of a corpus and their content: line by line, or the whole text of a small file; plain or gzip."""
+"""Read the files of a corpus, plain or gzip: line by line, or the whole text of a small file."""
 
 import gzip
 import hashlib
@@ -20,35 +20,35 @@ MAX_LINE_BYTES = 16 * 2**20
 _BUFFER_BYTES = 2**20
 
 OnBytes = Callable[[int], None]
-"""Progress callback of a reader: bytes of the file read so far."""
+"""Progress callback: number of bytes read so far."""
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, or the files of the folder in order of their names without hidden ones."""
+    """Return the file, or the folder's files sorted by name, without hidden ones."""
     if not path.is_dir():
         return [path]
     refuse_other_kind(path, "sentences")
     if (path / "train").is_dir():
-        raise BadInputError(f"{path}: this folder holds a built corpus; name its sentences, {path / 'train'}")
+        raise BadInputError(f"{path}: this folder contains a built corpus; use its sentences, {path / 'train'}")
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
-        raise BadInputError(f"{path}: this folder has no files")
+        raise BadInputError(f"{path}: this folder contains no files")
     return files
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the sentence folders of a built corpus that are not empty; the path itself for anything else."""
+    """Return the non-empty sentence folders of a built corpus, or the path itself for anything else."""
     built = [path / name for name in ("train", "rest") if (path / name).is_dir()]
     return [part for part in built if any(part.iterdir())] if built else [path]
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of all files; 0 where that is unknown (standard input)."""
+    """Return the total size of the files in bytes; 0 if unknown (standard input)."""
     return sum(file.stat().st_size for file in files_of(path) if file.is_file())
 
 
 def sha256_of(path: Path) -> str:
-    """Return the hash of the concatenated files."""
+    """Return the SHA-256 hash of the concatenated files."""
     if not path.exists() or not all(file.is_file() for file in files_of(path)):
         return "not a plain file"
     digest = hashlib.sha256()
@@ -82,7 +82,7 @@ def lines_of(path: Path, raw: io.RawIOBase, stream: BinaryIO, on_bytes: OnBytes 
 
 
 def read_lines_between(path: Path, start: int, stop: int) -> Iterator[Line]:
-    """Yield the lines of a plain file that begin in the bytes from `start` up to `stop`, numbered from 1."""
+    """Yield the lines of an uncompressed file that begin between bytes `start` and `stop`, numbered from 1."""
     raw = open_raw(path)
     try:
         raw.seek(start)
@@ -101,14 +101,14 @@ def _decoded(line: bytes, stream: BinaryIO) -> str | BadLine:
                 break
         return BadLine(f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB")
     try:
-        # Any line may begin with a byte order mark: files are joined with `cat`.
+        # Any line may begin with a byte order mark if files were concatenated.
         return without_mark(line).decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         return BadLine(f"byte {error.start + 1} of the line is not UTF-8")
 
 
 def first_of(lines: Iterator[Line]) -> tuple[str, Iterator[Line]]:
-    """Return the first line that is not blank ("" if there is none), and all lines.
+    """Return the first line that is not blank ("" if there is none), and an iterator over all lines.
 
     The file is not opened again, since a pipe can be read only once.
     """
@@ -127,9 +127,9 @@ def is_not_blank(line: Line) -> bool:
 
 
 def parse_lines(path: Path, what: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
-    """Yield the number and the record of each line that is not blank; raise `BadInputError` on the first bad line.
+    """Yield the number and the record of each non-blank line; raise `BadInputError` on the first bad line.
 
-    `what` names the records in the error for a file without any.
+    `what` names the records in the error for an empty file.
     """
     for number, text in holding(path, what, filter(is_not_blank, read_lines(path))):
         try:
@@ -142,7 +142,7 @@ def parse_lines(path: Path, what: str, parse: Callable[[str], Parsed]) -> Iterat
 
 
 def read_text(path: Path, what: str) -> str:
-    """Return the text of a small file with `\\n` line ends; a blank one is an error that says it holds no `what`."""
+    """Return the text of a small file with `\\n` line ends; raise `BadInputError` if it contains no `what`."""
     data = read_bytes(path)
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
@@ -155,7 +155,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def lines_with_text(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank with their numbers, without a list of all lines."""
+    """Yield the non-blank lines with their numbers, without building a list of lines."""
     number, start = 0, 0
     while start < len(text):
         stop = text.find("\n", start)
@@ -168,20 +168,20 @@ def lines_with_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_json(path: Path, text: str) -> dict[str, Any]:
-    """Return the file's text as a JSON object; a repeated key is an error."""
+    """Parse the file's text as a JSON object; raise `BadInputError` on a repeated key."""
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
     except _RepeatedKeyError as error:
         spelled = json.dumps(error.key, ensure_ascii=False)
         second = text.find(spelled, text.find(spelled) + 1)
         number = text.count("\n", 0, max(second, 0)) + 1
-        raise BadInputError(f"{path}:{number}: {error.key!r} is given twice") from error
+        raise BadInputError(f"{path}:{number}: {error.key!r} appears twice") from error
     except json.JSONDecodeError as error:
         raise BadInputError(f"{path}:{error.lineno}: not JSON: {error.msg.lower()}") from error
     except (RecursionError, ValueError) as error:
         raise BadInputError(f"{path}: not usable JSON ({error})") from error
     if not isinstance(value, dict):
-        raise BadInputError(f"{path}: JSON, but not an object {{…}}")
+        raise BadInputError(f"{path}: valid JSON, but not an object {{…}}")
     return value
 
 

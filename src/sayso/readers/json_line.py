@@ -1,4 +1,4 @@
-"""Typed values from users' JSON lines: every function returns the type it names or raises `BadLineError`."""
+"""Get typed values from users' JSON lines; a value of the wrong type raises `BadLineError`."""
 
 import json
 import sys
@@ -12,17 +12,17 @@ _LARGEST = sys.float_info.max
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Return the line as a JSON object."""
+    """Parse the line as a JSON object."""
     try:
         value = _decoded(text)
     except json.JSONDecodeError as error:
         raise BadLineError(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from error
     except RecursionError as error:
-        raise BadLineError("not usable JSON: nested too deep") from error
+        raise BadLineError("not usable JSON: nested too deeply") from error
     except ValueError as error:
         raise BadLineError("not usable JSON: a number has too many digits") from error
     if not isinstance(value, dict):
-        raise BadLineError("the line is JSON but not an object {…}")
+        raise BadLineError("the line is valid JSON but not an object {…}")
     if "\\u" in text:
         _refuse_half_characters(value)
     return value
@@ -83,10 +83,10 @@ def finite(record: dict[str, Any], key: str) -> float:
 
 
 def whole(record: dict[str, Any], key: str, least: int = 0) -> int:
-    """Return the whole number under the key, at least `least`."""
+    """Return the integer under the key, which must be at least `least`."""
     value = record.get(key)
     if type(value) is not int or not least <= value < 2**53:
-        raise _wrong(record, key, f"is not a whole number from {least} on")
+        raise _wrong(record, key, f"is not an integer of at least {least}")
     return value
 
 
@@ -131,7 +131,7 @@ def integer_pair(value: object, what: str) -> tuple[int, int]:
         first, second = value
         if type(first) is int and type(second) is int:
             return first, second
-    raise BadLineError(f"{what} is not [start, stop], two whole numbers")
+    raise BadLineError(f"{what} is not a pair of integers [start, stop]")
 
 
 def without_na(relations: list[str]) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def without_na(relations: list[str]) -> tuple[str, ...]:
 def check_tokens(tokens: object) -> list[str]:
     """Return the tokens; raise `BadLineError` if one is not a string, is empty or contains white space."""
     if not isinstance(tokens, list) or not tokens:
-        raise BadLineError("the tokens are not a list of strings, or an empty one")
+        raise BadLineError("the tokens are not a non-empty list of strings")
     if len(tokens) > MAX_TOKENS:
         raise BadLineError(f"the sentence has {len(tokens):,} tokens, more than {MAX_TOKENS:,}")
     try:
@@ -158,8 +158,8 @@ def check_tokens(tokens: object) -> list[str]:
 
 def _are_words(text: str, tokens: list[str]) -> bool:
     """Return whether the text, which is the tokens joined by spaces, splits into the same tokens."""
-    # Searches in C over the whole sentence, since only the space is printable white space. A loop over the tokens
-    # would take as long as reading the JSON.
+    # These checks run in C over the whole sentence (the space is the only printable white space); a loop over the
+    # tokens would take as long as parsing the JSON.
     if text.isprintable() and text.count(" ") == len(tokens) - 1 and "  " not in f" {text} ":
         return True
     return text.split() == tokens
@@ -170,6 +170,6 @@ def _refuse_half_characters(value: dict[str, Any]) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise BadLineError("it contains half of a character (a lone surrogate)") from error
+        raise BadLineError("the line contains half of a character (a lone surrogate)") from error
     except RecursionError as error:
-        raise BadLineError("not usable JSON: nested too deep") from error
+        raise BadLineError("not usable JSON: nested too deeply") from error

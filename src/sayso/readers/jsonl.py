@@ -1,8 +1,8 @@
-"""The JSON forms of a `Sentence`, the only ones in the project: our corpus lines, and compact lines for sorting.
+"""Read and write a `Sentence` as JSON: corpus lines, and compact lines for sorting.
 
-A corpus line has everything a `Sentence` holds, with the spans of every occurrence; users write it too, so reading
-checks all of it. A compact line begins with the pair, so that sorting brings the sentences of a pair together; only we
-write it, under a checksum, and reading it back takes half the time of reading a corpus line.
+A corpus line has every field of a `Sentence`, with the spans of every mention; users may write these lines, so all of
+it is checked. A compact line begins with the pair, so sorting groups the sentences of a pair; it is internal, protected
+by a checksum, and takes half as long to read as a corpus line.
 """
 
 import json
@@ -29,12 +29,12 @@ _compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enco
 
 
 def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence of each line."""
+    """Yield the sentence on each line."""
     return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:
-    """Return whether the line is an object with head, tail, and tokens or a text, without crowd answers."""
+    """Return whether the line is a JSON object with head, tail, and tokens or text, but no crowd answers."""
     return has_keys(first_line, "head", "tail", "tokens") or (
         has_keys(first_line, "head", "tail", "text") and not has_keys(first_line, "distant_relation")
     )
@@ -86,14 +86,14 @@ def _document(source: Source) -> dict[str, object]:
 
 
 def parse(text: str) -> Sentence:
-    """Return the sentence of one corpus line."""
+    """Parse one corpus line."""
     record = json_object(text)
     tokens = check_tokens(record["tokens"]) if "tokens" in record else checked_tokens(string(record, "text"))
     head, tail = _mention(record, "head", tokens), _mention(record, "tail", tokens)
     if not head.spans or not tail.spans:
         head, tail = complete(tokens, head, tail)
     elif overlap(head.spans, tail.spans):
-        raise BadLineError("head and tail mention overlap")
+        raise BadLineError("the head and tail mentions overlap")
     relations = without_na(strings(record, "relations")) if "relations" in record else ()
     source = _source(nested(record, "document"), len(tokens)) if "document" in record else None
     expresses = share(record, "expresses") if "expresses" in record else None
@@ -101,11 +101,11 @@ def parse(text: str) -> Sentence:
 
 
 def _mention(record: dict[str, Any], role: str, tokens: list[str]) -> Mention:
-    """Return the mention with the spans that the line gives, if any."""
+    """Return the mention with the spans given on the line, if any."""
     entity = nested(record, role)
     given = entity.get("spans") or []
     if not isinstance(given, list):
-        raise BadLineError(f"{role} 'spans' is not a list of [start, stop]")
+        raise BadLineError(f"{role} 'spans' is not a list of [start, stop] pairs")
     spans, last = [], 0
     for value in given:
         start, stop = integer_pair(value, f"a span of the {role} mention")
@@ -131,21 +131,21 @@ def _source(document: dict[str, Any], num_tokens: int) -> Source:
 
 
 def _numbers(document: dict[str, Any], key: str, num_tokens: int) -> tuple[int, ...]:
-    """Return the token numbers under the key, each that of a token with another before it."""
+    """Return the token indices under the key, which must be increasing and start at 1 or later."""
     given = document[key]
     if given is None:
         return ()
     if not isinstance(given, list) or given != sorted({n for n in given if type(n) is int and n > 0}):
-        raise BadLineError(f"'document' {key!r} is not a rising list of whole numbers from 1")
+        raise BadLineError(f"'document' {key!r} is not an increasing list of integers from 1")
     if given and given[-1] >= num_tokens:
-        raise BadLineError(f"'document' {key!r} exceeds the {num_tokens} tokens of the sentence")
+        raise BadLineError(f"'document' {key!r} points beyond the {num_tokens} tokens of the sentence")
     return tuple(given)
 
 
 def write_compact(sentence: Sentence) -> str:
-    """Return the sentence's compact line: pair, place in the documents, text and mentions, without labels.
+    """Return the sentence's compact line: pair, document position, text and mentions, without labels.
 
-    The place comes before the text, so that sorted lines have the same order whichever file they came from.
+    The position comes before the text, so the order of sorted lines does not depend on the file they came from.
     """
     head, tail, source = sentence.head, sentence.tail, sentence.source
     names = (head.name, _flat(head), tail.name, _flat(tail))
@@ -154,7 +154,7 @@ def write_compact(sentence: Sentence) -> str:
 
 
 def parse_compact(line: str) -> Sentence:
-    """Return the sentence of a compact line; raise `BadLineError` if the line is damaged."""
+    """Parse a compact line; raise `BadLineError` if the line is damaged."""
     try:
         head_id, tail_id, place, text, head_name, head_spans, tail_name, tail_spans = json.loads(line)
         return Sentence(
@@ -173,5 +173,5 @@ def _flat(mention: Mention) -> list[int]:
 
 def _spans(flat: list[int]) -> tuple[Span, ...]:
     if len(flat) == 2:
-        return (Span(*flat),)  # nearly always
+        return (Span(*flat),)  # the usual case
     return tuple(Span(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))

@@ -1,4 +1,4 @@
-"""People's marks on sentences: our JSON lines, one mark per line, or ERASER's; the first line tells which."""
+"""Read and write annotators' marks on sentences: our JSON lines or ERASER's, detected from the first line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,23 +12,23 @@ from sayso.readers.json_line import has_keys, json_object, string
 from sayso.records import Mark
 
 MarkItem = tuple[int, Mark | BadLine]
-"""A line's number and the mark on it."""
+"""A line number, and the mark or bad line found there."""
 
 
 def read_marks(path: Path) -> Iterator[MarkItem]:
-    """Yield the marks of a file in either format, in order; a line that cannot be read is a `BadLine`."""
+    """Yield the marks in a file of either format, in order; a line that cannot be read is a `BadLine`."""
     first, lines = first_of(read_lines(path))
     read = read_eraser if has_keys(first, "annotation_id") else read_mark_lines
     return holding(path, "marks", read(path, lines))
 
 
 def read_mark_lines(path: Path, lines: Iterable[Line] | None = None) -> Iterator[MarkItem]:
-    """Yield the mark of each JSON line of the file, or of `lines` if it is already open."""
+    """Yield the mark on each JSON line of the file, or of `lines` if the file is already open."""
     return parse_each(read_lines(path) if lines is None else lines, lambda text: (parse(text),))
 
 
 def parse(text: str) -> Mark:
-    """Return the mark of one line."""
+    """Parse one line."""
     record = json_object(text)
     head_id, tail_id, relation, sentence, label = (
         string(record, key) for key in ("head", "tail", "relation", "sentence", "label")
@@ -44,6 +44,6 @@ def write_mark(mark: Mark) -> str:
 
 
 def with_plain_names(mark: Mark) -> Mark:
-    """Return the mark; raise `BadLineError` if an id or a name has a control character."""
+    """Return the mark; raise `BadLineError` if an id or a name contains a control character."""
     refuse_control(mark.head_id, mark.tail_id, mark.relation, mark.annotator)
     return mark

@@ -1,4 +1,4 @@
-"""Where a sentence mentions its head and tail: every occurrence, the two kept apart; and ids for unnamed entities."""
+"""Find every mention of a sentence's head and tail, without overlaps; make ids for entities that have only a name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from sayso.tokens import apart_from, is_free_of, keep_apart, locate
 
 
 def id_from_name(name: str) -> str:
-    """Return an id for an entity that a corpus only names, the same in upper and lower case.
+    """Return an id, independent of case, for an entity that has only a name.
 
     >>> id_from_name("Leland  High School")
     'name:leland_high_school'
@@ -19,7 +19,7 @@ def id_from_name(name: str) -> str:
 
 
 def find_mentions(tokens: Sequence[str], head: tuple[str, str], tail: tuple[str, str]) -> tuple[Mention, Mention]:
-    """Return both mentions, each given as (entity id, name) and found by name in the sentence."""
+    """Find the mentions of both entities, each given as (entity id, name), by name in the sentence."""
     (head_id, head_name), (tail_id, tail_name) = head, tail
     head_spans = locate(tokens, head_name)
     if not head_spans:
@@ -36,7 +36,7 @@ def find_mentions(tokens: Sequence[str], head: tuple[str, str], tail: tuple[str,
 
 
 def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Mention, Mention]:
-    """Return mentions with the spans that the corpus gives, checked, plus other occurrences of the same words."""
+    """Check the spans given in the corpus, and add other occurrences of the same words."""
     for role, mention in (("head", head), ("tail", tail)):
         for start, stop in mention.spans:
             if not 0 <= start < stop <= len(tokens):
@@ -52,13 +52,13 @@ def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple
 
 def overlap(spans: tuple[Span, ...], others: tuple[Span, ...]) -> bool:
     """Return whether a span shares a token with one of the others."""
-    if len(spans) == len(others) == 1:  # nearly always
+    if len(spans) == len(others) == 1:  # the usual case
         return spans[0].overlaps(others[0])
     return len(apart_from(spans, others)) < len(spans)
 
 
 def _with_repeats(tokens: Sequence[str], spans: tuple[Span, ...], taken: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Return the spans and, in order, every other occurrence of the same tokens that overlaps nothing."""
+    """Return the spans and every other occurrence of the same tokens that overlaps no span, in order."""
     named = {tuple(tokens[start:stop]) for start, stop in spans}
     first_words, widths = {words[0] for words in named}, sorted({len(words) for words in named}, reverse=True)
     is_free, found, last = is_free_of((*spans, *taken)), list(spans), 0
@@ -72,10 +72,10 @@ def _with_repeats(tokens: Sequence[str], spans: tuple[Span, ...], taken: tuple[S
 
 
 def named(entity: dict[str, Any], role: str, words: str = "") -> tuple[str, str]:
-    """Return id and name of a JSON entity; the name replaces a missing id, `words` a missing name."""
+    """Return the id and name of a JSON entity; a missing id defaults to the name, a missing name to `words`."""
     entity_id, name = entity.get("id"), entity.get("name")
     if type(entity_id) is str and type(name) is str and name and entity_id and not entity_id.isspace():
-        return entity_id, name  # nearly always
+        return entity_id, name  # the usual case
     name = string(entity, "name", "") or words
     entity_id = string(entity, "id", "") or name
     if not entity_id.strip():
@@ -84,7 +84,7 @@ def named(entity: dict[str, Any], role: str, words: str = "") -> tuple[str, str]
 
 
 def complete(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Mention, Mention]:
-    """Return both mentions; spans that the line does not give are found by name, outside the other mention."""
+    """Return both mentions; spans missing from the line are found by name, outside the other mention."""
     if not head.spans and not tail.spans:
         return find_mentions(tokens, head[:2], tail[:2])
     if not head.spans:

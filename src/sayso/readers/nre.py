@@ -1,6 +1,7 @@
-"""The tab-separated lines of thunlp/NRE, the usual format of FB-NYT.
+"""Read the tab-separated lines of thunlp/NRE, the usual format of FB-NYT.
 
-head id, tail id, head name, tail name, relation, sentence, `###END###`; names in the sentence are joined by `_`.
+Columns: head id, tail id, head name, tail name, relation, sentence, `###END###`. In the sentence, `_` joins the words
+of a name.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ _END = "###END###"
 
 
 def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence of each line."""
+    """Yield the sentence on each line."""
     return read_each(lines, parse)
 
 
@@ -23,10 +24,10 @@ def recognises(first_line: str) -> bool:
 
 
 def parse(text: str) -> Sentence:
-    """Return the sentence of one line."""
+    """Parse one line."""
     columns = text.split("\t")
     if len(columns) != 7 and not (len(columns) == 6 and not text.endswith(_END)):
-        raise BadLineError(f"{len(columns)} columns where 6 and {_END} are expected")
+        raise BadLineError(f"expected 6 columns and {_END}, got {len(columns)}")
     head_id, tail_id, head_name, tail_name, relation, sentence = columns[:6]
     if not head_id or not tail_id or not relation:
         raise BadLineError("an entity id or the relation is empty")

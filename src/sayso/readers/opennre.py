@@ -1,4 +1,4 @@
-"""OpenNRE's JSON lines: `text` or `token`, `h` and `t` with `id`, `name` and `pos`, and one `relation` per line."""
+"""Read and write OpenNRE's JSON lines: `text` or `token`, `h` and `t` with `id`, `name` and `pos`, one `relation`."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,19 +13,19 @@ _NA = "NA"
 
 
 def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence of each line; the lines of a sentence with several relations are several sentences."""
+    """Yield the sentence on each line; a sentence with several relations has several lines and is yielded for each."""
     return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:
-    """Return whether the line is an object with `h` and `t`."""
+    """Return whether the line is a JSON object with `h` and `t`."""
     return has_keys(first_line, "h", "t")
 
 
 def write(sentence: Sentence) -> str:
     """Return the sentence in `token` form, one line per relation, `NA` if it has none.
 
-    `pos` is the first occurrence; the others are found again by the reader. Document and `expresses` are left out.
+    `pos` is the first mention; the reader finds the others. Document and `expresses` are left out.
     """
     record = {
         "token": sentence.tokens,
@@ -37,7 +37,7 @@ def write(sentence: Sentence) -> str:
 
 
 def parse(text: str) -> Sentence:
-    """Return the sentence of one line."""
+    """Parse one line."""
     record = json_object(text)
     entities = nested(record, "h"), nested(record, "t")
     tokens, spans = _from_tokens(record, entities) if "token" in record else _from_text(record, entities)
@@ -53,13 +53,13 @@ _Placed = tuple[list[str], list[tuple[Span, ...]]]
 
 
 def _from_text(record: dict[str, Any], entities: _Entities) -> _Placed:
-    """Return the tokens, and the spans of head and tail where `pos` gives them."""
+    """Return the tokens of `text`, and the head and tail spans if `pos` gives them."""
     text = string(record, "text")
     positions = [_position(entity) for entity in entities]
     surfaces = [
         text[slice(*at)] if at else string(entity, "name", "") for at, entity in zip(positions, entities, strict=True)
     ]
-    # Cut at every occurrence, so that punctuation stuck to a later one does not hide it.
+    # Cut at every occurrence, or attached punctuation would hide the later ones.
     cuts = [span for words in surfaces for span in occurrences(text, words)]
     tokens, spans = split_at(text, [position for position in positions if position], cuts)
     given = iter(spans)
@@ -67,7 +67,7 @@ def _from_text(record: dict[str, Any], entities: _Entities) -> _Placed:
 
 
 def _from_tokens(record: dict[str, Any], entities: _Entities) -> _Placed:
-    """Return the same for a line with tokens of its own."""
+    """Return the tokens in `token`, split at white space, and the head and tail spans if `pos` gives them."""
     tokens = strings(record, "token")
     positions = [_position(entity) for entity in entities]
     words = " ".join(tokens).split()
@@ -82,7 +82,7 @@ def _from_tokens(record: dict[str, Any], entities: _Entities) -> _Placed:
 def _moved(position: tuple[int, int], num_before: list[int]) -> tuple[int, int]:
     start, stop = position
     if not 0 <= start < stop < len(num_before):
-        return position  # out of range: refused where all spans are checked
+        return position  # out of range: `given_mentions` refuses it
     return num_before[start], num_before[stop]
 
 
@@ -95,7 +95,7 @@ def _entity(mention: Mention) -> dict[str, object]:
 
 
 def occurrences(text: str, words: str) -> Iterator[CharSpan]:
-    """Yield start and stop of each occurrence of the words in the text, not as part of a longer word.
+    """Yield the start and stop of each occurrence of the words in the text, except inside a longer word.
 
     >>> list(occurrences("Ana's aunt Ana, not Anabel", "Ana"))
     [(0, 3), (11, 14)]
@@ -113,9 +113,9 @@ def _is_inside_word(text: str, edge: int) -> bool:
 
 
 def split_at(text: str, mentions: Iterable[CharSpan], also_at: Iterable[CharSpan] = ()) -> tuple[list[str], list[Span]]:
-    """Return the tokens of the text, and each mention (start and stop in characters) as a span of tokens.
+    """Split the text into tokens; return them, and each mention (character offsets) as a span of tokens.
 
-    Tokens end at white space and at the edges of mentions and of `also_at`, so that a mention is always whole tokens.
+    Tokens end at white space and at the edges of mentions and of `also_at`, so a mention is always whole tokens.
 
     >>> split_at("the dog's bone", [(4, 7)])
     (['the', 'dog', "'s", 'bone'], [Span(start=1, stop=2)])
@@ -134,5 +134,5 @@ def split_at(text: str, mentions: Iterable[CharSpan], also_at: Iterable[CharSpan
     spans = [Span(num_before[start], num_before[stop]) for start, stop in wanted]
     for (start, stop), span in zip(wanted, spans, strict=True):
         if span.start == span.stop:
-            raise BadLineError(f"mention [{start}, {stop}] is only white space")
+            raise BadLineError(f"mention [{start}, {stop}] contains only white space")
     return tokens, spans

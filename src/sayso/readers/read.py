@@ -16,14 +16,14 @@ from sayso.records import Sentence
 
 MAX_BAD_SHARE = 0.001
 MARKS = "marks"
-"""Form of a tally that counts marks instead of sentences."""
+"""`Tally.form` for counting marks instead of sentences."""
 _NUM_SHOWN = 20
 _NUM_LINES_LOOKED_AT = 10
 
 
 @dataclass
 class Tally:
-    """Counts of the sentences and bad lines of a file, with the reasons."""
+    """Counts of the sentences and bad lines in a file, with the reasons."""
 
     path: Path
     form: str = "auto"
@@ -33,14 +33,14 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def count_bad(self, file: Path, number: int, reason: str) -> None:
-        """Count a bad line; the first few are kept to be shown."""
+        """Count a bad line; keep the first few for display."""
         self.num_bad += 1
         self.reasons[kind_of_fault(reason)] += 1
         if len(self.shown) < _NUM_SHOWN:
             self.shown.append(f"{file}:{number}: {reason}")
 
     def num_bad_with(self, words: str) -> int:
-        """Return the number of bad lines with these words in their reason."""
+        """Return the number of bad lines whose reason contains these words."""
         return sum(count for reason, count in self.reasons.items() if words in reason)
 
     def has_too_many_bad(self, max_share: float) -> bool:
@@ -48,7 +48,7 @@ class Tally:
         return self.num_bad > max_share * (self.num_good + self.num_bad)
 
     def refuse_too_many_bad(self, max_share: float) -> None:
-        """Raise `BadInputError` with the first bad line if more than this share is bad."""
+        """Raise `BadInputError` with the first bad line if more than this share of the lines is bad."""
         if self.has_too_many_bad(max_share):
             # `sayso check` reads sentences only.
             see = "" if self.form == MARKS else f"see `{as_command('sayso', 'check', self.path)}`, or "
@@ -64,10 +64,10 @@ def read_sentences(
     relations: Collection[str] | None = None,
     on_bytes: OnBytes | None = None,
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a file or of a folder of shards, counting them in the tally.
+    """Yield the sentences in a file or a folder of shards, counting them in the tally.
 
-    The tally's form `auto` is replaced by the one that the first lines show. With `relations`, a sentence with another
-    relation is a bad line.
+    If the tally's form is `auto`, it is set to the format detected from the first lines. With `relations`, a sentence
+    with any other relation is a bad line.
     """
     num_before = 0
     for file in files_of(path):
@@ -86,7 +86,7 @@ def read_sentences(
 
 
 def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
-    """Return the fault of a sentence with a relation outside the inventory; an empty string for any other."""
+    """Return an error message if a relation of the sentence is not in the inventory, else an empty string."""
     if relations is None or all(relation in relations for relation in sentence.relations):
         return ""
     unknown = next(relation for relation in sentence.relations if relation not in relations)
@@ -108,7 +108,7 @@ def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Sentence
 
 
 def _detect(lines: Sequence[Line], path: Path) -> str:
-    """Return the form that one of the first lines shows; the very first may be bad."""
+    """Detect the format from the first lines; the very first may be bad."""
     for _, text in lines:
         for form, reader in READERS.items():
             if isinstance(text, str) and reader.recognises(text):
@@ -118,6 +118,6 @@ def _detect(lines: Sequence[Line], path: Path) -> str:
 
 
 def refuse_unknown_form(form: str) -> None:
-    """Raise `BadInputError` for an unknown form."""
+    """Raise `BadInputError` for an unknown format."""
     if form != "auto" and form not in READERS:
-        raise BadInputError(f"{option('form')} {form}: no such form; known are auto, {', '.join(READERS)}")
+        raise BadInputError(f"{option('form')} {form}: unknown format; choose one of auto, {', '.join(READERS)}")

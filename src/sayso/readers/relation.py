@@ -1,6 +1,6 @@
-"""Relation inventories: the relations, their order and their meaning.
+"""Read relation inventories: the relations, their order and their meaning.
 
-Four formats: NRE's `relation2id.txt`, OpenNRE's `rel2id.json`, a table with tabs and a header, JSON lines.
+Four formats: NRE's `relation2id.txt`, OpenNRE's `rel2id.json`, a tab-separated table with a header, and JSON lines.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,11 +18,11 @@ _COLUMNS = ("name", "definition", "example", "functional")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 
 _Entry = tuple[int, Relation, int | None]
-"""A relation with its line, and its id in formats with ids."""
+"""Line number, relation, and the relation's id (None in formats without ids)."""
 
 
 def read_inventory(path: Path) -> list[Relation]:
-    """Return the relations in the order of the file, without NA."""
+    """Return the relations in file order, without NA."""
     text = read_text(path, "relations")
     entries = list(_format_of(text)(path, text))
     _refuse_repeats(path, entries)
@@ -42,41 +42,41 @@ def _format_of(text: str) -> Callable[[Path, str], Iterator[_Entry]]:
 
 
 def _numbered(path: Path, text: str) -> Iterator[_Entry]:
-    """Yield NRE's `name id` lines; the first line is their number."""
+    """Parse NRE's `name id` lines; the first line is the number of relations."""
     (first, announced), *lines = lines_with_text(text)
     for number, line in lines:
         columns = line.split()
         if len(columns) != 2 or not columns[1].isdecimal() or len(columns[1]) > 9:
-            raise _bad(path, number, "a relation's name and its id are expected, with a space between")
+            raise _bad(path, number, "expected a relation's name and its id, separated by a space")
         yield number, _relation(path, number, {"name": columns[0]}), int(columns[1])
     if announced.strip() != str(len(lines)):
-        raise _bad(path, first, f"{announced.strip()[:20]} relations are announced, the file has {len(lines)}")
+        raise _bad(path, first, f"expected {announced.strip()[:20]} relations, as this line says, got {len(lines)}")
 
 
 def _json_ids(path: Path, text: str) -> Iterator[_Entry]:
-    """Yield the entries of OpenNRE's object from name to id."""
+    """Parse OpenNRE's JSON object that maps names to ids."""
     for name, relation_id in read_json(path, text).items():
         number = text.count("\n", 0, max(text.find(f'"{name}"'), 0)) + 1
         if type(relation_id) is not int:
-            raise _bad(path, number, f"the id of {name!r} is not a whole number")
+            raise _bad(path, number, f"the id of {name!r} is not an integer")
         yield number, _relation(path, number, {"name": name}), relation_id
 
 
 def _table(path: Path, text: str) -> Iterator[_Entry]:
-    """Yield the rows of a table with tabs; the header names its columns."""
+    """Parse a tab-separated table with a header."""
     (first, header), *rows = lines_with_text(text)
     columns = [column.strip().lower() for column in header.split("\t")]
     if columns[0] != "name" or not set(columns) <= set(_COLUMNS) or len(set(columns)) < len(columns):
-        raise _bad(path, first, f"the header is not of the columns {', '.join(_COLUMNS)} with tabs between")
+        raise _bad(path, first, f"expected a tab-separated header with the columns {', '.join(_COLUMNS)}")
     for number, row in rows:
         values = [value.strip() for value in row.split("\t")]
         if len(values) > len(columns):
-            raise _bad(path, number, f"{len(values)} columns where the header has {len(columns)}")
+            raise _bad(path, number, f"got {len(values)} columns, but the header has {len(columns)}")
         yield number, _relation(path, number, dict(zip(columns, values, strict=False))), None
 
 
 def _json_lines(path: Path, text: str) -> Iterator[_Entry]:
-    """Yield the relation of each line."""
+    """Parse one relation per line."""
     for number, line in lines_with_text(text):
         try:
             record = json_object(line)
@@ -112,7 +112,7 @@ def _refuse_repeats(path: Path, entries: list[_Entry]) -> None:
             seen[key] = number
     for number, _, relation_id in entries:
         if relation_id is not None and not 0 <= relation_id < len(entries):
-            raise _bad(path, number, f"id {relation_id} leaves a gap; the ids must be 0 to {len(entries) - 1}")
+            raise _bad(path, number, f"id {relation_id} is out of range; the ids must be 0 to {len(entries) - 1}")
 
 
 def _bad(path: Path, number: int, reason: str) -> BadInputError:

@@ -1,4 +1,4 @@
-"""Counts of a corpus from one pass, in memory that does not grow with the number of sentences.
+"""Count a corpus in one pass, in memory that does not grow with the number of sentences.
 
 Shapes: N rows of hashes, K partitions of the on-disk shuffle.
 """
@@ -17,7 +17,7 @@ _NUM_PARTITIONS = 256
 
 
 class HashedRows:
-    """Rows of `width` 64-bit hashes; every `most_held` rows are moved to disk, grouped by their first hash."""
+    """Rows of `width` 64-bit hashes; every `most_held` rows are moved to disk, grouped by first hash."""
 
     def __init__(self, width: int, most_held: int = 50_000) -> None:
         self.width, self.most_held = width, most_held
@@ -30,7 +30,7 @@ class HashedRows:
             self.spill()
 
     def spill(self) -> DiskShuffle:
-        """Move all rows to disk and return where they are."""
+        """Move all rows to disk and return the shuffle that contains them."""
         row_N = np.array(self._in_memory, np.int64).reshape(-1, self.width)
         self._on_disk.put("row", row_N[:, 0] & (_NUM_PARTITIONS - 1), row_N)
         self._in_memory = array("q")
@@ -38,7 +38,7 @@ class HashedRows:
 
 
 def grouped(streams: Sequence[HashedRows]) -> Iterator[np.ndarray]:
-    """Yield batches of the rows of all streams; rows with the same first hash are in one batch."""
+    """Yield batches of the rows of all streams; rows with the same first hash are in the same batch."""
     spilled = [stream.spill() for stream in streams]
     size_K = np.sum([shuffle.size_K("row") for shuffle in spilled], axis=0)
     for first, stop in partition_ranges(size_K, streams[0].most_held):
@@ -46,7 +46,7 @@ def grouped(streams: Sequence[HashedRows]) -> Iterator[np.ndarray]:
 
 
 def num_distinct(streams: Sequence[HashedRows], column: int) -> int:
-    """Return the number of distinct hashes in a column; equal ones must be in rows with the same first hash."""
+    """Return the number of distinct hashes in a column; equal hashes must be in rows with the same first hash."""
     return sum(len(np.unique(rows[:, column])) for rows in grouped(streams))
 
 
@@ -54,8 +54,8 @@ def num_distinct(streams: Sequence[HashedRows], column: int) -> int:
 class Survey:
     """The counts of a corpus.
 
-    `duplicate_sentences` repeat a sentence of the same pair, whatever the relation; a bag keeps each sentence once.
-    `distinct_sentences` counts a sentence once however many pairs it mentions and however names in it are joined.
+    `duplicate_sentences` repeat another sentence of the same pair, for any relation; a bag keeps each sentence once.
+    `distinct_sentences` counts a sentence once, no matter how many pairs it mentions or which names are joined in it.
     Lengths are tokens per sentence; bag sizes are distinct sentences per pair.
     """
 
@@ -138,7 +138,7 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
 
 
 def _bag_sizes(lines: Sequence[HashedRows]) -> Counter[int]:
-    """Return how many pairs have each number of distinct sentences, from rows (pair, sentence of the pair)."""
+    """Count pairs by their number of distinct sentences, from rows of hashes (pair, sentence of the pair)."""
     sizes: Counter[int] = Counter()
     for row_N2 in grouped(lines):
         _, first = np.unique(row_N2[:, 1], return_index=True)
@@ -148,7 +148,7 @@ def _bag_sizes(lines: Sequence[HashedRows]) -> Counter[int]:
 
 
 def _median(counts: Counter[int]) -> int:
-    """Return the lower median of values counted by how often each occurs."""
+    """Return the lower median of the counted values."""
     half, seen = sum(counts.values()) / 2, 0
     for value in sorted(counts):
         seen += counts[value]

@@ -1,4 +1,4 @@
-"""Tagged sentences in blocks, the format of KBP37 and SemEval-2010 task 8.
+"""Read tagged sentences in blocks, the format of KBP37 and SemEval-2010 task 8.
 
 A block is a numbered sentence in quotes with `<e1>` and `<e2>`, a line with the relation and its direction, an optional
 comment, and blank lines. The direction `(e2,e1)` makes e2 the head, so relation names carry no direction.
@@ -17,13 +17,13 @@ _DIRECTIONS = {"e1,e2)": ("e1", "e2"), "e2,e1)": ("e2", "e1")}
 _COMMENT = "comment:"
 
 LOST_NAME = "_"
-"""Token for tags without a word between them: KBP37 has lost some names, but not their places and labels."""
+"""Token for a mention without words: in KBP37 some names are lost, but not their positions and labels."""
 
 
 def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence of each block, under the number of the block's first line."""
+    """Yield the sentence of each block with the number of the block's first line."""
     waiting: tuple[int, str] | None = None
-    is_broken = False  # the label after an unreadable line belongs to it
+    is_broken = False  # the label after an unreadable line belongs to that line
     for number, text in lines:
         if isinstance(text, BadLine):
             yield number, text
@@ -55,7 +55,7 @@ def _item(number: int, sentence: tuple[int, str] | None, label: str) -> Sentence
 
 
 def parse(text: str, label: str) -> Sentence:
-    """Return the sentence of one block: its tagged text and its label."""
+    """Parse one block from its tagged text and its label."""
     tokens, spans = _untagged(text.strip())
     relation, head_tag, tail_tag = _label(label.strip())
     head, tail = given_mentions(tokens, _mention(tokens, spans[head_tag]), _mention(tokens, spans[tail_tag]))
@@ -72,7 +72,7 @@ def _untagged(text: str) -> tuple[list[str], dict[str, Span]]:
         if not _TAG.fullmatch(part):
             tokens += part.split()
         elif part in edges:
-            raise BadLineError(f"{part} is in the sentence twice")
+            raise BadLineError(f"{part} appears twice in the sentence")
         else:
             if edges.get(part.replace("/", "")) == len(tokens):
                 tokens.append(LOST_NAME)
@@ -80,7 +80,7 @@ def _untagged(text: str) -> tuple[list[str], dict[str, Span]]:
     check_length(tokens)
     for tag in ("<e1>", "</e1>", "<e2>", "</e2>"):
         if tag not in edges:
-            raise BadLineError(f"{tag} is missing in the sentence")
+            raise BadLineError(f"{tag} is missing from the sentence")
     return tokens, {name: Span(edges[f"<{name}>"], edges[f"</{name}>"]) for name in ("e1", "e2")}
 
 
@@ -90,7 +90,7 @@ def _label(text: str) -> tuple[str, str, str]:
     if text in NA_NAMES or name in NA_NAMES:
         return "", "e1", "e2"
     if not name or direction not in _DIRECTIONS:
-        raise BadLineError(f"label {text[:60]!r} is not of the form relation(e1,e2)")
+        raise BadLineError(f"label {text[:60]!r} does not have the form relation(e1,e2)")
     return name, *_DIRECTIONS[direction]
 
 
