@@ -1,23 +1,23 @@
-# The two commands of a newcomer are `make demo` and `make test`; everything else is for those who change sayso.
+# New here? Run `make demo` and `make test`; everything else is for developing sayso.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := demo
-# Many containers tell Python to keep no bytecode; then each of the hundreds of processes here compiles sayso again.
+# Many containers disable Python bytecode; then each of the hundreds of processes here would compile sayso again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo test check lint fast-checks test-gpu fuzz browser bench docs site clean
 
 setup: $(STAMP)
 
-# One virtual environment, with every version that is not free pinned in constraints.txt (torch above all).
+# One virtual environment; constraints.txt pins versions (torch above all).
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
-# The README's own commands, in a fresh folder of this name.
+# The README's commands, in a fresh folder.
 demo: $(STAMP)
 	rm -rf $(DEMO)
 	$(BIN)/python docs/walkthrough.py .
@@ -34,25 +34,25 @@ fast-checks: lint
 check: fast-checks
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-# Types are checked beside the tests: alone they would leave a core idle. Three test processes keep two cores busy,
+# Types are checked in parallel with the tests: alone, mypy would leave a core idle. Three test processes keep two cores busy,
 # because slow tests often wait for a server, a cluster or a browser.
 test: lint browser
 	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal --durations=12; tests=$$?; wait $$types && exit $$tests
 
-# On a machine with a GPU, where any Python with torch, triton, pytest and hypothesis does: GPU_PYTHON=python3.
+# On a machine with a GPU; any Python with torch, triton, pytest and hypothesis works: GPU_PYTHON=python3.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
 	$(GPU_PYTHON) tests/run_gpu.py
 
-# The property tests with new random examples, for as long as asked: make fuzz SECONDS=3600
+# The property tests with new random examples, for a given time: make fuzz SECONDS=3600
 SECONDS ?= 600
 fuzz: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
-# The browser that the pages are tested in. Where it cannot be installed, its tests say so; in CI they fail.
+# The browser for testing the pages. If it cannot be installed, the browser tests are skipped; in CI they fail.
 browser:
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } \
-	  || echo "no chromium here and no way to install it: the tests in a browser are left out" >&2
+	  || echo "chromium is missing and cannot be installed: skipping the browser tests" >&2
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py

@@ -1,4 +1,4 @@
-"""From documents to a corpus: names found in a second beside spaCy's ruler, and the whole of `sayso build`."""
+"""Speed of `sayso build`: finding names, compared with spaCy's entity ruler, and the whole command."""
 
 import json
 import random
@@ -16,13 +16,13 @@ from sayso.invent.names import Coiner
 
 NUM_NAMES = 100_000
 SHARE_FOR_SPACY = 20
-"""spaCy reads every twentieth document: figures are sentences a second."""
+"""spaCy only reads every twentieth document; speeds are per sentence."""
 COPIES = 4
 REPEATS = 3
 
 
 def with_more_names(names: Names) -> Names:
-    """Return the names and NUM_NAMES coined ones of one to three words."""
+    """Return the names plus NUM_NAMES made-up ones of one to three words."""
     rng = random.Random(13)
     words = Coiner((), rng).words(NUM_NAMES // 5)
     coined: dict[str, None] = {}
@@ -40,7 +40,7 @@ def copied(lines: list[str]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Invent documents, find names in them, build corpora of them."""
+    """Invent documents, find names in them, and build corpora from them."""
     with tempfile.TemporaryDirectory() as name:
         raw, folder = Path(name) / "raw", Path(name)
         run(SAYSO, "invent", raw, "--raw", "--size", "demo")

@@ -1,4 +1,4 @@
-"""What learning from distractors costs: seconds of an epoch with +LD over seconds without, side by side."""
+"""Cost of learning from distractors: time per epoch with +LD over time without, measured alternately."""
 
 import subprocess
 import tempfile
@@ -22,7 +22,7 @@ REPEATS = 4
 
 
 class Trainee:
-    """A model in training; each call is an epoch."""
+    """A model in training; each call trains one epoch."""
 
     def __init__(self, store: Path, aggregator: str, use_entities: bool, distractor: float) -> None:
         table = {
@@ -50,7 +50,7 @@ class Trainee:
 
 
 def make_store(folder: Path) -> Path:
-    """Return a store of an invented corpus in which, as in FB-NYT, one bag in fourteen is positive."""
+    """Return a store with an invented corpus in which, as in FB-NYT, one bag in fourteen is positive."""
     corpus, store, vectors = folder / "corpus", folder / "store", folder / "words.bin"
     size = ("--train-sentences", NUM_SENTENCES, "--test-sentences", 1000, "--na", 0.93)
     _sayso("invent", corpus, *size)
@@ -66,15 +66,15 @@ def _sayso(*words: object) -> None:
 
 
 def measure(store: Path, aggregator: str, use_entities: bool) -> Figure:
-    """Return the ratio of one model."""
+    """Return the time ratio for one model."""
     weights = {"plain": 0.0, "+LD": 1.0}
     seconds = side_by_side(
         {name: Trainee(store, aggregator, use_entities, weight) for name, weight in weights.items()}, REPEATS
     )
     label = f"+LD over plain training, {aggregator}{', +E' if use_entities else ''}"
     corpus = f"an invented corpus of {NUM_SENTENCES:,} sentences and {len(Store(store).relations)} relations"
-    note = f"{threads()}, {corpus}; a positive bag, one in fourteen, has one more sentence for each relation"
-    return ratio(label, seconds["+LD"], seconds["plain"], "s an epoch", at_most(BUDGET), note)
+    note = f"{threads()}, {corpus}; each positive bag, one in fourteen, has one more sentence per relation"
+    return ratio(label, seconds["+LD"], seconds["plain"], "s per epoch", at_most(BUDGET), note)
 
 
 def main() -> None:

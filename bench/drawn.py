@@ -1,7 +1,7 @@
-"""Bags, models and files drawn at the sizes of FB-NYT, for programs that measure time and not quality.
+"""Random bags, models and files with FB-NYT's sizes, for benchmarks that measure time, not quality.
 
-39 tokens a sentence, words by Zipf's law, most bags of one sentence and some of many (1.87 in the mean), 53 relations.
-The text means nothing; only its sizes and how often words repeat decide how long things take.
+39 tokens per sentence, words by Zipf's law, mostly one sentence per bag and sometimes many (mean 1.87), 53 relations.
+The text is meaningless: only sizes and word frequencies affect the time.
 """
 
 import json
@@ -28,13 +28,13 @@ from sayso.store.vocabulary import OTHER_TYPE
 NUM_WORDS, WORD_WIDTH, NUM_RELATIONS = 50_000, 300, 53
 NUM_ENTITIES, ENTITY_WIDTH = 20_000, 100
 MAX_TOKENS = 128
-"""No drawn sentence is longer, so that padding to this length loses none of it."""
+"""No random sentence is longer, so padding to this length truncates nothing."""
 _BAG_TAIL = 0.553
-"""Sizes u^-0.553, rounded down, have the mean 1.87."""
+"""Bag sizes u^-0.553, rounded down, have mean 1.87."""
 
 
 def draw_sizes(num_sentences: int, rng: np.random.Generator) -> np.ndarray:
-    """Return sizes of bags that together have this many sentences."""
+    """Return random bag sizes that sum to this many sentences."""
     size_B = np.minimum(rng.random(num_sentences) ** -_BAG_TAIL, 1000).astype(np.int64)
     size_B = size_B[: int(np.searchsorted(size_B.cumsum(), num_sentences)) + 1]
     size_B[-1] -= size_B.sum() - num_sentences
@@ -44,13 +44,13 @@ def draw_sizes(num_sentences: int, rng: np.random.Generator) -> np.ndarray:
 def draw_table(
     num_sentences: int, seed: int = 1, size_B: np.ndarray | None = None, num_relations: int = NUM_RELATIONS
 ) -> BagTable:
-    """Return bags of drawn sentences; one bag in fourteen has a relation."""
+    """Return bags of random sentences; one bag in fourteen has a relation."""
     rng = np.random.default_rng(seed)
     size_B = draw_sizes(num_sentences, rng) if size_B is None else size_B
     num_bags = len(size_B)
     length_N = np.clip(rng.gamma(3.8, 39.1 / 3.8, num_sentences).round(), 4, MAX_TOKENS).astype(np.int64)
     start_N1 = starts(length_N)
-    # Word 0 is the unknown one and is not drawn.
+    # Word 0 is the unknown word and is not drawn.
     total = np.cumsum(1.0 / np.arange(1, NUM_WORDS))
     token_T = 1 + np.searchsorted(total, rng.random(start_N1[-1]) * total[-1]).astype(np.int32)
     head_N = (rng.random(num_sentences) * (length_N - 1)).astype(np.int32)
@@ -78,13 +78,13 @@ def _one_token(first_N: np.ndarray) -> Rows:
 
 
 def make_part(table: BagTable, num_relations: int = NUM_RELATIONS) -> Part:
-    """Return the bags as a model reads them."""
+    """Return the bags as model input."""
     inputs = model_input(table, "words", NUM_WORDS, np.zeros(NUM_ENTITIES, np.int32))
     return Part(table=table, inputs=inputs, num_relations=num_relations)
 
 
 def make_extractor(kind: str, use_entities: bool = False, num_relations: int = NUM_RELATIONS) -> Extractor:
-    """Return a model of the paper's size, 300-d words and filters of widths 2 to 5, with drawn weights."""
+    """Return a model of the paper's size (300-d words, filters of widths 2 to 5) with random weights."""
     generator = torch.Generator().manual_seed(1)
     tables = ModelTables(
         word_VW=0.3 * torch.randn(NUM_WORDS, WORD_WIDTH, generator=generator),
@@ -97,7 +97,7 @@ def make_extractor(kind: str, use_entities: bool = False, num_relations: int = N
 
 
 def save_drawn_model(folder: Path, extractor: Extractor) -> None:
-    """Write the model as `sayso predict` reads it, for a corpus in lower case with joined names, as FB-NYT is."""
+    """Write the model folder, for a lower-case corpus with joined names like FB-NYT."""
     lexicon = Lexicon(
         words=["<unknown>", *words()],
         entity_ids=[f"e{number}" for number in range(NUM_ENTITIES)],
@@ -114,7 +114,7 @@ def save_drawn_model(folder: Path, extractor: Extractor) -> None:
 
 
 def make_store(folder: Path, table: BagTable) -> None:
-    """Write a store with the bags as its training part, for models that bring their own word vectors."""
+    """Write a store with the bags as its training part and placeholder word vectors."""
     no_texts = [""] * NUM_RELATIONS
     files: dict[str, dict[str, Column]] = {
         "words": {"word": ["<unknown>", *words()], "count": np.bincount(table.tokens.value, minlength=NUM_WORDS)},
@@ -139,7 +139,7 @@ def make_store(folder: Path, table: BagTable) -> None:
 
 
 def words() -> list[str]:
-    """Return the words from number 1 on, frequent ones short, as in a language."""
+    """Return the words from id 1 on; frequent words are short, as in natural language."""
     return [_spelled(number) for number in range(1, NUM_WORDS)]
 
 
@@ -152,7 +152,7 @@ def _spelled(number: int) -> str:
 
 
 def write_lines(path: Path, table: BagTable, seed: int = 1) -> None:
-    """Write the sentences as JSON lines of our own form, those of a bag far apart as they are in a corpus."""
+    """Write the sentences as sayso's JSON lines, with a bag's sentences spread out as in a real corpus."""
     word = ["<unknown>", *words()]
     order = np.random.default_rng(seed).permutation(table.num_sentences)
     bag_N, start = table.bag_N, table.tokens.start

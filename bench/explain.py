@@ -1,6 +1,6 @@
-"""What explanations cost: the paper's four mechanisms for every sentence and relation, over a plain prediction pass.
+"""Cost of explanations: the paper's four mechanisms for every sentence and relation, relative to plain prediction.
 
-Also over the obvious way, automatic differentiation in a loop over the relations and a run for each removed sentence.
+Also relative to a naive implementation: autograd in a loop over relations, and one run per removed sentence.
 """
 
 from functools import partial
@@ -30,20 +30,20 @@ def explain(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> dict[str
 
 
 def predict(extractor: Extractor, part: Part) -> None:
-    """Go through the part as a prediction does."""
+    """Predict the whole part."""
     for _ in slices_of_logits(extractor, part):
         pass
 
 
 @torch.no_grad()
 def predict_and_explain(extractor: Extractor, part: Part) -> None:
-    """Go through the part, with all scores of all sentences."""
+    """Predict the whole part and score every sentence."""
     for batch, vector_ND, _ in slices_of_logits(extractor, part):
         explain(extractor, vector_ND, batch.bags)
 
 
 def agree(extractor: Extractor, reference: PaddedModel, vector_ND: Tensor, bags: BagIndex) -> None:
-    """Stop where the two ways give other scores."""
+    """Fail if the two implementations disagree."""
     expected = reference.explain(vector_ND, bags)
     for name, score_NR in explain(extractor, vector_ND, bags).items():
         scale = float(expected[name].abs().max())
@@ -52,7 +52,7 @@ def agree(extractor: Extractor, reference: PaddedModel, vector_ND: Tensor, bags:
 
 
 def measure(kind: str, use_entities: bool) -> list[Figure]:
-    """Return the ratios of one model, once the two ways are seen to agree."""
+    """Return the ratios for one model, after checking that both implementations agree."""
     extractor = make_extractor(kind, use_entities)
     reference = PaddedModel(extractor)
     part, few = make_part(draw_table(NUM_SENTENCES)), make_part(draw_table(NUM_PLAIN))
@@ -69,7 +69,7 @@ def measure(kind: str, use_entities: bool) -> list[Figure]:
     )
     label = f"{kind}{', +E' if use_entities else ''}"
     where = f"{threads()}, 53 relations"
-    reason = "; with +E every bag has a slope of its own for each relation, [B, R, D] numbers" if use_entities else ""
+    reason = "; with +E every bag has its own gradient per relation, a [B, R, D] tensor" if use_entities else ""
     return [
         ratio(
             f"predict and explain over predict, {label}",
@@ -77,15 +77,15 @@ def measure(kind: str, use_entities: bool) -> list[Figure]:
             seconds["predict"],
             "s",
             at_most(PREDICTION_BUDGET),
-            f"{where}; four scores for each of {NUM_SENTENCES:,} sentences and each relation{reason}",
+            f"{where}; four scores per sentence and relation, {NUM_SENTENCES:,} sentences{reason}",
         ),
         ratio(
-            f"explain over loops of autograd, {label}",
+            f"explain over autograd loops, {label}",
             seconds["held"],
             seconds["plain"],
             "s",
             at_most(AUTOGRAD_BUDGET),
-            f"{where}, {NUM_PLAIN} sentences, from vectors that are held; scores agree",
+            f"{where}, {NUM_PLAIN} sentences, from precomputed vectors; scores agree",
         ),
     ]
 

@@ -1,7 +1,6 @@
-"""What a page of facts costs over 100,000 bags and more: the table sorted, filtered, searched, and one fact.
+"""Response time of the facts pages with more than 100,000 bags: the table sorted, filtered, searched, and one fact.
 
-Asked over HTTP as a browser would, without the network: routing, database, template and all. Names, scores and
-probabilities are drawn.
+Requests go through the whole HTTP application, but not the network. Names, scores and probabilities are random.
 """
 
 import sys
@@ -32,7 +31,7 @@ ADDRESSES = {
 
 
 def drawn_lines(first: int, num: int) -> list[str]:
-    """Return sentences in the NRE form, one for each of `num` pairs; every second pair has a relation."""
+    """Return sentences in NRE format, one for each of `num` pairs; every second pair has a relation."""
     lines = []
     for pair in range(first, first + num):
         head, tail = f"land_{pair}", f"port_town_{pair % 977}_{pair}"
@@ -43,7 +42,7 @@ def drawn_lines(first: int, num: int) -> list[str]:
 
 
 def milliseconds(client: Client, address: str) -> list[float]:
-    """Return how long the page takes, again and again."""
+    """Return the response times of repeated requests."""
 
     def ask() -> None:
         answer = client.get(address)
@@ -53,7 +52,7 @@ def milliseconds(client: Client, address: str) -> list[float]:
 
 
 def main() -> None:
-    """Ask for every page, the first time apart, when orders and searchable names are made."""
+    """Request every page; the first request, which builds the sort orders and name index, is separate."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store = make_plain_store(folder, drawn_lines(0, NUM_TRAINING), drawn_lines(NUM_TRAINING, NUM_BAGS))
@@ -64,11 +63,13 @@ def main() -> None:
         index = bench.predictions["run"].index
         fact = bench.predictions["run"].fact(index.num_facts // 2)
         one_fact = f"/predictions/run/fact?bag={fact['bag']}&relation={fact['relation']}"
-        note = f"{index.num_facts:,} facts of {NUM_BAGS:,} bags, {PAGE_SIZE} on a page"
-        figures = [amount("facts page, the very first time", [first], "ms", at_most(FIRST_MS), note)]
+        note = f"{index.num_facts:,} facts of {NUM_BAGS:,} bags, {PAGE_SIZE} per page"
+        figures = [amount("facts page, very first request", [first], "ms", at_most(FIRST_MS), note)]
         for title, address in (ADDRESSES | {"one fact": one_fact}).items():
             once, *again = milliseconds(client, address)
-            figures.append(amount(f"facts page, {title}", again, "ms", at_most(PAGE_MS), f"{note}; once {once:.0f} ms"))
+            figures.append(
+                amount(f"facts page, {title}", again, "ms", at_most(PAGE_MS), f"{note}; first request {once:.0f} ms")
+            )
         bench.close()
     record(figures)
 

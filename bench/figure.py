@@ -1,4 +1,4 @@
-"""One figure beside its target, and the file that holds all figures: `bench/results.json`."""
+"""A measurement with its target, and the file of all measurements: `bench/results.json`."""
 
 import json
 import statistics
@@ -14,27 +14,27 @@ RESULTS = Path(__file__).with_name("results.json")
 
 
 class Target(NamedTuple):
-    """What a figure should reach: at least the bound, or at most."""
+    """A lower or upper bound that a measurement should meet."""
 
     bound: float
     is_least: bool
 
     def __str__(self) -> str:
-        """Return the target as people write it."""
+        """Return the target as text, such as `≥ 100`."""
         return f"{'≥' if self.is_least else '≤'} {self.bound:,g}"
 
     def is_met(self, value: float) -> bool:
-        """Say whether the value reaches it."""
+        """Return whether the value meets the target."""
         return value >= self.bound if self.is_least else value <= self.bound
 
 
 def at_least(bound: float) -> Target:
-    """Return the target of a figure that should be high."""
+    """Return a lower bound."""
     return Target(bound, is_least=True)
 
 
 def at_most(bound: float) -> Target:
-    """Return the target of a figure that should be low."""
+    """Return an upper bound."""
     return Target(bound, is_least=False)
 
 
@@ -42,8 +42,8 @@ def at_most(bound: float) -> Target:
 class Figure:
     """One row of the table.
 
-    The target is one of the ratio where there is a reference, otherwise one of our own figure; `spread` is the lowest
-    and the highest of the repeats, of the same number. `note` says how it was measured, or why a target is not met.
+    The target applies to the ratio if there is a reference, otherwise to our own value; `spread` is the minimum and
+    maximum of the same quantity over the repeats. `note` says how it was measured, or why the target is not met.
     """
 
     program: str
@@ -63,7 +63,7 @@ class Figure:
 def ratio(
     name: str, ours: Sequence[float], reference: Sequence[float], unit: str, target: Target | None, note: str = ""
 ) -> Figure:
-    """Return the row of two things measured side by side, round by round: ours over the reference."""
+    """Return the row for a ratio, measured round by round: ours over the reference."""
     medians = statistics.median(ours), statistics.median(reference)
     value = medians[0] / medians[1]
     each = [one / other for one, other in zip(ours, reference, strict=True)]
@@ -71,7 +71,7 @@ def ratio(
 
 
 def amount(name: str, values: Sequence[float], unit: str, target: Target | None, note: str = "") -> Figure:
-    """Return the row of something measured on its own."""
+    """Return the row for a single quantity."""
     value = statistics.median(values)
     return _figure(name, (value, None, None), unit, target, value, values, note)
 
@@ -104,7 +104,7 @@ def _figure(
 
 
 def record(figures: Sequence[Figure]) -> None:
-    """Print the rows and put them into the file, in place of those that the same program left there."""
+    """Print the rows and write them to the file, replacing earlier rows of the same program."""
     rows = [asdict(figure) for figure in figures]
     programs = {row["program"] for row in rows}
     kept = [row for row in read() if row.get("program") not in programs]
@@ -113,13 +113,13 @@ def record(figures: Sequence[Figure]) -> None:
 
 
 def read() -> list[dict[str, Any]]:
-    """Return the rows of the file."""
+    """Return the rows in the file."""
     rows: list[dict[str, Any]] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
     return rows
 
 
 def lines_of(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the table as people read it on a terminal."""
+    """Return the table as text for a terminal."""
     lines = []
     for row in rows:
         verdict = {True: "met", False: "NOT MET", None: ""}[row["met"]]
@@ -134,7 +134,7 @@ def lines_of(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def shown(value: float) -> str:
-    """Return a number with three or four digits that count."""
+    """Return a number with three or four significant digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 

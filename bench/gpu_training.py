@@ -1,9 +1,9 @@
-"""Training on one GPU: an epoch of 473,000 sentences, captured steps against compiled dense convolution, in one run.
+"""Training on one GPU: an epoch of 473,000 sentences, captured steps compared with compiled dense convolution.
 
     PYTHONPATH=src python bench/gpu_training.py --out gpu_training.json
 
-Sizes are those of FB-NYT (see `drawn`): 39 tokens a sentence, 160 bags a batch, 300-d words, 53 relations. The
-reference pads to 48 tokens, which cuts a quarter of the sentences short and so flatters it.
+Sizes are those of FB-NYT (see `drawn`): 39 tokens per sentence, 160 bags per batch, 300-d words, 53 relations.
+The reference pads to 48 tokens, which truncates a quarter of the sentences and so flatters it.
 """
 
 import argparse
@@ -39,13 +39,13 @@ PRECISIONS = ("bf16", "tf32", "float32")
 
 
 def config_of(precision: str, seed: int = 13) -> RunConfig:
-    """Return CNNs+ATT as the paper has it, with batches of 160 bags."""
+    """Return the paper's CNNs+ATT, with batches of 160 bags."""
     train = TrainConfig(batch_bags=BATCH_BAGS, precision=precision)  # type: ignore[arg-type]
     return replace(RunConfig(), seed=seed, train=train, loss=LossConfig(sentence=0.0))
 
 
 def drawn_data(part: Part, config: RunConfig) -> RunData:
-    """Return the part as a run reads it, without a store on disk."""
+    """Return the part as training input, without a store on disk."""
     store: Any = SimpleNamespace(relations=range(NUM_RELATIONS), vector_VD=np.zeros((1, WORD_WIDTH), np.float32))
     data = RunData(store, config)
     vars(data).update(train=part, word_VW=np.zeros((NUM_WORDS, WORD_WIDTH), np.float32))
@@ -64,11 +64,11 @@ class Trainee:
         self.epochs = CapturedEpochs(self.extractor, self.optimizer, self.data)
 
     def train(self, first: int, last: int) -> list[float]:
-        """Train these epochs and return the seconds of each, preparation included."""
+        """Train these epochs and return the seconds per epoch, including preparation."""
         return [self.epochs.train_epoch(epoch, lambda _: None).seconds for epoch in range(first, last + 1)]
 
     def seconds_of_steps(self) -> float:
-        """Return the seconds of one epoch's steps alone."""
+        """Return the seconds of one epoch's steps only."""
         epochs = self.epochs
         with torch.cuda.stream(epochs.stream):
             padded = epochs._prepare(9)
@@ -79,7 +79,7 @@ class Trainee:
 
 
 def measure_captured(part: Part, precision: str) -> dict[str, Any]:
-    """Return what an epoch and a step take."""
+    """Return the time of an epoch and of a step."""
     trainee = Trainee(part, precision)
     first, *others = trainee.train(1, 6)
     num_steps = len(trainee.epochs.norm_U)
@@ -96,7 +96,7 @@ def measure_captured(part: Part, precision: str) -> dict[str, Any]:
 
 
 def measure_one_by_one(precision: str) -> float:
-    """Return the microseconds of a step that is not captured, from a part of an epoch."""
+    """Return the microseconds of a step without capture, measured on part of an epoch."""
     config = config_of(precision)
     use_precision(precision, DEVICE)
     extractor = make_extractor("attention").to(DEVICE)
@@ -113,7 +113,7 @@ def measure_one_by_one(precision: str) -> float:
 
 
 def measure_dense(part: Part) -> dict[str, float]:
-    """Return what a step of the reference takes, and how far its loss is from ours for the same weights."""
+    """Return the reference's time per step, and the difference of the two losses with the same weights."""
     torch.set_float32_matmul_precision("highest")
     extractor = make_extractor("attention").to(DEVICE)
     mean = NUM_SENTENCES / -(-part.table.num_bags // BATCH_BAGS)
@@ -132,7 +132,7 @@ def measure_dense(part: Part) -> dict[str, float]:
 
 
 def microseconds(call: Callable[[], object], num: int = 200) -> float:
-    """Return the time of a call, the median of five rounds."""
+    """Return the median time of a call over five rounds."""
     rounds = []
     for _ in range(5):
         torch.cuda.synchronize()
@@ -145,7 +145,7 @@ def microseconds(call: Callable[[], object], num: int = 200) -> float:
 
 
 def measure_side_by_side(part: Part, nums: tuple[int, ...]) -> dict[str, float]:
-    """Return the sentences a second of so many models together."""
+    """Return the total sentences per second of this many models in parallel."""
     found = {}
     trainees = [Trainee(part, "bf16", seed) for seed in range(max(nums))]
     for trainee in trainees:
@@ -163,7 +163,7 @@ def measure_side_by_side(part: Part, nums: tuple[int, ...]) -> dict[str, float]:
 
 
 def breakdown(part: Part, precision: str) -> list[tuple[str, int, float]]:
-    """Return the kernels of a captured step by time: name, calls a step, microseconds a step."""
+    """Return the kernels of a captured step by time: name, calls per step, microseconds per step."""
     trainee = Trainee(part, precision)
     trainee.train(1, 1)
     with torch.cuda.stream(trainee.epochs.stream):
@@ -179,7 +179,7 @@ def breakdown(part: Part, precision: str) -> list[tuple[str, int, float]]:
 
 
 def ceilings() -> dict[str, float]:
-    """Return the copy bandwidth in TB/s and the rate of bfloat16 products in TFLOP/s of this GPU."""
+    """Return this GPU's copy bandwidth in TB/s and bfloat16 matrix product rate in TFLOP/s."""
     source = torch.randn(2**29, device=DEVICE)
     target = torch.empty_like(source)
     copy = 2 * source.numel() * 4 / microseconds(lambda: target.copy_(source), 5) / 1e6
@@ -188,10 +188,11 @@ def ceilings() -> dict[str, float]:
 
 
 def work_of_a_step(part: Part, num_words: float, num_steps: int) -> dict[str, float]:
-    """Return what a step must compute and move at least, and what the kernels fetch from the cache.
+    """Return the minimum computation and memory traffic of a step, and what the kernels fetch from the cache.
 
-    Words are multiplied once each, a filter's gradient has one row a sentence and tap, each input is read once and each
-    output written once. What is fetched: the words' table and two of distances for each token, rows for the winners.
+    The minimum: each word is multiplied once, a filter's gradient has one row per sentence and filter position, each
+    input is read once and each output written once. Fetched: rows of the word table and of two distance tables for each
+    token, and the word vectors at each filter's argmax.
     """
     num_sentences, columns, filters, width, relations = NUM_SENTENCES / num_steps, 1400, 400, 100, NUM_RELATIONS
     num_tokens = float(part.inputs.tokens.start[-1]) / num_steps
@@ -207,7 +208,7 @@ def work_of_a_step(part: Part, num_words: float, num_steps: int) -> dict[str, fl
 
 
 def rates(found: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the two times below which no step can be, and the rates reached."""
+    """Return the lower bounds on the time of a step, and the rates achieved."""
     ours, ceiling = found["captured"]["bf16"], found["ceilings"]
     work = work_of_a_step(part, ours["distinct_words"], int(ours["num_steps"]))
     return work | {
@@ -219,7 +220,7 @@ def rates(found: dict[str, Any], part: Part) -> dict[str, Any]:
 
 
 def figures_of(found: dict[str, Any]) -> list[Figure]:
-    """Return the rows for the table of all figures."""
+    """Return the rows for `bench/results.json`."""
     ours, reference, together = found["captured"]["bf16"], found["dense"], found["side_by_side"]
     best = max(together, key=lambda num: together[num])
     note = (
@@ -231,7 +232,7 @@ def figures_of(found: dict[str, Any]) -> list[Figure]:
     figures = [
         amount("train on one GPU, an epoch of 473,000 sentences", ours["epochs_seconds"], "s", at_most(0.3), note),
         ratio("train on one GPU, a step over compiled dense torch", *step, "µs", at_most(0.2), note),
-        amount(f"train on one GPU, {best} models side by side", [together[best]], "sentences/s", None, note),
+        amount(f"train on one GPU, {best} models in parallel", [together[best]], "sentences/s", None, note),
     ]
     return [replace(figure, machine=found["machine"]) for figure in figures]
 

@@ -1,4 +1,4 @@
-"""How cost grows: time and memory against the number of sentences, the size of a bag and the number of relations.
+"""How cost grows: time and memory by number of sentences, bag size and number of relations.
 
 Writes `bench/growth.json`, from which `docs/make_speed.py` draws its plots. Takes some minutes, so `make bench` leaves
 it out.
@@ -29,28 +29,28 @@ from sayso.train.objective import Objective
 OUT = Path(__file__).with_name("growth.json")
 SENTENCES = (1_000, 10_000, 100_000, 1_000_000)
 MOST_REPEATED = 100_000
-"""Commands on more sentences are run once; on fewer, the faster of two runs counts."""
+"""Above this many sentences, commands are run once; below, the faster of two runs counts."""
 BAG_SIZES = (1, 10, 100, 1_000, 5_000)
 RELATIONS = (10, 30, 100, 300, 1_000)
 NUM_SENTENCES = 5_000
-"""Of the bags of one size, and of all bags with so many relations."""
+"""Sentences in total, for each bag size and each number of relations."""
 THRESHOLD = 0.0125
 Point = dict[str, Any]
 
 
 def point(axis: str, what: str, size: int, seconds: float, megabytes: float) -> Point:
-    """Return one point of a plot, and print it."""
+    """Print and return one point of a plot."""
     print(f"{axis:10} {what:22} {size:>9,} {seconds:10.4f} s {megabytes:8.0f} MB", flush=True)
     return {"axis": axis, "what": what, "size": size, "seconds": round(seconds, 6), "megabytes": round(megabytes, 1)}
 
 
 def watched(call: Callable[[], object], repeats: int = 5) -> tuple[float, float]:
-    """Return the seconds of a call's fastest run, and by how many megabytes its peak lies above what was in memory.
+    """Return the seconds of a call's fastest run, and the megabytes by which its peak exceeds the memory before it.
 
-    The fastest: whatever else the machine does only makes runs slower, and slopes are what is asked for.
+    The fastest run, because other load on the machine only slows runs down.
     """
-    ctypes.CDLL(None).malloc_trim(0)  # what is free goes back, so that what the call takes is seen
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here on
+    ctypes.CDLL(None).malloc_trim(0)  # return free memory to the system, so that the call's own use shows
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = _resident("VmRSS")
     seconds = min(seconds_of(call) for _ in range(repeats))
     return seconds, max(_resident("VmHWM") - before, 0.0)
@@ -62,7 +62,7 @@ def _resident(name: str) -> float:
 
 
 def by_sentences(folder: Path) -> Iterator[Point]:
-    """Yield the points of the commands, start-up included, and of an epoch of training."""
+    """Yield the points for the commands, including start-up, and for an epoch of training."""
     model = folder / "model"
     save_drawn_model(model, make_extractor("attention"))
     for num in SENTENCES:
@@ -105,7 +105,7 @@ def by_bag_size() -> Iterator[Point]:
 
 
 def by_relations() -> Iterator[Point]:
-    """Yield seconds for the same bags with more and more relations."""
+    """Yield seconds for the same bags with increasing numbers of relations."""
     for num in RELATIONS:
         extractor = make_extractor("attention", num_relations=num)
         part = make_part(draw_table(NUM_SENTENCES, num_relations=num), num)

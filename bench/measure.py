@@ -1,4 +1,4 @@
-"""How things are measured: calls side by side, programs as processes of their own, and what machine this is."""
+"""Measuring: alternating calls, programs in separate processes, and a description of the machine."""
 
 import os
 import platform
@@ -21,16 +21,16 @@ _WATCHED = (
 
 
 def seconds_of(call: Callable[[], object]) -> float:
-    """Return how long the call takes."""
+    """Return the seconds of the call."""
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
 
 
 def side_by_side(calls: Mapping[str, Callable[[], object]], repeats: int = 5) -> dict[str, list[float]]:
-    """Return the seconds of each call in each round; they take turns, so that a busy machine slows all alike.
+    """Return the seconds of each call in each round; calls alternate, so that other load affects all of them equally.
 
-    One more round goes before, which counts for nothing: caches fill and kernels are compiled in it.
+    A warm-up round comes first, in which caches are filled and kernels compiled.
     """
     rounds = [{name: seconds_of(call) for name, call in calls.items()} for _ in range(repeats + 1)]
     return {name: [each[name] for each in rounds[1:]] for name in calls}
@@ -39,14 +39,14 @@ def side_by_side(calls: Mapping[str, Callable[[], object]], repeats: int = 5) ->
 def run(*words: object) -> tuple[float, float]:
     """Run a program and return its seconds and its peak resident memory in MB."""
     began = time.perf_counter()
-    # A process of its own: the peak of all children is the highest of any, so each is measured alone.
+    # In a separate process, because RUSAGE_CHILDREN has the highest peak of all children.
     command = [sys.executable, "-c", _WATCHED, *map(str, words)]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return time.perf_counter() - began, int(result.stdout) / 1024
 
 
 def threads() -> str:
-    """Return how many threads torch uses, in words."""
+    """Return the number of torch threads, as text."""
     import torch
 
     num = torch.get_num_threads()
@@ -54,7 +54,7 @@ def threads() -> str:
 
 
 def machine() -> str:
-    """Return a line that names the machine."""
+    """Return a one-line description of the machine."""
     model = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -65,7 +65,7 @@ def machine() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what decides how fast things are."""
+    """Return the versions of the packages that affect speed."""
     found = {"python": platform.python_version()}
     for name in _NAMED:
         try:

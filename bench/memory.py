@@ -1,4 +1,4 @@
-"""Peak memory of `check`, `predict` and `extract` at thirty times the sentences: whole commands, a process each."""
+"""Peak memory of `check`, `predict` and `extract` with thirty times the sentences: whole commands, one process each."""
 
 import tempfile
 from pathlib import Path
@@ -9,12 +9,12 @@ from measure import SAYSO, run
 
 FEW, MANY = 10_000, 300_000
 THRESHOLD = 0.0125
-"""Some of the drawn model's facts reach it, most do not."""
+"""Threshold that some of the random model's facts reach, but most do not."""
 FLAT = 1.3
 
 
 def measure(name: str, few: tuple[float, float], many: tuple[float, float]) -> list[Figure]:
-    """Return the figures of a command, given seconds and megabytes of both runs."""
+    """Return the rows for a command, from the seconds and megabytes of both runs."""
     note = f"{MANY:,} over {FEW:,} sentences"
     return [
         ratio(f"peak memory of {name}, {note}", [many[1]], [few[1]], "MB", at_most(FLAT), "one run each"),
@@ -23,7 +23,7 @@ def measure(name: str, few: tuple[float, float], many: tuple[float, float]) -> l
 
 
 def main() -> None:
-    """Draw both files and run the commands on them."""
+    """Write both random files and run the commands on them."""
     with tempfile.TemporaryDirectory() as folder_name:
         folder = Path(folder_name)
         save_drawn_model(folder / "model", make_extractor("attention"))

@@ -1,4 +1,4 @@
-"""Whole bag prediction on CPU (encode, aggregate, score), in sentences a second, over both plain references."""
+"""Bag prediction on CPU (encode, aggregate, score) in sentences per second, relative to both references."""
 
 import statistics
 from functools import partial
@@ -17,7 +17,7 @@ from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 
 NUM_OURS, NUM_PADDED, NUM_UNPADDED = 20_000, 600, 2_000
-"""Sentences; what is slower gets fewer, and figures are sentences a second."""
+"""Number of sentences; slower implementations get fewer."""
 BATCH_BAGS = 160
 REPEATS = 4
 TOLERANCE = 1e-4
@@ -26,22 +26,22 @@ SYSTEMS = {"attention": "CNNs+ATT", "direct": "DirectSup"}
 
 @torch.no_grad()
 def predict_plainly(model: PlainModel, part: Part) -> np.ndarray:
-    """Return logit_BR of the bags, batch after batch."""
+    """Return logit_BR of the bags, batch by batch."""
     batches = np.split(np.arange(part.table.num_bags), range(BATCH_BAGS, part.table.num_bags, BATCH_BAGS))
     return torch.cat([model(collate(part, bags)) for bags in batches]).numpy()
 
 
 def refuse_difference(extractor: Extractor, models: list[PlainModel], part: Part) -> float:
-    """Return the largest difference of a logit; stop where it is more than rounding can explain."""
+    """Return the largest difference between logits; fail if rounding cannot explain it."""
     ours = predict_logits(extractor, part)
     difference = max(float(np.abs(predict_plainly(model, part) - ours).max()) for model in models)
-    print(f"largest difference of a logit: {difference:.1e}", flush=True)
+    print(f"largest difference between logits: {difference:.1e}", flush=True)
     assert difference <= TOLERANCE, "ours and the references disagree"
     return difference
 
 
 def measure(kind: str) -> list[Figure]:
-    """Return the two ratios of one system."""
+    """Return the two ratios for one system."""
     extractor = make_extractor(kind)
     padded, unpadded = PaddedModel(extractor), UnpaddedModel(extractor)
     parts = {num: make_part(draw_table(num)) for num in (NUM_OURS, NUM_PADDED, NUM_UNPADDED)}
@@ -58,12 +58,12 @@ def measure(kind: str) -> list[Figure]:
         name: [num / each for each in seconds[name]]
         for name, num in (("ours", NUM_OURS), ("padded", NUM_PADDED), ("no padding", NUM_UNPADDED))
     }
-    # Each token meets 2 + 3 + 4 + 5 rows of 100 filters, each row as wide as a word and two positions.
+    # Each token is multiplied by 2 + 3 + 4 + 5 rows of 100 filters, each as wide as a word and two positions.
     summed = statistics.median(speed["ours"]) * 39 * 1400
     computed = statistics.median(speed["no padding"]) * 39 * 1400 * 2 * 310
     note = (
         f"{threads()}; logits agree to {difference:.0e}; ours sums {summed / 1e9:.1f} billion"
-        f" table values a second ({4 * summed / 1e9:.0f} GB/s of rows read in no order, each asked for ahead), the"
+        f" table values per second ({4 * summed / 1e9:.0f} GB/s of randomly accessed, prefetched rows), the"
         f" dense convolution without padding computes {computed / 1e9:.0f} GFLOP/s"
     )
     return [

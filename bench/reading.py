@@ -1,4 +1,4 @@
-"""The way from files to bags: lines a second of `check` and `prepare`, and how long it takes to open the store."""
+"""From files to bags: lines per second of `check` and `prepare`, and the time to open the store."""
 
 import sys
 import tempfile

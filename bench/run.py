@@ -1,8 +1,8 @@
-"""What `make bench` runs: the programs of this folder one after the other, and one table of what they measured.
+"""Run the benchmarks in this folder one after the other (`make bench`) and print a table of all results.
 
     python bench/run.py [PROGRAM …]
 
-Each program puts its own rows into `bench/results.json`, also when it is run alone.
+Each program writes its own rows to `bench/results.json`, also when run on its own.
 """
 
 import os
@@ -28,15 +28,15 @@ PROGRAMS = (
     "explore",
     "build",
 )
-"""What takes minutes by itself or needs other hardware is run by hand: `growth`, `transe`, `gpu_training`."""
+"""Programs that take minutes or need other hardware are run by hand: `growth`, `transe`, `gpu_training`."""
 
 
 def main() -> None:
-    """Run the programs and print the whole table; exit with 1 where a program failed."""
+    """Run the programs and print the whole table; exit with 1 if a program failed."""
     busy = os.getloadavg()[0]
     if busy > BUSY:
-        print(f"the machine is busy (load {busy:.1f}): ratios will be uncertain, and speeds too low", flush=True)
-    # As `import sayso` has it; the programs load torch first, and the references shall have the same.
+        print(f"the machine is busy (load {busy:.1f}): ratios will be noisy, and speeds too low", flush=True)
+    # As set by `import sayso`: the programs load torch first, and the references should have the same setting.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     failed = []
     for name in sys.argv[1:] or PROGRAMS:
@@ -45,7 +45,7 @@ def main() -> None:
         result = subprocess.run([sys.executable, str(FOLDER / f"{name}.py")])
         failed += [name] if result.returncode else []
         print(f"   {time.monotonic() - began:.0f} s", flush=True)
-    print("\n== all figures")
+    print("\n== all results")
     print("\n".join(lines_of(read())))
     print(f"wrote {RESULTS}")
     if failed:

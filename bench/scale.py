@@ -1,11 +1,11 @@
-"""Constants of work on a cluster, for docs/scale.md: sentences a second of one and two workers, bytes, and memory.
+"""Measurements for docs/scale.md: sentences per second with one and two workers, bytes, and memory.
 
     python bench/scale.py
 
 Runs every stage with the local engine and with Ray's, with one and two workers on this machine, and writes
-`bench/scale.json`. A rate is taken from the first shard that is done to the last, so that starting workers, loading the
-model and filling its tables do not count; they take seconds, once. Processor time, of all shards but each worker's
-first, does not depend on what else the machine is doing; rates do.
+`bench/scale.json`. Rates are measured from the first finished shard to the last, which excludes starting workers,
+loading the model and filling its tables (a few seconds, once). CPU time, of all shards but each worker's first, does
+not depend on other load on the machine; rates do.
 """
 
 import json
@@ -33,7 +33,7 @@ from sayso.library import load
 RESULTS = Path(__file__).with_name("scale.json")
 NUM_SENTENCES, NUM_SHARDS, PIECE_BYTES = 240_000, 24, 2**22
 LARGE_SHARDS = 3
-"""Shards of eight times the sentences, to see what a sentence in memory costs."""
+"""Shards with eight times the sentences, to measure the memory per sentence."""
 DOCUMENTS_A_SHARD = 100
 ENGINES: dict[str, tuple[Callable[[EngineSettings], AbstractContextManager[Engine]], int]] = {
     "this process": (open_local, 0),
@@ -43,7 +43,7 @@ ENGINES: dict[str, tuple[Callable[[EngineSettings], AbstractContextManager[Engin
 
 
 class Call(NamedTuple):
-    """What a worker says about a shard besides its result."""
+    """What a worker reports about a shard in addition to its result."""
 
     worker: int
     cpu_seconds: float
@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
 
 class Measured:
-    """An engine that notes when each shard was done, how much it held, and what it cost its worker."""
+    """An engine that records when each shard finished, its size, and its cost."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.stages = engine, dict[str, dict[str, float]]()
@@ -84,7 +84,7 @@ def _num_sentences(result: Any) -> int:
 
 
 def measure_extract(folder: Path, threshold: float, out: Path, engine: Engine, num_shards: int) -> dict[str, Any]:
-    """Return what gathering and judging took."""
+    """Return the measurements of gathering and predicting."""
     measured = Measured(engine)
     settings = ExtractSettings(threshold=threshold, num_shards=num_shards, piece_bytes=PIECE_BYTES)
     inputs = ExtractInputs(run=folder / "model", corpus=folder / "lines.jsonl")
@@ -96,7 +96,7 @@ def measure_extract(folder: Path, threshold: float, out: Path, engine: Engine, n
 
 
 def measure_build(raw: Path, out: Path, engine: Engine) -> dict[str, float]:
-    """Return what building a corpus took."""
+    """Return the measurements of building a corpus."""
     measured = Measured(engine)
     inputs = BuildInputs(
         documents=raw / "documents.jsonl", kb=raw / "kb.tsv", names=raw / "names.tsv", types=raw / "types.json"
@@ -106,14 +106,14 @@ def measure_build(raw: Path, out: Path, engine: Engine) -> dict[str, float]:
 
 
 def bytes_of(folder: Path, pattern: str) -> int:
-    """Return the bytes of files."""
+    """Return the total size of the files in bytes."""
     return sum(path.stat().st_size for path in folder.glob(pattern))
 
 
 def main() -> None:
-    """Draw a corpus and a model, invent documents, and measure every stage with every engine."""
+    """Make a random corpus and model, invent documents, and measure every stage with every engine."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    building.SHARD_DOCUMENTS = DOCUMENTS_A_SHARD  # smaller shards than usual, so that two workers have some each
+    building.SHARD_DOCUMENTS = DOCUMENTS_A_SHARD  # smaller shards than usual, so that each of two workers gets some
     stages: dict[str, dict[str, dict[str, float]]] = {"build": {}, "gather": {}, "judge": {}}
     load_average = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
@@ -126,11 +126,11 @@ def main() -> None:
             with opened(EngineSettings(num_workers=num_workers)) as engine:
                 stages["build"][engine_name] = measure_build(folder / "raw", folder / f"corpus{number}", engine)
                 found = measure_extract(folder, threshold, folder / f"facts{number}", engine, NUM_SHARDS)
-                stages["gather"][engine_name], stages["judge"][engine_name] = found["Gatherer"], found["ShardJudge"]
+                stages["gather"][engine_name], stages["judge"][engine_name] = found["Gatherer"], found["ShardPredictor"]
                 print(engine_name, {stage: each[engine_name] for stage, each in stages.items()}, flush=True)
         with open_ray(EngineSettings(num_workers=1)) as engine:
             large = measure_extract(folder, threshold, folder / "large", engine, LARGE_SHARDS)
-        small_mb, large_mb = (each["ShardJudge"]["peak_mb"] for each in (found, large))
+        small_mb, large_mb = (each["ShardPredictor"]["peak_mb"] for each in (found, large))
         added = NUM_SENTENCES / LARGE_SHARDS - NUM_SENTENCES / NUM_SHARDS
         result = {
             "machine": machine(),

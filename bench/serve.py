@@ -1,7 +1,7 @@
-"""Twenty annotators at once: how long a mark takes until it is saved, and whether each of 10,000 is there afterwards.
+"""Twenty concurrent annotators: the time until a mark is saved, and whether all 10,000 marks are there afterwards.
 
-Everybody sends the next mark as soon as the last is saved, so the server is always busy: harder than people are. The
-clients share the machine with the server.
+Each client sends the next mark as soon as the last is saved, so the load is higher than with real annotators. The
+clients run on the same machine as the server.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MEDIAN_MS, LATE_MS, START_SECONDS = 100.0, 300.0, 2.0
 
 
 def make_store(folder: Path) -> Path:
-    """Return a store of an invented corpus with enough sentences of positive bags to mark."""
+    """Return a store with an invented corpus that has enough sentences in positive bags to mark."""
     run(SAYSO, "invent", folder / "corpus", "--size", "toy", "--test-sentences", 2500, "--documents", 0)
     files = [word for name in ("train", "test") for word in (f"--{name}", folder / "corpus" / f"{name}.jsonl")]
     run(SAYSO, "prepare", *files, "--relations", folder / "corpus" / "relations.tsv", "--out", folder / "store")
@@ -30,7 +30,7 @@ def make_store(folder: Path) -> Path:
 
 
 def seconds_to_start(store: Path, database: Path) -> float:
-    """Return how long a workbench takes until it says where it is."""
+    """Return the seconds until a workbench prints its URL."""
 
     def start_one() -> None:
         running = start("--data", store, "--db", database, "--port", 0)
@@ -41,7 +41,7 @@ def seconds_to_start(store: Path, database: Path) -> float:
 
 
 def main() -> None:
-    """Put the load on a fresh workbench and record the figures."""
+    """Run the load against a fresh workbench and record the results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store, database = make_store(folder), folder / "marks.db"
@@ -54,10 +54,10 @@ def main() -> None:
     late = statistics.quantiles(milliseconds, n=20)[-1]
     record(
         [
-            amount("a mark until it is saved, 20 annotators, median", milliseconds, "ms", at_most(MEDIAN_MS)),
-            amount("a mark until it is saved, 20 annotators, 95 %", [late], "ms", at_most(LATE_MS)),
+            amount("time to save a mark, 20 annotators, median", milliseconds, "ms", at_most(MEDIAN_MS)),
+            amount("time to save a mark, 20 annotators, 95th percentile", [late], "ms", at_most(LATE_MS)),
             amount(f"marks lost of {NUM_MARKS:,}", [lost], "marks", at_most(0)),
-            amount("sayso serve until the pages are there", starts, "s", at_most(START_SECONDS)),
+            amount("sayso serve, time to first page", starts, "s", at_most(START_SECONDS)),
         ]
     )
 

@@ -1,4 +1,4 @@
-"""How long it takes until something happens: the import of the library and the first help page."""
+"""Start-up time: importing the library, and the first help page."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ REPEATS = 7
 
 
 def seconds(*words: object) -> list[float]:
-    """Return the seconds of a program, over and over; the first time fills the disk's cache and does not count."""
+    """Return the seconds of repeated runs of a program; a first run, which fills the disk cache, does not count."""
     command = list(map(str, words))
 
     def start() -> None:
@@ -20,7 +20,7 @@ def seconds(*words: object) -> list[float]:
 
 
 if __name__ == "__main__":
-    interpreter = "the interpreter's own start included"
+    interpreter = "including the interpreter's own start"
     record(
         [
             amount(

@@ -1,4 +1,4 @@
-"""Training steps on CPU, in sentences a second, over both plain references: same batches, same loss, same gradients."""
+"""Training steps on CPU in sentences per second, relative to both references: same batches, loss and gradients."""
 
 import tempfile
 from collections.abc import Callable
@@ -23,29 +23,29 @@ from sayso.train.loop import train_epoch
 from sayso.train.objective import Objective
 
 NUM_SENTENCES = 1_200
-"""Of an epoch; a step has 160 bags, as the published baselines have it, about 300 sentences."""
+"""Sentences per epoch; a step has 160 bags, as in the published baselines, or about 300 sentences."""
 NUM_PADDED_STEPS = 1
-"""Steps that the padded reference takes in a round; all take about the same time."""
+"""Steps of the padded reference per round, so that all rounds take about the same time."""
 NUM_COMPARED = 2
 GRADIENT_TOLERANCE, LOSS_TOLERANCE = 1e-5, 1e-4
 SYSTEMS = {"attention": "CNNs+ATT", "direct": "DirectSup"}
 
 
 def config_for(kind: str) -> RunConfig:
-    """Return a run of this system."""
+    """Return a run config for this system."""
     table = {"train": {"batch_bags": 160}, "loss": {"direct_sentences": 0}, "model": {"aggregator": {"kind": kind}}}
     return config_of(table)
 
 
 def relative(found: Tensor, expected: Tensor) -> float:
-    """Return the size of the difference over the size of what is expected."""
+    """Return the norm of the difference over the norm of the expected value."""
     return float((found - expected).norm() / expected.norm().clamp(min=1e-12))
 
 
 def compare(extractor: Extractor, data: RunData, make: Callable[[Extractor], PlainModel]) -> tuple[float, float]:
-    """Return the largest relative differences, without dropout: of gradients, and of the losses of a few steps.
+    """Return the largest relative differences without dropout: of gradients, and of the losses of a few steps.
 
-    Gradients are those of the first step; then Adam divides by their size and makes much of rounding where it is small.
+    Only gradients of the first step are compared: later, Adam's division amplifies rounding of small gradients.
     """
     extractor.eval()
     model, objective = make(extractor), Objective(extractor, data.config.loss)
@@ -63,8 +63,8 @@ def compare(extractor: Extractor, data: RunData, make: Callable[[Extractor], Pla
         ours.step()
         theirs.step()
     print(f"differ by {of_gradient:.1e} (gradients), {of_loss:.1e} (losses of {NUM_COMPARED} steps)", flush=True)
-    assert of_gradient <= GRADIENT_TOLERANCE, "ours and the reference have other gradients"
-    assert of_loss <= LOSS_TOLERANCE, "ours and the reference learn something else"
+    assert of_gradient <= GRADIENT_TOLERANCE, "our gradients differ from the reference's"
+    assert of_loss <= LOSS_TOLERANCE, "our losses differ from the reference's"
     return of_gradient, of_loss
 
 
@@ -75,7 +75,7 @@ def gradient_difference(extractor: Extractor, model: PlainModel) -> float:
 
 
 def take_steps(model: PlainModel, optimizer: torch.optim.Optimizer, steps: list[TrainStep], clip: float) -> None:
-    """Take plain training steps."""
+    """Run training steps of a reference."""
     for step in steps:
         loss = model.loss(*step)
         optimizer.zero_grad()
@@ -85,7 +85,7 @@ def take_steps(model: PlainModel, optimizer: torch.optim.Optimizer, steps: list[
 
 
 def measure(kind: str, store: Path) -> list[Figure]:
-    """Return the two ratios of one system."""
+    """Return the two ratios for one system."""
     config = config_for(kind)
     data = RunData(Store(store), config)
     differences = [compare(make_extractor(kind), data, make) for make in (PaddedModel, UnpaddedModel)]
@@ -122,7 +122,7 @@ def measure(kind: str, store: Path) -> list[Figure]:
 
 
 def main() -> None:
-    """Measure both systems on one drawn store."""
+    """Measure both systems on one random store."""
     with tempfile.TemporaryDirectory() as name:
         store = Path(name) / "store"
         make_store(store, draw_table(NUM_SENTENCES))

@@ -1,10 +1,10 @@
-"""TransE vectors: ours against pykeen's, on the same facts, the same held-out facts and the same ranking.
+"""TransE vectors compared with pykeen's, on the same facts, held-out facts and ranking.
 
     python bench/transe.py TRIPLES [--width 100] [--seconds 240] [--threads 2]
 
 Prints filtered MRR (realistic ranks, heads and tails) and CPU seconds of training for each, and the ratios. pykeen
-gets `--seconds` of CPU time and is measured after half of it and at the end; the better figure counts. Rows of pykeen
-are left out, and said to be, where it is not installed.
+gets `--seconds` of CPU time and is evaluated after half of it and at the end; the better result counts. If pykeen is
+not installed, its rows are left out with a note.
 """
 
 import argparse
@@ -37,7 +37,7 @@ PYKEEN: dict[str, dict[str, Any]] = {
         "batch": 1024,
     },
 }
-"""Its defaults (one wrong answer, margin), the loss its authors' field found best, and the loss we use."""
+"""pykeen's defaults (one negative, margin loss), the self-adversarial loss, and the loss that we use."""
 
 
 class Row(NamedTuple):
@@ -72,7 +72,7 @@ def show(row: Row) -> str:
 
 
 def measure_own(graph: Graph, width: int) -> Row:
-    """Train ours with its defaults; the ranking after each epoch counts as training, as its early stop needs it."""
+    """Train ours with its defaults; ranking after each epoch counts as training time, since early stopping needs it."""
     started, last = time.process_time(), 0
 
     def count(epoch: Any) -> None:
@@ -84,7 +84,7 @@ def measure_own(graph: Graph, width: int) -> Row:
 
 
 def measure_pykeen(graph: Graph, width: int, seconds: float) -> Iterator[Row]:
-    """Yield pykeen's best figure within the time, for each of its settings; ranking it costs it no time."""
+    """Yield pykeen's best result within the time for each of its settings; ranking does not count as time."""
     try:
         from pykeen.triples import CoreTriplesFactory
     except ImportError:
@@ -100,7 +100,7 @@ def measure_pykeen(graph: Graph, width: int, seconds: float) -> Iterator[Row]:
 def run_pykeen(
     name: str, settings: dict[str, Any], factory: Any, width: int, seconds: float, held_F3: Facts, graph: Graph
 ) -> Iterator[Row]:
-    """Yield a row when half of the time is used up, and one at the end."""
+    """Yield a row after half of the time, and one at the end."""
     from pykeen.models import TransE
     from pykeen.training import SLCWATrainingLoop
 
@@ -119,7 +119,7 @@ def run_pykeen(
 
 
 def pykeen_mrr(model: Any, held_F3: Facts, graph: Graph) -> float:
-    """Return the filtered MRR by the model's own scores where its norm is not ours, by our ranking where it is."""
+    """Return the filtered MRR: by our ranking if the model uses our norm, else by the model's own scores."""
     if model.interaction.p == 2:
         entity_ED, relation_RD = (
             table().detach().numpy() for table in (*model.entity_representations, *model.relation_representations)

@@ -1,8 +1,8 @@
-"""Count what a maintainer has to live with: files, lines, type names with two meanings, hops in ARCHITECTURE.md.
+"""Print code statistics: files, lines, type names defined twice, and steps in ARCHITECTURE.md.
 
     python docs/house.py
 
-A type name is a class or alias at the top of a module. A hop is one step of a numbered list under "Three ways of data".
+A type name is a class or alias at the top of a module. A hop is a step of a numbered list under "Three data flows".
 """
 
 import ast
@@ -50,7 +50,7 @@ def num_code_lines(path: Path) -> int:
 
 
 def docstring_lines(tree: ast.Module) -> set[int]:
-    """Return the lines of all strings that stand alone: docstrings, and those below attributes."""
+    """Return the lines of all standalone strings: docstrings, including those of attributes."""
     alone = (node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     return {line for node in alone for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
@@ -64,7 +64,7 @@ def type_names(files: list[Path]) -> Counter[str]:
 
 
 def types_of(tree: ast.Module) -> list[str]:
-    """Return the names of a module's classes and aliases: names in capitals and lower case letters."""
+    """Return the names of a module's classes and aliases: mixed-case names."""
     names = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
     for node in tree.body:
         if isinstance(node, ast.Assign):
@@ -73,9 +73,9 @@ def types_of(tree: ast.Module) -> list[str]:
 
 
 def ways() -> dict[str, list[str]]:
-    """Return the steps of each way that ARCHITECTURE.md walks through."""
+    """Return the steps of each data flow in ARCHITECTURE.md."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    section = re.search(r"^## Three ways of data\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    section = re.search(r"^## Three data flows\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     found: dict[str, list[str]] = {}
     for part in re.split(r"^### ", section[1] if section else "", flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")

@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands' own --help, so that it cannot say anything else."""
+"""Write docs/cli.md from the commands' --help, so that they cannot differ."""
 
 import os
 import subprocess
@@ -18,16 +18,16 @@ def help_of(*words: str) -> str:
 
 
 def page() -> str:
-    """Return the page: the commands in the order of the work."""
+    """Return the page, with the commands in workflow order."""
     from sayso.cli import COMMANDS, GROUPS
 
     parts = [
         "# Commands",
         "",
-        "Made from `--help` by `make docs`. Results go to stdout, progress and remarks to stderr;",
-        "exit codes are 0 (done), 1 (a bug), 2 (something you can repair), 130 (ended by Ctrl-C) and 143 (by SIGTERM).",
+        "Generated from `--help` by `make docs`. Results go to stdout, progress and notes to stderr;",
+        "exit codes are 0 (success), 1 (a bug), 2 (a user error), 130 (Ctrl-C) and 143 (SIGTERM).",
         "",
-        "`sayso --install-completion` makes your shell complete commands, options, configs, variants and forms;",
+        "`sayso --install-completion` installs shell completion for commands, options, configs, variants and formats;",
         "`sayso --show-completion` prints the script instead.",
         "",
     ]

@@ -1,9 +1,9 @@
-"""Takes the pictures of the workbench, of the report and of an explained fact, of what `make demo` leaves.
+"""Take screenshots of the workbench, the report and an explained fact, after `make demo`.
 
     make demo
     python docs/make_pictures.py demo
 
-Two people have marked the first facts: one as the truth has it, the other differently now and then.
+Two annotators have marked the first facts: one according to the ground truth, the other with occasional differences.
 """
 
 import json
@@ -26,11 +26,11 @@ LABELS = ("rationale", "irrelevant", "unsure")
 SAYSO = (sys.executable, "-m", "sayso")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 DECIDED = {0: "a", 2: "x", 4: "e", 5: "a"}
-"""Which facts of the table somebody has decided on, and how."""
+"""Decisions on facts in the table."""
 
 
 def write_marks(truth: Path, out: Path) -> None:
-    """Write the marks of both people on the first facts."""
+    """Write both annotators' marks on the first facts."""
     rng = random.Random(13)
     lines = [json.loads(line) for line in truth.read_text().splitlines()[:NUM_MARKS]]
     marks = [line | {"by": "Anna"} for line in lines]
@@ -42,7 +42,7 @@ def write_marks(truth: Path, out: Path) -> None:
 
 @contextmanager
 def workbench(demo: Path, database: Path, facts: Path) -> Iterator[str]:
-    """Give the address of a workbench over the demo's store and runs, and facts that were extracted."""
+    """Yield the URL of a workbench with the demo's store and runs, and extracted facts."""
     runs = [word for run in RUNS for word in ("--run", str(demo / run))]
     options = ("--db", str(database), "--facts", str(facts), "--port", "0")
     command = [*SAYSO, "serve", "--data", str(demo / "store"), *runs, *options]
@@ -54,7 +54,7 @@ def workbench(demo: Path, database: Path, facts: Path) -> Iterator[str]:
 
 
 def take(page: Page, name: str, height: int = 860, width: int = 1280) -> None:
-    """Take one picture."""
+    """Take one screenshot."""
     page.set_viewport_size({"width": width, "height": height})
     page.wait_for_load_state("networkidle")
     page.evaluate("scrollTo(0, 0)")
@@ -62,7 +62,7 @@ def take(page: Page, name: str, height: int = 860, width: int = 1280) -> None:
 
 
 def take_annotating(page: Page) -> None:
-    """Take the page with a fact half marked, and that of agreement."""
+    """Take the annotation page with a half-marked fact, and the agreement page."""
     page.goto("/annotate")
     page.get_by_role("button", name="Start").click()
     page.wait_for_selector("li.current")
@@ -80,7 +80,7 @@ def take_annotating(page: Page) -> None:
 
 
 def take_facts(page: Page) -> None:
-    """Take the table of facts with some decided on, and one fact."""
+    """Take the table of facts, with some decisions, and one fact."""
     table = f"/predictions/{RUNS[0]}?max_probability=0.93&sort=probability"
     for place, key in DECIDED.items():
         page.goto(table)
@@ -115,7 +115,7 @@ def take_files(page: Page, demo: Path, folder: Path) -> None:
 
 
 def main(demo: Path) -> None:
-    """Serve, sign in, take the pictures."""
+    """Start the workbench, sign in, and take the screenshots."""
     with tempfile.TemporaryDirectory() as name, sync_playwright() as player:
         marks, database = Path(name) / "marks.jsonl", Path(name) / "marks.db"
         write_marks(demo / "corpus" / "rationales.jsonl", marks)

@@ -1,4 +1,4 @@
-"""Writes the figures of docs/scale.md: what bench/scale.json measured, and a plan computed from that.
+"""Write the measurements in docs/scale.md from bench/scale.json, and a plan computed from them.
 
 python bench/scale.py && python docs/make_scale.py
 """
@@ -20,18 +20,18 @@ ONE = "Ray, 1 worker"
 
 
 def paragraph(*words: str) -> list[str]:
-    """Return the words as lines of a page, and an empty line."""
+    """Return the text wrapped into lines, and an empty line."""
     return [*wrap(" ".join(words), 120), ""]
 
 
 def measured(result: dict[str, Any]) -> list[str]:
-    """Return what was measured, on what, as a table and a few sentences."""
+    """Return the measurements and the machine, as a table and a few sentences."""
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     about = (
         f"{result['machine']}, {versions}; {result['num_sentences']:,} random sentences of FB-NYT's sizes (39",
         "tokens each, a model of the paper's size), and invented articles for `build`. The machine was not idle",
         f"(load {result['load_average']:.1f} at the start), which lowers sentences per second but hardly affects",
-        "processor time.",
+        "CPU time.",
     )
     lines = [
         *paragraph(*about),
@@ -41,7 +41,8 @@ def measured(result: dict[str, Any]) -> list[str]:
     for stage, engines in result["stages"].items():
         rates = " | ".join(f"{each['rate']:,.0f}" for each in engines.values())
         one = engines[ONE]
-        lines.append(f"| {stage} | {rates} | {one['cpu_us']:.0f} µs | {one['peak_mb']:,.0f} MB |")
+        name = {"judge": "predict"}.get(stage, stage)
+        lines.append(f"| {name} | {rates} | {one['cpu_us']:.0f} µs | {one['peak_mb']:,.0f} MB |")
     sizes = (
         f"The last two columns are for {ONE}. A sentence takes {result['input_bytes']:.0f} bytes as a JSON line and",
         f"{result['shuffled_bytes']:.0f} in the shuffle; a fact takes {result['fact_bytes']:.0f} bytes, and",
@@ -53,7 +54,7 @@ def measured(result: dict[str, Any]) -> list[str]:
 
 
 def plan(result: dict[str, Any]) -> list[str]:
-    """Return the plan as a table, each row with what it is computed from, and what it comes to."""
+    """Return the plan as a table, each row with what it is computed from, and the totals."""
     num, shard = PLAN_SENTENCES, PLAN_SENTENCES / PLAN_SHARDS
     hours = {stage: num * each[ONE]["cpu_us"] / 3.6e9 for stage, each in result["stages"].items()}
     shuffled, facts = num * result["shuffled_bytes"], num * result["facts"]
@@ -68,7 +69,7 @@ def plan(result: dict[str, Any]) -> list[str]:
         ("sentences in a shard", f"{shard:,.0f}", f"{PLAN_SHARDS:,} shards"),
         ("memory of a predicting worker", f"{worker_gb:.1f} GB", "measured peak, and bytes per sentence"),
         ("gather", f"{hours['gather']:,.0f} core-hours", "CPU time"),
-        ("judge", f"{hours['judge']:,.0f} core-hours", "CPU time"),
+        ("predict", f"{hours['judge']:,.0f} core-hours", "CPU time"),
         ("facts", f"{facts / 1e6:,.0f} million, {facts * result['fact_bytes'] / 1e9:,.0f} GB", "facts per sentence"),
         ("write, one process", f"{writing:.1f} hours", "time per fact"),
         ("build, if there are only documents", f"{hours['build']:,.0f} core-hours", "CPU time"),
@@ -86,7 +87,7 @@ def plan(result: dict[str, Any]) -> list[str]:
 
 
 def page() -> str:
-    """Return the page with its figures."""
+    """Return the page with the measurements filled in."""
     text, result = PAGE.read_text(), json.loads(RESULTS.read_text())
     for name, lines in (("measured", measured(result)), ("plan", plan(result))):
         block = "\n".join([f"<!-- {name} -->", *lines, f"<!-- /{name} -->"])

@@ -1,4 +1,4 @@
-"""Writes docs/speed.md and its plots from bench/results.json and bench/growth.json."""
+"""Write docs/speed.md and its plots from bench/results.json and bench/growth.json."""
 
 import json
 import math
@@ -16,15 +16,15 @@ AXES = {
 }
 REASONS = {
     "sentences": "Every line is read and predicted once, so time should be linear after start-up. Memory should be"
-    " constant for `check`, `predict` and `extract`; `prepare` and training hold the corpus.",
+    " constant for `check`, `predict` and `extract`; `prepare` and training keep the corpus in memory.",
     "bag size": "Time for one bag. A sentence is encoded and compared with each relation, never with another sentence,"
-    " so time should be linear, and so should memory where the scores of all sentences are held at once.",
+    " so time should be linear, and so should memory if the scores of all sentences are kept at once.",
     "relations": "Encoding does not depend on the relations, scoring does: prediction should grow slowly at first."
     " Explaining gives every sentence four scores for each relation, so its memory should be linear.",
 }
 """The expected growth, shown next to the measured one."""
 LINEAR = 0.15
-"""How far from 1 a slope may be and still be called linear."""
+"""Maximum distance from 1 for a slope to be called linear."""
 Row = dict[str, Any]
 
 TOP = """# Speed
@@ -33,8 +33,8 @@ Generated from `bench/results.json` and `bench/growth.json` by `make docs`. `mak
 `python bench/growth.py` the plots. These programs write the files, except for the rows on one GPU, which are copied
 from the log of a run of `bench/gpu_training.py`.
 
-Absolute times depend on the machine and its load, so most figures are ratios: our code and a reference alternate in one
-process, with the same weights and bags, after a warm-up round. A figure is the median of the rounds; the range is their
+Absolute times depend on the machine and its load, so most results are ratios: our code and a reference alternate in one
+process, with the same weights and bags, after a warm-up round. A value is the median of the rounds; the range is their
 minimum and maximum. The references in `bench/reference` are straightforward implementations of the same model: *padded*
 pads every sentence to 128 tokens and loops over the bags; *no padding* batches sentences of similar length and reduces
 all bags at once. Both use dense convolutions and automatic differentiation. Each program first checks that our results
@@ -45,13 +45,13 @@ by Zipf's law."""
 MEMORY = """## Memory
 
 `sayso check`, `sayso predict` and `sayso extract` accept a corpus of any size. The sentences of a pair may be anywhere
-in the corpus, so if it has more than 2 million tokens, sentences are written to disk as numbers, partitioned by pair,
-and read back one group of partitions at a time. `check` partitions the hashes of sentences, pairs and facts in the same
-way, so its counts are exact. Temporary files are in `TMPDIR`: about 220 bytes per sentence for `predict`, 24 for
-`check`, and 16 per labelled fact. Memory still grows with the number of distinct entities, about 300 bytes each, and of
-predicted facts, 28 bytes each. `sayso prepare` holds the whole store in memory while it writes it. `--table-memory`
-limits the tables of word products, which are float32: half precision would change logits by more than 1e-4
-([library.md](library.md))."""
+in the corpus, so if it has more than 2 million tokens, sentences are written to disk as integer ids, partitioned by
+pair, and read back one group of partitions at a time. `check` partitions the hashes of sentences, pairs and facts in
+the same way, so its counts are exact. Temporary files are in `TMPDIR`: about 220 bytes per sentence for `predict`, 24
+for `check`, and 16 per labelled fact. Memory still grows with the number of distinct entities, about 300 bytes each,
+and of predicted facts, 28 bytes each. `sayso prepare` keeps the whole store in memory while writing it.
+`--table-memory` limits the tables of word products, which are float32: half precision would change logits by more than
+1e-4 ([library.md](library.md))."""
 
 GROWTH_TEXT = """## How cost grows
 
@@ -68,7 +68,7 @@ def shown(value: float | None) -> str:
 
 
 def results_table(rows: Sequence[Row]) -> list[str]:
-    """Return all figures with their targets."""
+    """Return all results with their targets."""
     lines = ["| what | ours | reference | ratio | unit | range | target | |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         is_met = {True: "met", False: "**not met**", None: ""}[row["met"]]
@@ -81,7 +81,7 @@ def results_table(rows: Sequence[Row]) -> list[str]:
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
-    """Return how each figure was measured, and why a target is not met."""
+    """Return how each result was measured, and why a target is not met."""
     return [f"- {row['name']}: {row['note']}." for row in rows if row["note"]]
 
 
@@ -122,7 +122,7 @@ def growth_table(points: Sequence[Row], axis: str) -> list[str]:
 
 
 def growth_said(points: Sequence[Row], axis: str) -> str:
-    """Return which costs grew linearly in the last step, which less and which more."""
+    """Return which costs grew less than, exactly or more than linearly in the last step."""
     kinds: dict[str, list[str]] = {"less than linear": [], "linear": [], "more than linear": []}
     for name, line in curves(points, axis).items():
         for what, label in (("seconds", "time"), ("megabytes", "memory")):
@@ -150,7 +150,7 @@ def page() -> str:
 
 
 def draw() -> None:
-    """Write the plots, the same bytes for the same points."""
+    """Write the plots, byte-identical for the same points."""
     import matplotlib
 
     matplotlib.use("svg")

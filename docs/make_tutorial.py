@@ -1,9 +1,9 @@
-"""Runs docs/tutorial.md block by block in a folder of its own, and writes what the blocks print into the page.
+"""Run docs/tutorial.md block by block in a temporary folder, and write the output into the page.
 
     python docs/make_tutorial.py
 
-A console block is a sayso command and what it prints on stdout; a python block is a program of its own, and the text
-block behind it is what it prints.
+A console block is a sayso command and its output on stdout; a python block is a separate program, and the text block
+after it is its output.
 """
 
 import re
@@ -24,11 +24,11 @@ _BLOCK = re.compile(
 )
 
 Compare = Callable[[str, str, bool], None]
-"""Hears what the page shows, what was printed now, and whether only the first line is the same everywhere."""
+"""Called with the output on the page, the new output, and whether only the first line is the same everywhere."""
 
 
 def run(folder: Path, compare: Compare = lambda *_: None) -> str:
-    """Run the page's blocks in the folder, one after the other, and return the page with what they print."""
+    """Run the page's blocks in the folder, one after the other, and return the page with their output."""
 
     def renewed(block: re.Match[str]) -> str:
         if block["command"]:

@@ -1,4 +1,4 @@
-"""The tables of docs/results/experiments.md: lines of results/ to lines of Markdown."""
+"""The tables of docs/results/experiments.md: from JSON lines in results/ to Markdown."""
 
 import json
 import statistics
@@ -12,12 +12,12 @@ from sayso.reproduce.paper import MECHANISMS, VARIANTS
 
 RESULTS = Path(__file__).parent.parent / "results"
 FLOOR = RESULTS / "given" / "floor.json"
-"""What another program of the same model reached: not ours, so it stands apart, with its origin."""
+"""Results of a different implementation of the same model, kept separately with their origin."""
 Row = dict[str, Any]
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the runs of a file of JSON lines."""
+    """Return the runs in a JSON lines file."""
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
@@ -42,7 +42,7 @@ def variants_in_order(names: Iterable[str]) -> list[str]:
 
 
 def dropout_table(rows: list[Row], now: Path = RESULTS / "fbnyt.json") -> list[str]:
-    """Return validation AP of runs that drew dropout for each token, and of those now; test AP beside the floor."""
+    """Return validation AP with dropout per token and per distinct token, and test AP next to the floor."""
     lines = [
         "| variant | seeds | validation AP, each token | each distinct token | test AP now | floor |",
         "|---|---|---|---|---|---|",
@@ -71,7 +71,7 @@ def read_floor() -> dict[str, float]:
 
 
 def floor_lines(found: dict[str, Row], floor: dict[str, float]) -> list[str]:
-    """Return a line for each variant whose mean lies more than two standard deviations below the floor."""
+    """Return a line for each variant whose mean is more than two standard deviations below the floor."""
     lines = []
     for name, row in found.items():
         mean, sd = (100 * row["average_precision"][kind] for kind in ("mean", "sd"))
@@ -81,7 +81,7 @@ def floor_lines(found: dict[str, Row], floor: dict[str, float]) -> list[str]:
 
 
 def validation_table(rows: list[Row]) -> list[str]:
-    """Return what settings gave on validation: how the defaults were chosen."""
+    """Return validation metrics by setting: how the defaults were chosen."""
     lines = ["| variant | change | seeds | validation AUC@0.4 | validation AP |", "|---|---|---|---|---|"]
     groups = by(rows, lambda row: (row["variant"], ", ".join(row["changes"]) or "as shipped"))
     for (variant, change), runs in sorted(groups.items()):
@@ -94,7 +94,7 @@ def validation_table(rows: list[Row]) -> list[str]:
 
 
 def direct_table(rows: list[Row]) -> list[str]:
-    """Return what DirectSup's weights look like by source of the sentence, and what freeing them does."""
+    """Return DirectSup's mean weights by source of the sentence, and the effect of freeing them."""
     lines = [
         "| variant | change | test AP | validation AP | mean α in positive bags | in NA bags | direct positives"
         " | direct negatives |",
@@ -120,7 +120,7 @@ def tau_cell(runs: list[Row], marks: str, mechanism: str, band: str) -> str:
 
 
 def mean_and_sd(found: Iterable[float | None]) -> str:
-    """Return mean ± standard deviation of those that are known."""
+    """Return mean ± standard deviation of the values that are not None."""
     values = [value for value in found if value is not None]
     if not values:
         return "–"
@@ -167,7 +167,7 @@ def shortcut_charts(rows: list[Row]) -> dict[str, tuple[str, str]]:
 
 
 def names_table(rows: list[Row]) -> list[str]:
-    """Return test AP by how many of a pair's entities training has, and areas with NA pairs counted several times."""
+    """Return test AP by how many of a pair's entities occur in training, and areas with repeated NA pairs."""
     groups = by(rows, lambda row: row["variant"])
     kinds, times = list(rows[0]["by_names"]), list(rows[0]["area_with_na_times"])
     sizes = [f"{kind} ({rows[0]['by_names'][kind]['num_facts']:,} facts)" for kind in kinds]
@@ -182,7 +182,7 @@ def names_table(rows: list[Row]) -> list[str]:
 
 
 def stated_table(rows: list[Row]) -> list[str]:
-    """Return τ on H and on L by how many sentences of a fact say so, and such facts' share of all tuples."""
+    """Return τ on H and L by the number of sentences that state a fact, and each group's share of the tuples."""
     columns = list(dict.fromkeys(map(_column, rows[0]["groups"])))
     lines = [f"| variant | mechanism | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
     for name, runs in by(rows, lambda row: row["variant"]).items():
@@ -223,4 +223,4 @@ TABLES: dict[str, Callable[[list[Row]], list[str]]] = {
     "stated": stated_table,
     "size": size_table,
 }
-"""What the first line of a file may ask for."""
+"""Tables that the first line of a file can request."""

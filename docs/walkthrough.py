@@ -1,7 +1,7 @@
-"""The commands of the README's console blocks: run them (`make demo`), or write their output into the page.
+"""Run the commands in the README's console blocks (`make demo`), or write their output into the page.
 
-A block is a command behind `$`, continued by a backslash at the end of a line, and what it prints on stdout; a block
-that `varies` may name other things on another machine, because it shows what a model trained there prefers.
+A block is a command after `$`, continued by a backslash at the end of a line, and its output on stdout; the output of a
+block that `varies` may differ between machines, because it shows the predictions of a model trained there.
 """
 
 import re
@@ -40,7 +40,7 @@ def run(command: str, folder: Path, stdout: int | None = None) -> str:
 
 
 def shape(output: str, varies: bool) -> str:
-    """Return the output without its figures and the space they take, which may differ from machine to machine."""
+    """Return the output without numbers and padding, which may differ between machines."""
     if varies:
         output = output.strip().partition("\n")[0]
     lines = (re.sub(r"[ ─━]+", " ", line).strip() for line in output.strip().splitlines())
@@ -48,7 +48,7 @@ def shape(output: str, varies: bool) -> str:
 
 
 def write() -> None:
-    """Write what the commands print now into the page."""
+    """Write the commands' current output into the page."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shown = iter([run(step.command, folder, subprocess.PIPE) for step in steps()])
@@ -60,7 +60,7 @@ def write() -> None:
 
 
 def demo(folder: Path) -> None:
-    """Run the commands one after the other, showing all they print."""
+    """Run the commands one after the other, showing all output."""
     began = time.monotonic()
     for step in steps():
         print(f"\n$ {' '.join(step.command.split())}", flush=True)

@@ -1,8 +1,8 @@
-"""Two reasons why FB-NYT's claims may not show on a part of it: names that repeat, and few pairs without a relation.
+"""Two reasons why the paper's claims may not show on a part of FB-NYT: repeated names, and few NA pairs.
 
-Reads the models that a reproduction kept (`sayso reproduce --keep-models`) and looks at the test part twice more. By
-names: average precision among the test pairs of which training has both entities, one, or none. By NA pairs: AUC@0.4 with
-every pair without a relation counted several times, which estimates the area on a test set that has so many more of them.
+Evaluates the models of a reproduction (`sayso reproduce --keep-models`) on the test part in two ways. By names: average
+precision among the test pairs of which training has both entities, one, or none. By NA pairs: AUC@0.4 with every pair
+without a relation counted several times, which estimates the area on a test set with more of them.
 
     python experiments/names.py --data stores/nyt --reproduction DIR --out results/6-names.jsonl --label "FB-NYT part"
 """
@@ -30,14 +30,14 @@ HEAD: Row = {
     "table": "names",
     "text": [
         "Test AP among the pairs of which training has both entities, one or none; and AUC@0.4 with each NA pair counted once, 5 times",
-        "and 25 times: how the area falls as NA pairs like these become more. The test file holds 4 % of the release's NA pairs and all of its",
-        "positive ones; nothing says that they are a random sample of them, so no column is an estimate for the whole release.",
+        "and 25 times: how the area falls with more such NA pairs. The test file has 4 % of the release's NA pairs and all of its",
+        "positive ones; they may not be a random sample, so no column is an estimate for the whole release.",
     ],
 }
 
 
 def seen_groups(data: RunData) -> dict[str, np.ndarray]:
-    """Return for each group of test pairs which bags are in it."""
+    """Return a mask of the bags in each group of test pairs."""
     train, test = data.train.table, data.store.part("test")
     known = np.union1d(train.head_B, train.tail_B)
     num_B = np.isin(test.head_B, known).astype(int) + np.isin(test.tail_B, known)
@@ -45,7 +45,7 @@ def seen_groups(data: RunData) -> dict[str, np.ndarray]:
 
 
 def weighted_area(logit_BR: np.ndarray, label_BR: np.ndarray, times: int) -> float:
-    """Return the area up to recall 0.4, the scores of each bag without a label counted `times` times."""
+    """Return the area up to recall 0.4, with each unlabelled bag counted `times` times."""
     weight_B = np.where(label_BR.any(1), 1.0, float(times))
     order = np.argsort(-logit_BR.ravel(), kind="stable")
     is_fact = label_BR.ravel()[order]
@@ -57,7 +57,7 @@ def weighted_area(logit_BR: np.ndarray, label_BR: np.ndarray, times: int) -> flo
 
 
 def figures_of(run: Path, store: Path) -> Row:
-    """Return the line of one run."""
+    """Return the result line for one run."""
     config = load_config(run / CONFIG)
     data = RunData(Store(store), config)
     part = data.part("test")
@@ -78,7 +78,7 @@ def figures_of(run: Path, store: Path) -> Row:
 
 
 def main() -> None:
-    """Read the arguments and write a line for each run."""
+    """Parse the arguments and write a line per run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--reproduction", type=Path, required=True)

@@ -1,6 +1,6 @@
-"""Runs of one config in one precision after the other, seed after seed: whether half precision is harmless.
+"""Train one config in several precisions and seeds, to see whether half precision is harmless.
 
-A line of JSON for each run: losses, validation figures and seconds, epoch by epoch. On a GPU, which `bf16` needs:
+Writes a JSON line per run: losses, validation metrics and seconds for each epoch. Needs a GPU for `bf16`:
 
     python experiments/precision.py cnns_att --data stores/nyt --work runs/precision --out precision.jsonl \\
         --precision float32 --precision bf16 --seeds 2 --epochs 12
@@ -18,7 +18,7 @@ FIGURES = ("loss", "validation/area_up_to_recall_0.4", "validation/average_preci
 
 
 def runs_of(config: str, precision: str, num_seeds: int, epochs: int, work: Path) -> list[tuple[RunConfig, Path]]:
-    """Return the runs of one precision and their folders; none of them ends early."""
+    """Return the runs of one precision and their folders; early stopping is off."""
     fixed = [f"train.precision={precision}", f"train.max_epochs={epochs}", f"train.patience={epochs}"]
     first = load_config(config).seed
     seeds = range(first, first + num_seeds)
@@ -26,12 +26,12 @@ def runs_of(config: str, precision: str, num_seeds: int, epochs: int, work: Path
 
 
 def main() -> None:
-    """Read the arguments, train, and write a line for each run."""
+    """Parse the arguments, train, and write a line per run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", help="a config by name, or a TOML file")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for runs")
-    parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
+    parser.add_argument("--out", type=Path, required=True, help="JSON lines file to write")
     parser.add_argument("--precision", action="append", required=True)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=12)

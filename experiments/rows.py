@@ -1,4 +1,4 @@
-"""Outcomes of a reproduction as JSON lines for results/, one line a run, below a line that says what they show.
+"""Print the outcomes of a reproduction as JSON lines for results/: a heading, then one line per run.
 
 python experiments/rows.py reproduction --title "What it shows" --table validation --text "A sentence." > results/9-it.jsonl
 """
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 def row_of(outcome: RunResult, data: str, changes: Sequence[str] = ()) -> Row:
-    """Return what results/ keeps of a run."""
+    """Return the fields of a run that results/ keeps."""
     found = {
         "data": data,
         "data_fingerprint": outcome.data_fingerprint,
@@ -38,7 +38,7 @@ def row_of(outcome: RunResult, data: str, changes: Sequence[str] = ()) -> Row:
 
 
 def taus_of(outcome: RunResult) -> dict[str, dict[str, dict[str, Row]]]:
-    """Return pooled tau and the number of tuples by marks, mechanism and band; None where there is no tuple."""
+    """Return pooled tau and the number of tuples by marks, mechanism and band; None without tuples."""
     sample = Sample([outcome])
     found: dict[str, dict[str, dict[str, Row]]] = {}
     for marks, orders in outcome.orders.items():
@@ -53,14 +53,14 @@ def taus_of(outcome: RunResult) -> dict[str, dict[str, dict[str, Row]]]:
 
 
 def write_rows(path: Path, head: Row, rows: Sequence[Row]) -> None:
-    """Write the line that says what the others show, then the others."""
+    """Write the heading line, then the run lines."""
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (head, *rows)))
 
 
 def main() -> None:
-    """Print the lines of one or several reproductions."""
+    """Print the lines of one or more reproductions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="what `sayso reproduce --out` wrote")
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="folder of a reproduction")
     parser.add_argument("--title", required=True)
     parser.add_argument("--table", required=True, choices=["validation", "direct"])
     parser.add_argument("--text", action="append", default=[])

@@ -1,7 +1,8 @@
-"""Settings tried on the validation part alone: changes x variants x seeds, several runs side by side.
+"""Compare settings on the validation part: overrides x variants x seeds, in parallel.
 
-Each --try is one or more changes with spaces between; the shipped settings are tried too. Killed, it goes on where it
-stood. The test part is never looked at. The lines become a section of docs/results/experiments.md (`make docs`).
+Each --try has one or more overrides, separated by spaces; the shipped settings are included. An interrupted experiment
+continues where it stopped. The test part is never used. `make docs` turns the lines into a section of
+docs/results/experiments.md.
 
     python experiments/settings.py --data stores/nyt --name "FB-NYT" --work runs/settings --out results/6-settings.jsonl \\
         --title "Settings tried" --variants CNNs+ATT,DirectSup --try model.encoder.cnn.dropout=0.3 --try "train.patience=20"
@@ -26,7 +27,7 @@ AS_SHIPPED = ""
 
 
 def jobs_of(variants: Sequence[str], tries: Sequence[str], num_seeds: int) -> dict[str, tuple[PlannedRun, list[str]]]:
-    """Return the runs by key, each with its changes."""
+    """Return the runs by key, each with its overrides."""
     found = {}
     for text in (AS_SHIPPED, *tries):
         label = "try-" + (re.sub(r"[^\w.=-]+", "_", text) or "as-shipped")
@@ -39,18 +40,18 @@ def jobs_of(variants: Sequence[str], tries: Sequence[str], num_seeds: int) -> di
 
 
 def show(event: Event) -> None:
-    """Print a line for each run that is done."""
+    """Print a line for each finished run."""
     if event.kind == "done":
         print(f"{event.key}: {event.text or f'{event.epoch} epochs, {event.seconds:.0f} s'}", flush=True)
 
 
 def main() -> None:
-    """Read the arguments, make the runs that are not there, write all lines and print the means."""
+    """Parse the arguments, train missing runs, write all lines and print the means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="what tables call the data")
+    parser.add_argument("--name", required=True, help="name of the data in tables")
     parser.add_argument("--work", type=Path, required=True, help="folder for runs and outcomes")
-    parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
+    parser.add_argument("--out", type=Path, required=True, help="JSON lines file to write")
     parser.add_argument("--title", default="Settings tried on validation")
     parser.add_argument("--text", action="append", default=[])
     parser.add_argument("--variants", default="CNNs+ATT,DirectSup+F+LD")

@@ -1,12 +1,12 @@
-"""What names that go with relations in training do: test AP and tau of variants over the strength of that shortcut.
+"""Effect of a name shortcut: test AP and tau of variants by how strongly names predict relations in training.
 
-The invented corpus says how strongly parts of names and relations go together in training (`--name-shortcut`, from 0 to
-1); in test they never do. With `--setting parts` no joined name (`port_x`) has a vector of its own, so that each is the
-mean of its parts and the shortcut is in plain sight of every model that reads names; with `--setting noisy` moreover no
-sentence of half the related pairs says so, so that there is something to gain from names. `large` is for more sentences.
+The invented corpus controls how strongly parts of names predict relations in training (`--name-shortcut`, 0 to 1); in
+test they never do. With `--setting parts`, joined names (`port_x`) have no vectors of their own but the mean of their
+parts, so every model that reads names can see the shortcut. With `--setting noisy`, in addition, no sentence states the
+relation of half the related pairs, so names help in training. `large` is for more sentences.
 
-The stores are made first (`prepare`, which needs gensim), then the runs (`run`), perhaps elsewhere.
-Killed, `run` goes on where it stood.
+First make the stores (`prepare`, which needs gensim), then train (`run`, possibly on a different machine).
+An interrupted `run` continues where it stopped.
 
     python experiments/shortcut.py prepare --stores stores/shortcut --size demo
     python experiments/shortcut.py run --stores stores/shortcut --work runs/shortcut --out results/7-shortcut.jsonl
@@ -35,9 +35,9 @@ HEADS: dict[str, Row] = {
         "title": "The name shortcut on the invented corpus",
         "table": "shortcut",
         "text": [
-            "In training, names go with relations as strongly as the first column says; in test they never do. The paper's argument",
+            "In training, names predict relations as strongly as the first column says; in test they never do. The paper's argument",
             "predicts that a model that reads names (the plain one, and +FE) loses on test as the shortcut grows, and that one that",
-            "reads types instead (+F) does not. Every sentence's truth is known, so every τ has all tuples there are.",
+            "reads types instead (+F) does not. The ground truth for every sentence is known, so every τ uses all tuples.",
         ],
     },
     "large": {
@@ -51,17 +51,17 @@ HEADS: dict[str, Row] = {
         "title": "The name shortcut in plain sight",
         "table": "shortcut",
         "text": [
-            "What goes with a relation is a part of a name (`port_x`, a surname), and a joined name is one token. Where it has a vector of",
-            "its own, a model cannot see the part. Here joined names have none, so each is the mean of the vectors of its parts; all else",
+            "A part of a name (`port_x`, a surname) predicts the relation, but a joined name is one token. If it has a vector of",
+            "its own, a model cannot see the part. Here joined names get the mean of the vectors of their parts; everything else",
             "is as in the table above.",
         ],
     },
     "noisy": {
-        "title": "The name shortcut where half the labels are wrong",
+        "title": "The name shortcut with half the labels wrong",
         "table": "shortcut",
         "text": [
-            "As in the table above, but in half of the related pairs no sentence says so, and 70 % of their sentences are irrelevant: where",
-            "the sentences do not tell, a model can only fit its training data by the names.",
+            "As in the table above, but for half of the related pairs no sentence states the relation, and 70 % of their sentences are irrelevant: if",
+            "the sentences do not help, a model can only fit its training data by the names.",
         ],
     },
 }
@@ -71,12 +71,12 @@ BY_PARTS = ("parts", "noisy")
 
 
 def store_of(stores: Path, strength: float) -> Path:
-    """Return where the store of a strength lies."""
+    """Return the path of the store for a strength."""
     return stores / f"shortcut-{strength:g}"
 
 
 def prepare(arguments: argparse.Namespace) -> None:
-    """Invent a corpus for each strength and make its store, with word vectors of its own."""
+    """Invent a corpus for each strength and make its store, with its own word vectors."""
     for strength in arguments.strengths:
         corpus = arguments.stores / f"corpus-{strength:g}"
         noise = NOISE if arguments.setting == "noisy" else ()
@@ -92,7 +92,7 @@ def prepare(arguments: argparse.Namespace) -> None:
 
 
 def prepare_store(corpus: Path, vectors: Path, store: Path) -> None:
-    """Make the store of an invented corpus, with all that its variants without +E need."""
+    """Make the store of an invented corpus, with everything that variants without +E need."""
     files = {
         "--train": "train.jsonl",
         "--test": "test.jsonl",
@@ -106,19 +106,19 @@ def prepare_store(corpus: Path, vectors: Path, store: Path) -> None:
 
 
 def drop_joined(path: Path) -> None:
-    """Write the vectors anew, without those of joined names."""
+    """Rewrite the vectors without those of joined names."""
     found = read_word_vectors(path)
     kept = [row for row, word in enumerate(found.words) if "_" not in word.strip("_")]
     write_word_vectors(path, [found.words[row] for row in kept], found.matrix[kept], binary=True)
 
 
 def sayso(*words: object) -> None:
-    """Run a command as a user does."""
+    """Run a sayso command."""
     subprocess.run([sys.executable, "-m", "sayso", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Make all runs of each strength and write a line for each."""
+    """Train all runs for each strength and write a line per run."""
     rows: list[Row] = []
     for strength in arguments.strengths:
         size = (
@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: str) -> list[Row]:
-    """Make the runs that are not there yet on one store; return a line for each."""
+    """Train the missing runs on one store; return a line per run."""
     changes = () if arguments.epochs is None else (f"train.max_epochs={arguments.epochs}",)
     wish = PlanSettings(
         variants=variants_named(arguments.variants.split(",")),
@@ -166,7 +166,7 @@ def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: st
 
 
 def stages_of(about: str | None, name: str, results: str, variants: str) -> argparse.ArgumentParser:
-    """Return what reads the arguments that experiments of two stages share."""
+    """Return a parser for the arguments that two-stage experiments share."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stage", choices=["prepare", "run"])
     parser.add_argument("--stores", type=Path, required=True)
@@ -174,20 +174,20 @@ def stages_of(about: str | None, name: str, results: str, variants: str) -> argp
     parser.add_argument("--out", type=Path, default=Path("results") / results)
     parser.add_argument("--variants", default=variants)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=0, help="runs side by side; 0: by device")
+    parser.add_argument("--jobs", type=int, default=0, help="parallel runs; 0: depends on the device")
     parser.add_argument("--device", default="auto")
     return parser
 
 
 def main() -> None:
-    """Read the arguments and do one of the two."""
+    """Parse the arguments and run one of the two stages."""
     parser = stages_of(__doc__, "shortcut", "7-shortcut.jsonl", "CNNs+ATT,CNNs+ATT+F,CNNs+ATT+FE,CNNs+ATT+LD")
-    parser.add_argument("--size", default="demo", help="of `sayso invent`")
-    parser.add_argument("--train-sentences", type=int, default=0, help="instead of the size's")
-    parser.add_argument("--setting", choices=list(HEADS), default="joined", help="of names and labels")
-    parser.add_argument("--width", type=int, default=50, help="of the word vectors")
+    parser.add_argument("--size", default="demo", help="size for `sayso invent`")
+    parser.add_argument("--train-sentences", type=int, default=0, help="override the number of training sentences")
+    parser.add_argument("--setting", choices=list(HEADS), default="joined", help="how names and labels are set up")
+    parser.add_argument("--width", type=int, default=50, help="width of the word vectors")
     parser.add_argument("--strengths", type=float, nargs="+", default=STRENGTHS)
-    parser.add_argument("--epochs", type=int, default=None, help="at most; else the paper's")
+    parser.add_argument("--epochs", type=int, default=None, help="maximum epochs; by default the config's")
     arguments = parser.parse_args()
     {"prepare": prepare, "run": run}[arguments.stage](arguments)
 

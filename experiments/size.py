@@ -1,7 +1,7 @@
-"""What more training sentences do for explanations, with and without distractors: τ over the size of the corpus.
+"""Effect of corpus size on explanations, with and without distractors: τ by number of training sentences.
 
 The same invented corpus and name shortcut as `sayso invent --size fbnyt --name-shortcut 0.5`, with fewer training sentences;
-`prepare` needs gensim. Killed, `run` goes on where it stood.
+`prepare` needs gensim. An interrupted `run` continues where it stopped.
 
     python experiments/size.py prepare --stores stores/size
     python experiments/size.py run --stores stores/size --work runs/size --out results/12-size.jsonl
@@ -14,21 +14,21 @@ from shortcut import prepare_store, rows_of_runs, sayso, stages_of
 
 SIZES = (10_000, 30_000, 100_000)
 MOST_EPOCHS, MOST_READ = 30, 1_200_000
-"""Epochs, and sentences in all epochs together, that a run has at most; validation ends most of them before."""
+"""Maximum epochs, and maximum sentences over all epochs; most runs stop earlier."""
 SHORTCUT = ("--name-shortcut", 0.5)
 HEAD = {
     "title": "More training sentences, and what is left for distractors to raise",
     "table": "size",
     "text": [
-        "At FB-NYT's size LD does not raise τ of the invented corpus, at a fortieth of it LD does. The reading to be tested: with more sentences",
-        "attention finds the rationales by itself, so that less and less is left for distractors to raise. Runs have at most 30 epochs and 1.2",
-        "million sentences in all epochs together.",
+        "On an invented corpus of FB-NYT's size LD does not raise τ; on a fortieth of it LD does. The hypothesis to test: with more sentences,",
+        "attention finds the rationales by itself, so distractors have less and less to add. Runs have at most 30 epochs and 1.2",
+        "million sentences over all epochs.",
     ],
 }
 
 
 def prepare(arguments: argparse.Namespace) -> None:
-    """Invent a corpus of each size and make its store, with word vectors of its own."""
+    """Invent a corpus of each size and make its store, with its own word vectors."""
     for size in arguments.sizes:
         corpus, vectors = arguments.stores / f"corpus-{size}", arguments.stores / f"words-{size}.bin"
         sayso("invent", corpus, "--train-sentences", size, "--test-sentences", 10_000, "--overwrite", *SHORTCUT)
@@ -37,7 +37,7 @@ def prepare(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Make all runs of each size and write a line for each."""
+    """Train all runs for each size and write a line per run."""
     rows = []
     for size in arguments.sizes:
         arguments.epochs = min(MOST_EPOCHS, MOST_READ // size)
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Read the arguments and do one of the two."""
+    """Parse the arguments and run one of the two stages."""
     parser = stages_of(__doc__, "size", "12-size.jsonl", "CNNs+ATT,CNNs+ATT+LD")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
-"""Whether a mechanism fails where a fact is stated several times: τ by how many of its sentences say so.
+"""Do mechanisms fail on facts that are stated several times? τ by number of sentences that state the fact.
 
-Looks at what `sayso reproduce` left, so nothing is trained.
+Uses the outcomes of `sayso reproduce`; nothing is trained.
 
     python experiments/stated.py --data stores/invented --reproduction runs/invented --name "invented corpus" \\
         --out results/10-stated.jsonl
@@ -21,11 +21,11 @@ from sayso.reproduce.folder import FactOrders, RunResult, read_result
 from sayso.store.store import Store
 
 GROUPS = {"one": (1, 1), "two": (2, 2), "three or more": (3, 1_000_000)}
-"""How many sentences of a fact say so."""
+"""Number of sentences that state the fact."""
 
 
 def num_stating(marks: SentenceMarks, bag_N: np.ndarray, orders: FactOrders) -> np.ndarray:
-    """Return for each fact with a tuple how many of its sentences are rationales, in the order of the outcomes."""
+    """Return the number of rationale sentences of each fact with a tuple, in the order of the outcomes."""
     counts: dict[tuple[int, int], list[int]] = {}
     for (sentence, relation), mark in marks.by_sentence.items():
         count = counts.setdefault((int(bag_N[sentence]), relation), [0, 0])
@@ -34,7 +34,7 @@ def num_stating(marks: SentenceMarks, bag_N: np.ndarray, orders: FactOrders) -> 
     facts = [(bag, *counts[bag, relation]) for bag, relation in sorted(counts) if all(counts[bag, relation])]
     bags, stating, others = zip(*facts, strict=True)
     same = list(bags) == orders.bag_F and [a * b for a, b in zip(stating, others, strict=True)] == orders.tuples_F
-    assert same, "the outcomes are of other marks"
+    assert same, "the outcomes were computed with different marks"
     return np.array(stating)
 
 
@@ -51,12 +51,12 @@ def groups_of(orders: FactOrders, stating_F: np.ndarray) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Read the arguments and the outcomes, and write a line for each run."""
+    """Parse the arguments, read the outcomes, and write a line per run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--reproduction", type=Path, required=True, help="folder that `sayso reproduce` wrote")
-    parser.add_argument("--name", required=True, help="what tables call the data")
-    parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
+    parser.add_argument("--reproduction", type=Path, required=True, help="folder written by `sayso reproduce`")
+    parser.add_argument("--name", required=True, help="name of the data in tables")
+    parser.add_argument("--out", type=Path, required=True, help="JSON lines file to write")
     parser.add_argument("--variants", default="CNNs+ATT,DirectSup")
     parser.add_argument("--text", action="append", default=[])
     arguments = parser.parse_args()
@@ -65,7 +65,7 @@ def main() -> None:
     changes = json.loads((arguments.reproduction / "reproduction.json").read_text())["changes"]
     rows = []
     for outcome in outcomes_of(arguments.reproduction, arguments.variants.split(",")):
-        assert outcome.data_fingerprint == store.fingerprint, "the outcomes are of another store"
+        assert outcome.data_fingerprint == store.fingerprint, "the outcomes belong to a different store"
         (orders,) = outcome.orders.values()
         found = row_of(outcome, arguments.name, changes)
         del found["tau"]
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def outcomes_of(folder: Path, variants: list[str]) -> Iterator[RunResult]:
-    """Yield the finished runs of these variants, grid aside."""
+    """Yield the finished runs of these variants, without the grid."""
     for path in sorted((folder / "outcomes").glob("*.json")):
         outcome = read_result(path)
         if outcome.is_finished and not outcome.label and outcome.variant in variants:

@@ -1,1 +1,1 @@
-"""The same model written the obvious way, to measure against: `padded` and `no_padding`."""
+"""Straightforward implementations of the same model, to compare with: `padded` and `no_padding`."""

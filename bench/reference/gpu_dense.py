@@ -1,4 +1,4 @@
-"""The training step as one writes it for a GPU today: padded sentences, dense convolution, compiled, captured, bf16.
+"""A conventional GPU training step: padded sentences, dense convolution, compiled, captured, bf16.
 
 Shapes: N sentences, B bags, L tokens of a padded sentence, F filters, D width of a token, R relations.
 """
@@ -17,7 +17,7 @@ from sayso.model.extractor import Extractor
 
 @dataclass(frozen=True)
 class DenseBatch:
-    """Padded sentences: tokens, distances, lengths, each one's bag; and the bags' labels."""
+    """Padded sentences (tokens, distances, lengths, bag of each) and the bags' labels."""
 
     token_NL: Tensor
     head_NL: Tensor
@@ -50,7 +50,7 @@ class DenseModel(nn.Module):
         self.dropout = nn.Dropout(encoder.convolution.dropout.num_dropped / 2**16)
 
     def forward(self, batch: DenseBatch) -> Tensor:
-        """Return the loss: binary cross-entropy, summed over relations, a bag."""
+        """Return the loss: binary cross-entropy per bag, summed over relations."""
         vector_ND = self.encode(batch)
         num_bags = batch.label_BR.shape[0]
         score_NR = vector_ND @ (self.diagonal * self.query).T
@@ -85,7 +85,7 @@ class DenseModel(nn.Module):
 
 
 def dense_batch(batch: BagBatch, num_tokens: int) -> DenseBatch:
-    """Return the batch padded to this many tokens; longer sentences lose their end."""
+    """Return the batch padded to this many tokens; longer sentences are truncated."""
     sentences = batch.sentences
     length_N = sentences.length_S.clamp(max=num_tokens)
     place_NL = torch.arange(num_tokens, device=length_N.device).expand(len(length_N), -1)
@@ -97,7 +97,7 @@ def dense_batch(batch: BagBatch, num_tokens: int) -> DenseBatch:
 
 
 def captured_step(model: DenseModel, batch: DenseBatch, clip: float) -> Callable[[], None]:
-    """Return what takes one step of training on this batch: autocast, Adam, one graph."""
+    """Return a function that runs one training step on this batch: autocast, Adam, one graph."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True, capturable=True)
     loss_of = torch.compile(model)
 

@@ -1,6 +1,6 @@
-"""The model as a careful writer has it: sentences of like length together, all bags at once; still dense.
+"""An efficient dense implementation: sentences batched by similar length, all bags reduced at once.
 
-Shapes as in `plain`, and L tokens of the longest sentence of a bucket.
+Shapes as in `plain`, and L tokens of the longest sentence in a bucket.
 """
 
 import torch
@@ -11,13 +11,13 @@ from sayso.features.batch import BagIndex, SentenceBatch
 from .plain import PlainModel
 
 BUCKET = 16
-"""Sentences that are padded together, to the longest of them; sorted by length, that is next to no padding.
+"""Number of sentences padded together, to the longest of them; sorted by length, there is hardly any padding.
 
 The fastest of 8, 16, 32, 64 and 128."""
 
 
 class UnpaddedModel(PlainModel):
-    """Encodes real tokens alone and reduces all bags in one operation."""
+    """Encodes only real tokens and reduces all bags in one operation."""
 
     def encode(self, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""

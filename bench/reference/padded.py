@@ -1,4 +1,4 @@
-"""The model as most code of the field has it: every sentence padded to 128 tokens, bags gone through one by one.
+"""The model as it is commonly implemented: every sentence padded to 128 tokens, with a loop over the bags.
 
 Shapes as in `plain`, and L = 128 tokens.
 """
@@ -16,7 +16,7 @@ LENGTH = 128
 
 
 class PaddedModel(PlainModel):
-    """Encodes the padding too, and only then leaves it out of the maximum."""
+    """Encodes the padding too, and excludes it only from the maximum."""
 
     def encode(self, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""
@@ -48,7 +48,7 @@ class PaddedModel(PlainModel):
         return self._score(state_RD, head, tail)
 
     def explain(self, vector_ND: Tensor, bags: BagIndex) -> dict[str, Tensor]:
-        """Return the paper's four scores, [N, R] each: a backward pass a relation, a forward pass a removal."""
+        """Return the paper's four scores, [N, R] each: one backward pass per relation, one forward pass per removal."""
         vector_ND = vector_ND.detach().requires_grad_()
         logit_BR = self.classify(vector_ND, bags)
         grad_NRD = torch.stack(
@@ -72,7 +72,7 @@ class PaddedModel(PlainModel):
         return self._weigh(vector_nD).expand(-1, len(self.weight["scorer.bias_R"]))
 
     def _leave_one_out(self, vector_nD: Tensor, bags: BagIndex, bag: int, logit_R: Tensor) -> Tensor:
-        """Return what each sentence's removal takes from the logits; the empty bag's x̄ is 0."""
+        """Return how much the logits drop without each sentence; the empty bag's x̄ is 0."""
         without = []
         for row in range(len(vector_nD)):
             rest_nD = torch.cat([vector_nD[:row], vector_nD[row + 1 :]])

@@ -1,8 +1,8 @@
-"""The model of an `Extractor` written the obvious way in plain torch: what both references share.
+"""Straightforward torch implementation of an `Extractor`: the code that both references share.
 
-It reads the extractor's weights by their names in a model file and learns copies of them by automatic differentiation.
-Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, D width of a sentence vector,
-R relations, F filters of all widths together.
+It copies the extractor's weights by their names in a model file, and trains them with autograd.
+Shapes: B bags, N sentences of all bags, S all encoded sentences, D width of a sentence vector,
+R relations, F filters of all widths.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ linear = nn.functional.linear
 
 
 class PlainModel(ABC):
-    """The forward path; how sentences are laid out and bags are gone through is left to the references."""
+    """The forward pass; the references define how sentences are laid out and bags are reduced."""
 
     def __init__(self, extractor: Extractor) -> None:
         self.weight = {
@@ -32,7 +32,7 @@ class PlainModel(ABC):
         self.dropout = 0.0
 
     def parameters(self) -> list[Tensor]:
-        """Return what is learned."""
+        """Return the trained parameters."""
         return [value for value in self.weight.values() if value.requires_grad]
 
     def __call__(self, batch: BagBatch) -> Tensor:
@@ -40,7 +40,7 @@ class PlainModel(ABC):
         return self.classify(self.encode(batch.sentences)[: batch.bags.num_sentences], batch.bags)
 
     def loss(self, batch: BagBatch, num_bags: int, num_targets: int) -> Tensor:
-        """Return the loss that training minimises: bags, and sentences where the model judges them."""
+        """Return the training loss: the bag term, and the sentence term if the model classifies sentences."""
         vector_SD = self.encode(batch.sentences)
         logit_BR = self.classify(vector_SD[: batch.bags.num_sentences], batch.bags)
         cross_entropy = nn.functional.binary_cross_entropy_with_logits
@@ -81,7 +81,7 @@ class PlainModel(ABC):
         return head, tail + 2 * self.cap + 1
 
     def _convolve(self, row_SLD: Tensor, length_S: Tensor) -> Tensor:
-        """Return each filter's highest value over the windows within each sentence, for rows that end in zeros."""
+        """Return each filter's maximum over the windows of each sentence, for zero-padded rows."""
         column_SDL, peaks = row_SLD.transpose(1, 2), []
         for number, width in enumerate(self.widths):
             weight_FDw = self.weight[f"encoder.convolution.weights.{number}"].permute(1, 2, 0)
@@ -117,7 +117,7 @@ class PlainModel(ABC):
         return linear(hidden, self.weight[f"{name}.output.weight"], self.weight[f"{name}.output.bias"])
 
     def _score(self, state: Tensor, head: Tensor, tail: Tensor) -> Tensor:
-        """Return the logits of x̄, [..., R or 1, D], of bags with these entities, through +E where there is one."""
+        """Return the logits for x̄, [..., R or 1, D], of bags with these entities; with +E if the model has it."""
         entity_EV = self.weight.get("scorer.entity.entity_EV")
         if entity_EV is not None:
             head_V, tail_V = nn.functional.embedding(head, entity_EV), nn.functional.embedding(tail, entity_EV)

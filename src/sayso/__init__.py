@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Bag", "Explanation", "Fact", "Model", "Sentence", "Store", "__version__", "load", "train"]
 
-# torch's threads wait for work by spinning, which takes the cores from compiled kernels between its own operations: on
-# two busy cores training was six times slower. They read this when torch is first loaded.
+# torch's idle threads spin, which takes cores away from our compiled kernels: on two busy cores, training was six
+# times slower. The variable is read when torch is first loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Loaded on first use: `import sayso` must not load torch.
@@ -57,7 +57,7 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from the module where it lives."""
+    """Import a public name on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'sayso' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -53,7 +53,7 @@ class Model:
         save_model(Path(folder), self.parts, overwrite)
 
     def limit_table_memory(self, mebibytes: int) -> None:
-        """Limit the tables of word products that speed up prediction on a CPU; a low limit only costs time.
+        """Limit the memory of the tables that speed up prediction on a CPU; results do not depend on the limit.
 
         Example: `model.limit_table_memory(256)`
         """
@@ -66,7 +66,7 @@ class Model:
 
     @property
     def variant(self) -> str:
-        """The paper's name of the variant, such as `CNNs+ATT+F`."""
+        """The variant's name in the paper, such as `CNNs+ATT+F`."""
         return self.parts.variant
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class Model:
     def predict_proba(self, bags: Sequence[Bag], types: TypesById | None = None) -> np.ndarray:
         """Return the probability of every relation for every bag.
 
-        A sentence whose mentions are too far apart for the model is left out, and a logged warning counts it.
+        Sentences whose mentions are too far apart for the model are left out; a logged warning counts them.
 
         Args:
             bags: The bags, one per entity pair.
@@ -87,8 +87,8 @@ class Model:
             without a readable sentence is NaN.
 
         Raises:
-            TypeError: `bags` is a single bag, or holds something that is not a bag.
-            ValueError: A bag has no sentences, or a sentence of another pair.
+            TypeError: `bags` is a single bag, or contains something that is not a bag.
+            ValueError: A bag has no sentences, or a sentence about a different pair.
 
         Example: `dict(zip(model.relations, model.predict_proba([bag])[0]))`
         """
@@ -101,11 +101,11 @@ class Model:
         return probability_BR
 
     def predict(self, bags: Sequence[Bag], threshold: float = 0.5, types: TypesById | None = None) -> list[list[Fact]]:
-        """Return the predicted facts of every bag.
+        """Predict the facts of every bag.
 
         Args:
             bags: The bags, one per entity pair.
-            threshold: The probability from which a fact counts as predicted.
+            threshold: The minimum probability of a predicted fact.
             types: Entity types by id or by name; they override the types that the model knows.
 
         Returns:
@@ -141,7 +141,7 @@ class Model:
     def evaluate(
         self, data: Store | Sequence[Bag], part: str = "test", types: TypesById | None = None
     ) -> dict[str, float]:
-        """Compare predictions with the relations that the bags are labelled with.
+        """Evaluate the predictions against the bags' labels.
 
         Args:
             data: The store that the model was trained on, or labelled bags.
@@ -149,9 +149,9 @@ class Model:
             types: Entity types by id or by name, for bags.
 
         Returns:
-            The figures of `sayso evaluate` by name: `average_precision`, `area_up_to_recall_0_4`, `max_f1`,
-            `precision_at_100`, `precision_at_200`, `precision_at_300`, `num_facts` and `num_bags`. A figure is NaN
-            where no bag has a relation.
+            The metrics of `sayso evaluate` by name: `average_precision`, `area_up_to_recall_0_4`, `max_f1`,
+            `precision_at_100`, `precision_at_200`, `precision_at_300`, `num_facts` and `num_bags`. Metrics
+            are NaN if no bag has a relation.
 
         Raises:
             ValueError: A bag has a relation that the model does not know.
@@ -184,7 +184,7 @@ class Model:
             bag: The sentences of the pair.
             relation: The relation to explain; by default the most probable one.
             methods: Names of mechanisms, such as `attention` or `leave_one_out`; by default all.
-            threshold: The probability from which a fact counts as predicted.
+            threshold: The minimum probability of a predicted fact.
             types: Entity types by id or by name; they override the types that the model knows.
 
         Returns:
@@ -192,7 +192,7 @@ class Model:
             prediction rests on one sentence, on several, or not on the sentences.
 
         Raises:
-            ValueError: The model does not know the relation or a method, or can read no sentence of the bag.
+            ValueError: The relation or a method is unknown, or the model can read no sentence of the bag.
 
         Example: `model.explain(bag, methods=["attention", "leave_one_out"]).show()`
         """
@@ -206,13 +206,13 @@ class Model:
         top: int | None = None,
         types: TypesById | None = None,
     ) -> CorpusFacts:
-        """Return the facts of a whole corpus, which may be larger than memory.
+        """Predict the facts in a whole corpus, which may be larger than memory.
 
         Sentences are grouped by pair, and each sentence of a pair counts once.
 
         Args:
             sentences: The sentences, in any order.
-            threshold: The probability from which a fact counts as predicted.
+            threshold: The minimum probability of a predicted fact.
             top: Keep only this many facts.
             types: Entity types by id or by name; they override the types that the model knows.
 
@@ -234,14 +234,14 @@ def load(folder: str | Path, device: str = "cpu") -> Model:
     """Load a trained model.
 
     Args:
-        folder: A run folder of `sayso train`, or a model folder of `save_pretrained`.
+        folder: A run folder written by `sayso train`, or a model folder written by `save_pretrained`.
         device: `cpu`, `cuda`, a torch device such as `cuda:1`, or `auto` for a GPU if there is one.
 
     Returns:
         The model, ready to predict.
 
     Raises:
-        UserError: The folder holds no model, or a damaged one.
+        UserError: The folder contains no model, or a damaged one.
 
     Example: `model = sayso.load("demo/cnns_att_f_ld")`
     """
@@ -257,21 +257,21 @@ def train(
     device: str = "auto",
     resume: bool = False,
 ) -> Model:
-    """Train a model and return the one of its best epoch, as `sayso train` does.
+    """Train a model, as `sayso train` does, and return it as of its best epoch.
 
     Args:
         config: The name of a config, such as `cnns_att_f_ld` (`sayso train --list`), or a TOML file.
         store: The training data, made by `sayso prepare`.
-        out: The run folder to write; a killed run continues there with `resume`.
-        changes: Changed settings, such as `train.max_epochs=10`.
+        out: The run folder to write; an interrupted run continues there with `resume`.
+        changes: Overrides of settings, such as `train.max_epochs=10`.
         device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
         resume: Continue the run in `out`, if there is one.
 
     Returns:
-        The trained model, which `sayso.load(out)` loads again.
+        The trained model; `sayso.load(out)` loads it again.
 
     Raises:
-        UserError: An unknown config or setting, a store that cannot be used, a folder that holds another run, or
+        UserError: An unknown config or setting, a store that cannot be used, a folder that contains a different run, or
             training that diverges.
 
     Example: `model = sayso.train("cnns_att_f_ld", "stores/nyt", "runs/nyt", changes=["train.max_epochs=10"])`

@@ -49,7 +49,7 @@ def test_from_the_first_key_to_the_evaluated_run(made: tuple[Path, Path], tmp_pa
     assert [mark["label"] for mark in marks] == ["rationale", "irrelevant", "irrelevant"]
     result = sayso("evaluate", run, "--data", store, "--marks", exported, "--resamples", 20, "--json")
     assert result.returncode == 0, result.stderr
-    assert "fit no sentence" not in result.stderr
+    assert "match no sentence" not in result.stderr
     tau = json.loads(result.stdout)["runs"][0]["explanations"]["shapley"]["tau"]["all"]
     assert (tau["num_tuples"], tau["num_bags"]) == (2, 1)
 

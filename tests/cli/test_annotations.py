@@ -20,7 +20,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "marks.jsonl").write_text("".join(json.dumps(mark) + "\n" for mark in MARKS))
     result = sayso("annotations", "import", folder / "marks.jsonl", "--db", folder / "marks.db")
     assert result.returncode == 0, result.stderr
-    assert result.stdout == "4 marks by 2 people on 1 facts\n"
+    assert result.stdout == "4 marks by 2 annotators on 1 facts\n"
     assert "next: sayso serve" in result.stderr
     return folder / "marks.db"
 
@@ -44,7 +44,7 @@ def test_remarks_are_exported_and_imported_next_to_marks(database: Path, tmp_pat
     # One mark a sentence is nobody's own: the remark comes out again all the same.
     assert sayso("annotations", "export", marks, "--db", database).returncode == 0
     taken = sayso("annotations", "import", marks, remarks, "--db", tmp_path / "other.db")
-    assert taken.stdout == "2 marks by 1 people on 1 facts\n1 remarks\n"
+    assert taken.stdout == "2 marks by 1 annotators on 1 facts\n1 remarks\n"
     exported = sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--form", "remarks", "--all")
     assert exported.returncode == 0, exported.stderr
     assert again.read_text() == remarks.read_text()
@@ -60,7 +60,7 @@ def test_the_file_name_decides_the_format(database: Path, tmp_path: Path) -> Non
     assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
     refused = sayso("annotations", "export", out, "--db", database, "--form", "jsonl")
     assert (refused.returncode, len(refused.stderr.strip().splitlines())) == (2, 1)
-    assert "has the format csv, not jsonl" in refused.stderr
+    assert "means the format csv, not jsonl" in refused.stderr
     assert out.read_text() == before
 
 
@@ -85,7 +85,7 @@ def test_json_reports_what_was_written(database: Path, tmp_path: Path) -> None:
 
 def test_each_is_refused_for_remarks(database: Path, tmp_path: Path) -> None:
     refused = sayso("annotations", "export", tmp_path / "out", "--db", database, "--form", "remarks", "--each")
-    assert (refused.returncode, "--each is for marks" in refused.stderr) == (2, True)
+    assert (refused.returncode, "--each applies only to marks" in refused.stderr) == (2, True)
 
 
 def test_the_command_offers_every_format() -> None:
@@ -156,4 +156,4 @@ def test_nothing_to_export_and_a_missing_file_are_one_line(tmp_path: Path) -> No
         sayso("annotations", "import", tmp_path / "known.jsonl", "--db", tmp_path / "a.db", "--known").returncode == 0
     )
     result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "a.db")
-    assert (result.returncode, "nobody has submitted" in result.stderr) == (2, True)
+    assert (result.returncode, "no facts have been submitted" in result.stderr) == (2, True)

@@ -79,9 +79,9 @@ def test_a_user_error_is_one_line_with_exit_code_2(tmp_path: Path, tables: list[
     for words, message in (
         ((*tables, "--documents", tmp_path / "none"), "none: no such file or directory"),
         ((*tables, "--documents", docs, "--append"), "no built corpus to append to"),
-        ((*tables, "--documents", docs, "--append", "--overwrite"), "--append and --overwrite exclude each other"),
+        ((*tables, "--documents", docs, "--append", "--overwrite"), "use either --append (continue) or --overwrite"),
         ((*tables, "--documents", docs, "--finder", "spacy", "--spacy-model", "xx_none"), "spaCy has no such model"),
-        ((*tables, "--documents", docs, "--spacy-model", "xx_none"), "--spacy-model is for --finder spacy"),
+        ((*tables, "--documents", docs, "--spacy-model", "xx_none"), "--spacy-model requires --finder spacy"),
         ((*tables, "--documents", docs, "--only-utf8", "--max-bad", 0.1), "1 of 2 documents cannot be used"),
     ):
         result = sayso("build", *words, "--out", out)

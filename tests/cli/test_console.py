@@ -90,13 +90,13 @@ def test_a_full_disk_under_the_output_is_one_line(corpus: Path, form: tuple[str,
         process = begin("check", corpus, *form, stdout=full.fileno())
         _, err = process.communicate()
     assert process.returncode == 2
-    assert err == "sayso: the output: no space left on device; make room and try again\n"
+    assert err == "sayso: the output: no space left on device; free some space and try again\n"
 
 
 def test_a_closed_standard_output_is_a_one_line_error(corpus: Path) -> None:
     program = [sys.executable, "-c", "from sayso.cli import main; main()", "check", str(corpus)]
     result = subprocess.run(program, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1), check=False)
-    expected = b"sayso: standard output is closed; send it to a file, or to /dev/null\n"
+    expected = b"sayso: standard output is closed; redirect it to a file or to /dev/null\n"
     assert (result.returncode, result.stderr) == (2, expected)
 
 
@@ -212,7 +212,7 @@ def test_a_symlink_loop_is_a_one_line_error(corpus: Path, tmp_path: Path) -> Non
 
 def test_an_os_error_is_a_user_error_only_if_it_concerns_files() -> None:
     barred = _about_files(PermissionError(errno.EACCES, "Permission denied", "x/y"))
-    assert str(barred) == "x/y: permission denied; name another file or folder"
+    assert str(barred) == "x/y: permission denied; choose another file or folder"
     unnamed = _about_files(OSError(errno.EACCES, "Failed to open local file 'x'\nmore"))
-    assert str(unnamed) == "the system says: Failed to open local file 'x'; name another file or folder"
+    assert str(unnamed) == "system error: Failed to open local file 'x'; choose another file or folder"
     assert _about_files(OSError(errno.ECHILD, "No child processes")) is None

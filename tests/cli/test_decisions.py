@@ -61,7 +61,7 @@ def test_a_table_maps_ids_to_wikidatas(database: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "1 facts\n")
     assert out.read_text().startswith("Q1030\tP36\tQ3935\t")
     other = sayso("decisions", "export", tmp_path / "out.csv", "--db", database, "--wikidata", table)
-    assert (other.returncode, "--wikidata is for --form quickstatements" in other.stderr) == (2, True)
+    assert (other.returncode, "--wikidata requires --form quickstatements" in other.stderr) == (2, True)
 
 
 def test_no_file_is_written_if_no_fact_can_be(database: Path, tmp_path: Path) -> None:

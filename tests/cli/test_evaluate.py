@@ -64,7 +64,7 @@ def test_marks_from_a_file_replace_the_stores_and_unmatched_ones_are_reported(
     report = json.loads(result.stdout)
     assert report["runs"][0]["explanations"]["attention"]["tau"]["all"]["num_tuples"] == 1
     assert report["marks"]["num_unmatched"] == 1
-    assert "1 marks fit no sentence of the test part:" in result.stderr
+    assert "1 marks match no sentence of the test part:" in result.stderr
     assert "marks.jsonl:3: no test bag for the pair" in result.stderr
 
 

@@ -148,10 +148,10 @@ def test_names_that_several_pairs_have_ask_for_ids(run: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "either a store with --data or a file"),
-        (("--data", "store", "--file", "c.jsonl"), "either a store with --data or a file"),
-        (("--file", "c.jsonl", "--part", "test"), "--part is for --data"),
-        (("--data", "store", "--types", "types.json"), "--types is for --file"),
+        ((), r"either a store \(--data\) or a file"),
+        (("--data", "store", "--file", "c.jsonl"), r"either a store \(--data\) or a file"),
+        (("--file", "c.jsonl", "--part", "test"), "--part requires --data"),
+        (("--data", "store", "--types", "types.json"), "--types requires --file"),
     ],
 )
 def test_options_that_exclude_each_other_are_an_error(run: Path, words: tuple[str, ...], message: str) -> None:

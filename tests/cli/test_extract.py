@@ -73,7 +73,7 @@ def test_facts_are_compared_with_a_knowledge_base(run: Path, corpus: Path, tmp_p
     kb.write_text("l0\tP36\tt0\n")
     result = extract(run, corpus, "--out", tmp_path / "none", "--threshold", 0, "--kb", kb)
     assert (
-        "no fact of the knowledge base has a relation of the model: do both use the same relation names?"
+        "no fact in the knowledge base has one of the model's relations: do both use the same relation names?"
         in result.stderr
     )
 
@@ -83,7 +83,7 @@ def test_formats_that_are_not_requested_again_are_removed_and_listed(run: Path, 
     extract(*options, "--format", "jsonl", "--format", "tsv")
     result = extract(*options, "--resume", "--format", "tsv", "--format", "quickstatements")
     assert "removed because they may be outdated: jsonl (see --format)" in result.stderr
-    assert "12 facts were left out because their ids are not Wikidata's: --wikidata FILE" in result.stderr
+    assert "12 facts were left out because their ids are not Wikidata's (see --wikidata)" in result.stderr
     assert sorted(path.name for path in (tmp_path / "out").glob("facts.*")) == [
         "facts.quickstatements.tsv",
         "facts.tsv",
@@ -122,12 +122,12 @@ def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_pat
 
 def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, tmp_path: Path) -> None:
     for options, message in (
-        (("--resume", "--overwrite"), "exclude each other"),
-        (("--precision", 0.9), "--precision needs the store"),
-        (("--data", "x"), "--data is for --precision"),
+        (("--resume", "--overwrite"), r"only one of --resume \(continue\), --overwrite \(start over\) and --since"),
+        (("--precision", 0.9), "--precision requires the store"),
+        (("--data", "x"), "--data requires --precision"),
         (("--precision", 0.9, "--threshold", 0.9, "--data", "x"), "either --threshold or --precision"),
-        (("--only", "new"), "--only needs a knowledge base"),
-        (("--workers", 2), "are for --engine ray"),
+        (("--only", "new"), "--only requires a knowledge base"),
+        (("--workers", 2), "require --engine ray"),
         (("--method", "magic"), "unknown mechanism 'magic'"),
         (("--form", "magic"), "form magic: unknown format"),
         (("--since", tmp_path), "not an extraction: make one with `sayso extract`"),

@@ -51,9 +51,9 @@ def test_names_are_whole_and_flags_have_no_type_in_60_columns(help_of, words: tu
 @pytest.mark.parametrize(
     ("command", "now"),
     [
-        (("prepare", "--train", "x", "--judgements", "y", "--out", "z"), "--judgements is called --decisions now"),
-        (("prepare", "--train", "x", "--rationales=y", "--out", "z"), "--rationales is called --marks now"),
-        (("decisions", "export", "--form", "judgements"), "--form judgements is called --form decisions now"),
+        (("prepare", "--train", "x", "--judgements", "y", "--out", "z"), "--judgements is now called --decisions"),
+        (("prepare", "--train", "x", "--rationales=y", "--out", "z"), "--rationales is now called --marks"),
+        (("decisions", "export", "--form", "judgements"), "--form judgements is now called --form decisions"),
     ],
 )
 def test_an_option_of_an_earlier_version_is_refused_with_its_present_name(command: tuple[str, ...], now: str) -> None:

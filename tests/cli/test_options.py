@@ -70,5 +70,5 @@ def test_the_requested_format_is_used_if_the_name_allows_it(name: str, asked: st
 
 @pytest.mark.parametrize(("name", "asked"), [("a.csv", "lines"), ("a.jsonl", "csv"), ("a.csv", "folder")])
 def test_a_file_name_of_another_format_is_refused(name: str, asked: str) -> None:
-    with pytest.raises(UserError, match=f"{name}: a file of this name has the format"):
+    with pytest.raises(UserError, match=f"{name}: this extension means the format"):
         form_of(Path(name), asked, ENDINGS, "lines")

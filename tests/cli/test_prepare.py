@@ -51,9 +51,9 @@ def test_decided_facts_without_a_training_sentence_are_counted_and_rest_is_sugge
     path, decisions = write_corpus(tmp_path / "x.txt"), tmp_path / "decisions.jsonl"
     decisions.write_text('{"head": "m.1", "relation": "/lived", "tail": "m.y", "decision": "rejected"}\n')
     result = sayso("prepare", "--train", path, "--decisions", decisions, "--out", tmp_path / "s")
-    assert "1 pairs have no sentence here (--rest takes them from the sentences of other pairs)" in result.stderr
+    assert "1 pairs have no training sentence (--rest adds sentences of other pairs)" in result.stderr
     result = sayso("prepare", "--train", path, "--rest", path, "--out", tmp_path / "t")
-    assert "--rest is for the sentences of decided facts: name the decisions with --decisions" in result.stderr
+    assert "--rest requires --decisions: it provides the sentences of decided facts" in result.stderr
 
 
 def test_dropped_test_pairs_are_not_reported_as_being_in_training(tmp_path: Path) -> None:

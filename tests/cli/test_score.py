@@ -33,7 +33,7 @@ def test_facts_are_scored_against_withheld_ones_and_precision_is_called_a_lower_
     assert " ".join(precision.split()) == "precision 0.12 0.02 to 0.47 1 of 8 facts (1 contradicts, 7 new)"
     assert " ".join(recall.split()) == "recall 0.50 0.09 to 0.91 1 of 2 listed facts"
     assert (
-        f"A fact that {withheld} lacks may still be right: if that list is incomplete, precision is a lower bound."
+        f"Facts missing from {withheld} may still be right: if that list is incomplete, precision is a lower bound."
         in (lines)
     )
     assert "facts left out: 1 known (see --only)" in done.stderr

@@ -21,7 +21,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
     result = sayso("serve", "--data", store, "--db", tmp_path / "a.db", "--host", "0.0.0.0", "--port", 0)
     assert result.returncode == 2
-    assert "name who may connect with --annotator NAME" in result.stderr
+    assert "allow annotators with --annotator NAME" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
         (["--part", "dev"], "the store has no part 'dev'"),
         (["--run", "nowhere"], "nowhere: no such folder: make one with `sayso train`"),
         (["--db", "/"], "/: is a folder; expected a file"),
-        (["--annotator", "Ada"], "--annotator is for people on other machines"),
+        (["--annotator", "Ada"], "--annotator is for annotators on other machines"),
         (["--lead", " "], "a name must have 1 to 60"),
-        (["--new-links"], "--new-links is for people on other machines"),
+        (["--new-links"], "--new-links is for annotators on other machines"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--facts", "/"], "/: there is no facts.jsonl here"),
         (["--facts", __file__], "test_serve.py:1: not a fact written by `sayso extract --format jsonl`"),

@@ -29,7 +29,7 @@ def test_the_exported_file_gives_torchs_logits(aggregator, use_entities: bool, s
     run = make_run(toy_config("type_and_words", aggregator, use_entities), store, tmp_path / "run")
     out = tmp_path / "model.onnx"
     result = CliRunner().invoke(app, ["export", str(run), "--out", str(out)], catch_exceptions=False)
-    assert "largest difference to torch" in result.stdout
+    assert "largest difference from torch" in result.stdout
     model = load(run)
     bags = [
         Bag.from_sentences(["port_town2 of north_land2", "north_land2 , port_town2"], "north_land2", "port_town2"),

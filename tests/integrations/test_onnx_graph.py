@@ -31,5 +31,5 @@ def test_a_kind_that_cannot_be_exported_is_an_error() -> None:
 
     extractor = make_extractor(VARIANTS["attention"])
     extractor.encoder.__class__ = Newer
-    with pytest.raises(UserError, match="Newer cannot be exported to ONNX yet; these can: CnnEncoder, PcnnEncoder"):
+    with pytest.raises(UserError, match="Newer cannot be exported to ONNX yet; supported: CnnEncoder, PcnnEncoder"):
         FlatExtractor(extractor)

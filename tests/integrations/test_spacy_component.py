@@ -130,7 +130,7 @@ def test_a_missing_run_or_sentence_splitter_is_an_error(run: Path) -> None:
     with pytest.raises(ValueError, match="set the run or model"):
         nlp.add_pipe("sayso")
     nlp.add_pipe("sayso", config={"run": str(run)})
-    with pytest.raises(ValueError, match="sayso needs sentences"):
+    with pytest.raises(ValueError, match="sayso needs sentence boundaries"):
         nlp("No sentences.")
 
 

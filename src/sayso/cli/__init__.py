@@ -42,7 +42,7 @@ _UNUSABLE = frozenset(
 
 
 RENAMED = {"--judgements": "--decisions", "--rationales": "--marks", "--form judgements": "--form decisions"}
-"""Options of 0.1 that have a new name."""
+"""Options renamed since 0.1."""
 
 
 class _Commands(TyperGroup):
@@ -53,13 +53,13 @@ class _Commands(TyperGroup):
         given = f" {' '.join(args)} ".replace("=", " ")
         for old, new in RENAMED.items():
             if f" {old} " in given:
-                raise UserError(f"{old} is called {new} now")
+                raise UserError(f"{old} is now called {new}")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a closed pipe (`| head`) is not an error, and a full disk is a user error."""
         if sys.stdout is None:  # before any work: its result would be lost
-            raise UserError("standard output is closed; send it to a file, or to /dev/null")
+            raise UserError("standard output is closed; redirect it to a file or to /dev/null")
         try:
             with shown_warnings():
                 result = super().invoke(ctx)
@@ -93,11 +93,11 @@ class _Command(TyperCommand):
             value, words = _listed(ctx.params.get(param.name)), _listed(given.get(param.name))
             if "" in words and isinstance(value[0], Path):
                 name = next((each for each in param.opts if each.startswith("--")), param.metavar or param.name)
-                raise UserError(f"{name}: the path is empty; name a file or a folder")
+                raise UserError(f"{name}: the path is empty; give a file or folder")
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the arguments as plain names, not in typer's braces."""
+        """Return the argument names without typer's braces."""
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
 
@@ -110,12 +110,12 @@ def _about_files(error: OSError) -> UserError | None:
     if error.errno in _FULL:
         _forget_output()
         return UserError(
-            f"{error.filename or 'the output'}: {os.strerror(error.errno).lower()}; make room and try again"
+            f"{error.filename or 'the output'}: {os.strerror(error.errno).lower()}; free some space and try again"
         )
     if error.errno in _UNUSABLE:
         # pyarrow names the file in the message.
         reason = os.strerror(error.errno).lower() if error.filename else str(error.strerror).partition("\n")[0]
-        return UserError(f"{error.filename or 'the system says'}: {reason}; name another file or folder")
+        return UserError(f"{error.filename or 'system error'}: {reason}; choose another file or folder")
     return None
 
 
@@ -149,13 +149,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve,
     "reproduce": reproduce,
 }
-"""The commands, in the order of the work."""
+"""The commands, in workflow order."""
 
 GROUPS = {"vectors": vectors, "entities": entities, "annotations": annotations, "decisions": decisions}
 
 
 def _summary(command: Callable[..., Any]) -> str:
-    """Return the whole first paragraph of a command's help, which click would cut."""
+    """Return the whole first paragraph of a command's help, which click would truncate."""
     return " ".join((inspect.getdoc(command) or "").partition("\n\n")[0].split())
 
 
@@ -193,7 +193,7 @@ def main() -> None:
     print_any_character()
     try:
         with terminable():
-            # With `python -m sayso`, shell completion would otherwise be installed for another command name.
+            # With `python -m sayso`, shell completion would otherwise be installed for the wrong command name.
             app(prog_name="sayso")
     except UserError as error:
         note(f"sayso: {error.on_command_line()}")

@@ -25,7 +25,7 @@ def export(
     form: Annotated[
         Literal["jsonl", "eraser", "csv", "tuples", "remarks"] | None,
         typer.Option(
-            help="By default by the file name: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
+            help="By default from the file extension: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
             " remarks are comments and flags."
         ),
     ] = None,
@@ -35,7 +35,7 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the submitted marks: one per sentence, as adjudicated or by majority, or every annotator's own.
+    """Export submitted marks: one per sentence, adjudicated or by majority, or every annotator's own.
 
     Leaves out the pilot round and, like the pages, facts that are still waiting for annotators.
 
@@ -50,14 +50,14 @@ def export(
     chosen_form = form_of(out, form, endings, "jsonl")
     if chosen_form == "remarks":
         if each:
-            raise UserError("--each is for marks: remarks are always every annotator's own")
+            raise UserError("--each applies only to marks: remarks are always exported for every annotator")
         _export_remarks(out, db, everything, as_json)
         return
     chosen = FORMS[chosen_form]
     with reading_from(db) as connection:
         submitted = {mark.fact for mark in submitted_marks(connection)}
         if not submitted:
-            raise UserError(f"{db}: nobody has submitted a fact yet; nothing to export")
+            raise UserError(f"{db}: no facts have been submitted yet; nothing to export")
         facts = submitted if everything else _complete(connection, db, submitted)
         marks = list((each_mark if each else settled_marks)(connection, facts))
     num_left_out = chosen.write(out, marks)
@@ -73,7 +73,7 @@ def export(
 
 
 def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
-    """Return the facts that enough annotators have submitted, and note the number of the others."""
+    """Return the facts that enough annotators have submitted, and print how many others there are."""
     from sayso.annotate.agreement import closed_facts
     from sayso.annotate.queue import read_settings
 
@@ -81,7 +81,7 @@ def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "
     if num_left_out := len(submitted - complete):
         about = f"{num_left_out:,} facts that are still waiting for annotators"
         if not complete:
-            raise UserError(f"{db}: there are only {about}; export them with --all")
+            raise UserError(f"{db}: all submitted facts are still waiting for annotators; export them with --all")
         note(f"left out {about}; --all includes them")
     return complete
 
@@ -128,7 +128,7 @@ def take(
     with writing_to(db) as connection:
         taken = save_marks(connection, marks, known)
         save_comments(connection, remarks)
-    marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} people on {taken.num_facts:,} facts"
+    marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} annotators on {taken.num_facts:,} facts"
     text = "\n".join([marked] * bool(marks) + [f"{len(remarks):,} remarks"] * bool(remarks))
     print_result(as_json, {"written": str(db), **taken._asdict(), "num_remarks": len(remarks)}, text)
     say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
@@ -159,4 +159,4 @@ def show_agreement(db: AnnotationDb, as_json: AsJson = False) -> None:
     print_table("agreement", ["relation", "facts", "sentences", "same", "κ", "α"], rows)
     if len(figures.pairs) > 1:
         pairs = [[f"{each.first}, {each.second}", each.num_units, each.percent, each.kappa] for each in figures.pairs]
-        print_table("pairs of annotators", ["annotators", "sentences", "same", "κ"], pairs)
+        print_table("annotator pairs", ["annotators", "sentences", "same", "κ"], pairs)

@@ -1,4 +1,4 @@
-"""`sayso build`: documents and a knowledge base to a corpus, by distant supervision."""
+"""`sayso build`: build a corpus from documents and a knowledge base, by distant supervision."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,18 +20,18 @@ def build(
     kb: Annotated[Path, typer.Option(help="Facts as TSV: head id, relation, tail id.")],
     names: Annotated[Path, typer.Option(help="Names as TSV or JSON lines: id, name, other names.")],
     out: Annotated[Path, typer.Option(help="Folder for the corpus; must be empty or missing.")],
-    types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV; the others are guessed.")] = None,
-    relations: Annotated[Path | None, typer.Option(help="Relations; by default those of the facts.")] = None,
+    types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV; missing types are guessed.")] = None,
+    relations: Annotated[Path | None, typer.Option(help="Relations; by default those in the facts.")] = None,
     na_share: Annotated[
         float, typer.Option("--na", min=0.0, max=1.0, help="Share of the unrelated pairs used for training, as NA.")
     ] = 0.25,
     ambiguous: Annotated[
         Literal["skip", "document", "types"],
-        typer.Option(help="Names of several entities: skip them, or decide by the document or by types."),
+        typer.Option(help="Names shared by several entities: skip them, or resolve them by document or by type."),
     ] = "skip",
     case: Annotated[
         Literal["capitals", "exact", "ignore"],
-        typer.Option(help="capitals: at least the capitals of the name; exact: the same; ignore: any."),
+        typer.Option(help="capitals: at least the name's capitals; exact: same case; ignore: any case."),
     ] = "capitals",
     stop_names: Annotated[Path | None, typer.Option(help="More names to skip, one per line.")] = None,
     finder: Annotated[
@@ -40,7 +40,7 @@ def build(
     ] = "names",
     spacy_model: Annotated[str, typer.Option(help="spaCy model whose named entities take precedence.")] = "",
     guess_types: Annotated[bool, typer.Option(help="Guess the types of entities without one.")] = True,
-    max_pairs: Annotated[int, typer.Option(min=1, help="Most pairs per sentence.")] = 30,
+    max_pairs: Annotated[int, typer.Option(min=1, help="Maximum pairs per sentence.")] = 30,
     max_tokens: Annotated[int, typer.Option(min=5, help="Longer sentences are left out.")] = 300,
     max_document_mb: Annotated[int, typer.Option(min=1, help="Larger documents are left out.")] = 32,
     only_utf8: Annotated[
@@ -49,7 +49,7 @@ def build(
     max_bad: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Fail if more than this share of the documents is unusable.")
     ] = 0.05,
-    seed: Annotated[int, typer.Option(help="Chooses the unrelated pairs used for training.")] = 13,
+    seed: Annotated[int, typer.Option(help="Seed for sampling the unrelated pairs used for training.")] = 13,
     append: Annotated[bool, typer.Option("--append", help="Add documents, or continue after an interruption.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the existing corpus and start over.")] = False,
     engine: EngineName = "local",
@@ -57,9 +57,9 @@ def build(
     workers: Workers = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Build a corpus: split documents into sentences, find the names, label the pairs by a knowledge base.
+    """Build a corpus: split documents into sentences, find the names, label the pairs from a knowledge base.
 
-    Writes the training sentences (`OUT/train`), those of the other pairs (`OUT/rest`), types and relations.
+    Writes the training sentences (`OUT/train`), those for other pairs (`OUT/rest`), types and relations.
 
     Example: `sayso build --documents articles --kb kb.tsv --names names.tsv --types types.json --out corpora/mine`
     """
@@ -67,7 +67,7 @@ def build(
     from sayso.documents.settings import BuildInputs, BuildSettings
 
     if spacy_model and finder != "spacy":
-        raise UserError("--spacy-model is for --finder spacy")
+        raise UserError("--spacy-model requires --finder spacy")
     inputs, settings = settings_from(BuildInputs, locals()), settings_from(BuildSettings, locals())
     with resumable(out, "--append"), open_engine(engine, address, workers) as chosen, stages() as show:
         manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
@@ -87,7 +87,7 @@ def build(
 
 def _mode(append: bool, overwrite: bool) -> "BuildMode":
     if append and overwrite:
-        raise UserError("--append and --overwrite exclude each other: continue, or start over")
+        raise UserError("use either --append (continue) or --overwrite (start over), not both")
     return "append" if append else "overwrite" if overwrite else "new"
 
 
@@ -111,7 +111,7 @@ def _about_documents(documents: dict[str, Any]) -> list[str]:
     if documents["num_changed"]:
         named = ", ".join(documents["changed"])
         lines.append(
-            f"documents: {documents['num_changed']:,} skipped, because their ids are there with other texts: {named}"
+            f"documents: {documents['num_changed']:,} skipped, their ids already exist with different text: {named}"
             " (give a changed document a new id, or start over with --overwrite)"
         )
     lines += [f"documents left out: {number:,}: {reason}" for reason, number in documents["left_out"].items()]
@@ -123,13 +123,13 @@ def _about_lines(counts: dict[str, int]) -> list[str]:
         return []
     return [
         "nothing to learn from: no sentence names two entities that a fact relates; do --names and --kb use the same"
-        " ids, and do the documents write the names like this (--case ignore for lower case)?"
+        " ids, and do the documents spell the names in the same way (--case ignore for lower-case text)?"
     ]
 
 
 def _about_names(manifest: dict[str, Any]) -> list[str]:
     names, counts = manifest["names"], manifest["counts"]
-    lines = [f"names: {names['names']:,} of {names['entities']:,} entities, {names['ambiguous']:,} ambiguous"]
+    lines = [f"names: {names['names']:,} for {names['entities']:,} entities, {names['ambiguous']:,} ambiguous"]
     for reason, number in names["stopped"].items():
         lines.append(f"names skipped: {number:,} ({reason})")
     if names["first_stopped"]:
@@ -145,7 +145,7 @@ def _about_names(manifest: dict[str, Any]) -> list[str]:
 
 def _about_knowledge(manifest: dict[str, Any]) -> list[str]:
     knowledge = manifest["knowledge"]
-    lines = [f"facts: {knowledge['facts']:,} of {knowledge['pairs']:,} pairs, {knowledge['relations']:,} relations"]
+    lines = [f"facts: {knowledge['facts']:,} about {knowledge['pairs']:,} pairs, {knowledge['relations']:,} relations"]
     for kind, number in knowledge["odd"].items():
         lines.append(f"facts {kind}: {number:,}, the first is {knowledge['first_odd'][kind][0]}")
     return lines

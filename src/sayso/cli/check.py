@@ -1,4 +1,4 @@
-"""`sayso check`: what is in a corpus, and what is wrong with it."""
+"""`sayso check`: count the contents of a corpus and list its bad lines."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -40,7 +40,7 @@ def check(
         list[Path], typer.Argument(metavar="FILE", help="Sentences, plain or gzip, or a folder of shards; - is stdin.")
     ],
     form: SentenceForm = "auto",
-    relations: Annotated[Path | None, typer.Option(help="Relations; lines with any other are bad.")] = None,
+    relations: Annotated[Path | None, typer.Option(help="Relations; lines with any other relation are bad.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, to count entities without one.")] = None,
     max_bad: MaxBad = 0.001,
     as_json: AsJson = False,

@@ -51,7 +51,7 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def print_result(as_json: bool, value: Any, text: str) -> None:
-    """Print a result as JSON, or as text for people."""
+    """Print a result as JSON, or as human-readable text."""
     if as_json:
         print_json(value)
     else:
@@ -72,7 +72,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(escape(plain(column)), justify="left" if index < num_text else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(plain(shown(cell))) for cell in row))
-    # A pipe must not wrap lines.
+    # Lines written to a pipe must not be wrapped.
     console = _Output() if _Output().is_terminal else _Output(width=200)
     console.print(table)
 
@@ -116,7 +116,7 @@ def shown_warnings() -> Iterator[None]:
 
 
 def say_next(wrote: str, *commands: str, hint: str = "") -> None:
-    """Note what was written, if anything, the commands that come next, ready to paste, and a hint."""
+    """Print what was written, the next commands to run, and a hint; all go to stderr."""
     if wrote:
         note(f"wrote {wrote}")
     for command in commands:
@@ -126,7 +126,7 @@ def say_next(wrote: str, *commands: str, hint: str = "") -> None:
 
 
 class Stages:
-    """Progress of long work: a bar on a terminal, otherwise a line every few seconds."""
+    """Progress of a long operation: a bar on a terminal, otherwise a line every few seconds."""
 
     def __init__(self, bar: Progress | None) -> None:
         self._bar = bar
@@ -135,7 +135,7 @@ class Stages:
         self._began: dict[str, float] = {}
 
     def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
-        """Show the progress; a total of 0 is unknown, and a note may give the speed."""
+        """Show progress; a total of 0 means unknown, and `note` can give the speed."""
         if self._bar is None:
             self._print(what, done, total, note)
             return
@@ -177,7 +177,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def interrupted(error: KeyboardInterrupt, text: str = "interrupted") -> typer.Exit:
-    """Note that a command was interrupted and return the exit of the signal: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Print that a command was interrupted and return the signal's exit: 130 for Ctrl-C, 143 for SIGTERM."""
     note(f"sayso: {text}")
     number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
     return typer.Exit(128 + number)

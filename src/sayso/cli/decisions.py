@@ -25,8 +25,8 @@ def export(
     form: Annotated[
         Literal["jsonld", "csv", "triples", "quickstatements", "decisions"] | None,
         typer.Option(
-            help="Accepted facts in one of four formats, or all decisions as JSON lines. By default by the file name:"
-            " csv, tsv (triples), jsonl (decisions), else jsonld."
+            help="Accepted facts in one of four formats, or all decisions as JSON lines. By default from the file"
+            " extension: csv, tsv (triples), jsonl (decisions), else jsonld."
         ),
     ] = None,
     wikidata: Wikidata = None,
@@ -45,7 +45,7 @@ def export(
     endings = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
     name = form_of(out, form, endings, "jsonld")
     if wikidata and name != "quickstatements":
-        raise UserError(f"--wikidata is for --form quickstatements, but {out} is written as {name}")
+        raise UserError(f"--wikidata requires --form quickstatements, but {out} is written as {name}")
     chosen, ids = FORMS[name], read_ids(wikidata) if wikidata else {}
     with reading_from(db) as connection:
         every, damaged = readable(decisions(connection))
@@ -79,10 +79,10 @@ def take(
     ],
     facts: Annotated[
         Path,
-        typer.Option("--facts", help="The extracted facts: a folder of `sayso extract`, or facts.jsonl."),
+        typer.Option("--facts", help="The extracted facts: a folder written by `sayso extract`, or facts.jsonl."),
     ],
     db: Annotated[Path, typer.Option("--db", help="Annotation database; created if missing.")],
-    by: Annotated[str, typer.Option("--by", help="Who decided, for lines that do not say.")] = "import",
+    by: Annotated[str, typer.Option("--by", help="Annotator for lines that name none.")] = "import",
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:

@@ -28,7 +28,7 @@ _Seed = Annotated[int | None, typer.Option(help="Seed; by default a random one, 
 def train_words(
     corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS", help="Sentences in any format, plain or gzip.")],
     out: _Vectors,
-    width: Annotated[int, typer.Option(help="Length of a vector.")] = 300,
+    width: Annotated[int, typer.Option(help="Dimension of the vectors.")] = 300,
     window: Annotated[int, typer.Option(help="Words of context on either side.")] = 5,
     epochs: Annotated[int, typer.Option(help="Passes over the text.")] = 5,
     min_count: Annotated[int, typer.Option(help="Words that occur less often get no vector.")] = 2,
@@ -50,13 +50,13 @@ def train_words(
     if report.num_bad:
         note(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
     record = {"words": report.num_words, "sentences": report.num_sentences, "seed": seed}
-    print_result(as_json, record, f"{report.num_words:,} words of {report.num_sentences:,} distinct sentences")
+    print_result(as_json, record, f"{report.num_words:,} words from {report.num_sentences:,} distinct sentences")
     files = ("--train", corpora[0], *_tables_beside(corpora[0]), "--vectors", out, "--out", "STORE")
     say_next(str(out), as_command("sayso", "prepare", *files))
 
 
 def _tables_beside(corpus: Path) -> list[object]:
-    """Return the options for the relations and types that `build` or `invent` wrote beside the sentences."""
+    """Return the options for the relations and types that `build` or `invent` wrote next to the sentences."""
     from sayso.documents.folder import RELATIONS, types_of
     from sayso.io.folder_kind import kind_of
 
@@ -85,14 +85,16 @@ def train_entities(
     ],
     out: _Vectors,
     exclude: Annotated[
-        list[Path] | None, typer.Option(help="Test sentences, or two columns of ids: pairs not to train on.")
+        list[Path] | None, typer.Option(help="Pairs to exclude: test sentences, or two columns of ids.")
     ] = None,
     exclude_store: Annotated[
-        Path | None, typer.Option(help="Store whose validation and test pairs are not to be trained on.")
+        Path | None, typer.Option(help="Store whose validation and test pairs are excluded.")
     ] = None,
-    drop: Annotated[bool, typer.Option("--drop", help="Leave out facts of excluded pairs instead of failing.")] = False,
-    width: Annotated[int, typer.Option(help="Length of a vector.")] = 100,
-    epochs: Annotated[int, typer.Option(help="Most passes over the facts; stops when ranks no longer improve.")] = 30,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Leave out facts about excluded pairs instead of failing.")
+    ] = False,
+    width: Annotated[int, typer.Option(help="Dimension of the vectors.")] = 100,
+    epochs: Annotated[int, typer.Option(help="Maximum passes over the facts; stops if ranks do not improve.")] = 30,
     seed: _Seed = None,
     device: Device = "auto",
     max_bad: MaxBad = 0.001,
@@ -100,9 +102,9 @@ def train_entities(
 ) -> None:
     """Train TransE vectors on the facts of a knowledge graph.
 
-    A fact between the two entities of a test pair would give the answer away: name the test files with `--exclude`, and
-    such facts are an error. Facts of validation pairs make validation look better than test: name a store made of the
-    same files with the same seed with `--exclude-store`.
+    A fact between the two entities of a test pair would leak the answer: with the test files as `--exclude`, such facts
+    are an error. Facts about validation pairs inflate validation scores: exclude them with `--exclude-store` and a
+    store made from the same files with the same seed.
 
     Example: `sayso entities train kg.tsv.gz --exclude test.txt.gz --out entities.bin`
     """
@@ -128,7 +130,7 @@ def train_entities(
 
 
 def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[str, Exclusion]":
-    """Return the pairs not to train on, by where they come from."""
+    """Return the excluded pairs, grouped by source."""
     from sayso.embeddings.graph import Exclusion, read_pairs, unordered
     from sayso.store.store import Store
 
@@ -144,7 +146,7 @@ def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[
 
 
 def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[Graph, dict[str, int]]":
-    """Return the graph without facts of excluded pairs, and their number; such facts are an error unless dropped."""
+    """Return the graph without facts about excluded pairs, and their count; raise on such facts unless `drop`."""
     from sayso.embeddings.graph import number_facts
     from sayso.readers.fact import read_triples
 
@@ -155,9 +157,9 @@ def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[
     for name, exclusion in exclusions.items():
         if not drop:
             exclusion.refuse_any(path)
-        note(f"{exclusion.num_left_out:,} facts left out: they join one of {len(exclusion.pairs):,} {name} pairs")
+        note(f"{exclusion.num_left_out:,} facts about one of {len(exclusion.pairs):,} {name} pairs left out")
     if not exclusions:
-        note("no --exclude: facts of test pairs, if there are any, are trained on")
+        note("no --exclude: facts about test pairs, if any, are used for training")
     note(f"{len(graph.fact_F3):,} facts, {graph.num_entities:,} entities, {graph.num_relations:,} relations")
     return graph, {name: exclusion.num_left_out for name, exclusion in exclusions.items()}
 

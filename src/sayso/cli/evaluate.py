@@ -22,20 +22,20 @@ _INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
 
 
 def evaluate(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs made on the same store.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, all trained on the same store.")],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
-    marks: Annotated[list[Path] | None, typer.Option(help="Files of marks, instead of those in the store.")] = None,
+    marks: Annotated[list[Path] | None, typer.Option(help="Files with marks, used instead of the store's.")] = None,
     part: StorePart = "test",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report; by default the run's, or `report` beside several runs.")
+        Path | None, typer.Option(help="Folder for the report; by default the run folder, or `report` next to several.")
     ] = None,
     threshold: Threshold = 0.5,
     top: Annotated[
-        int, typer.Option(min=1, help="Faithfulness keeps, and removes, this many top-ranked sentences.")
+        int, typer.Option(min=1, help="Number of top-ranked sentences kept, and removed, for faithfulness.")
     ] = 1,
     methods: Methods = None,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1_000,
-    temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for the calibration.")] = False,
+    temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for calibration.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
@@ -95,7 +95,7 @@ def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Sentenc
 
     marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
     if marks.report["num_unmatched"]:
-        note(f"{marks.report['num_unmatched']:,} marks fit no sentence of the {subject.part_name} part:")
+        note(f"{marks.report['num_unmatched']:,} marks match no sentence of the {subject.part_name} part:")
         for reason, num in marks.report["reasons"].items():
             note(f"  {num:,} times: {reason}")
         for line in marks.report["first_unmatched"][:_NUM_UNMATCHED_SHOWN]:

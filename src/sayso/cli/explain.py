@@ -23,7 +23,7 @@ def explain(
     tail: Annotated[str, typer.Option(help="The tail entity, by id or by name.")],
     data: Annotated[Path | None, typer.Option(help="The store that the run was trained on.")] = None,
     file: Annotated[
-        Path | None, typer.Option(help="Sentences instead of a store: a file or a corpus of `sayso build`; - is stdin.")
+        Path | None, typer.Option(help="Sentences instead of a store: a file or a built corpus; - is stdin.")
     ] = None,
     relation: Annotated[list[str] | None, typer.Option(help="A relation to explain; may be repeated.")] = None,
     part: StorePart = "",
@@ -66,11 +66,11 @@ def explain(
 def _refuse_mixed(data: Path | None, file: Path | None, part: str, types: Path | None) -> None:
     """Raise `UserError` for options that exclude each other."""
     if (data is None) == (file is None):
-        raise UserError("name either a store with --data or a file of sentences with --file")
+        raise UserError("give either a store (--data) or a file of sentences (--file)")
     if part and data is None:
-        raise UserError("--part is for --data: of a file every sentence is used")
+        raise UserError("--part requires --data: with --file, every sentence is used")
     if types is not None and file is None:
-        raise UserError("--types is for --file: a store has its own types")
+        raise UserError("--types requires --file: a store has its own types")
 
 
 def _from_store(run: Path, data: Path, part: str, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":

@@ -17,7 +17,7 @@ def export(
 ) -> None:
     """Write a model as ONNX, for programs without torch, and check it against torch.
 
-    The file maps token numbers and bags to logits; docs/library.md documents its inputs. Needs the extra `onnx`.
+    The file maps token ids and bags to logits; docs/library.md documents its inputs. Needs the extra `onnx`.
 
     Example: `sayso export runs/demo --out demo.onnx`
     """
@@ -30,6 +30,6 @@ def export(
     note("exporting; this takes a few seconds")
     error = export_onnx(model, out)
     record = {"variant": model.variant, "relations": len(model.relations), "largest_difference": error}
-    text = f"{model.variant}: {len(model.relations):,} relations; largest difference to torch {error:.1e}"
+    text = f"{model.variant}: {len(model.relations):,} relations; largest difference from torch {error:.1e}"
     print_result(as_json, record, text)
     say_next(f"{out} ({out.stat().st_size:,} bytes)", hint="docs/library.md documents its inputs")

@@ -1,4 +1,4 @@
-"""`sayso extract`: extract the facts of a whole corpus, with their evidence."""
+"""`sayso extract`: extract facts from a whole corpus, with their evidence."""
 
 import shutil
 import sys
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 _NUM_SHOWN, _WIDTH = 10, 70
 _ROOM = 130
-"""Terminal width from which the evidence is shown; in a narrower one each fact would take six lines."""
+"""Minimum terminal width for showing the evidence; in a narrower one each fact would take six lines."""
 
 
-class FactsFormat(StrEnum):  # typer has no lists of Literal
+class FactsFormat(StrEnum):  # typer does not support lists of Literal
     """File formats of facts."""
 
     jsonl = "jsonl"
@@ -61,21 +61,21 @@ def extract(
     run: Run,
     corpus: Annotated[
         Path,
-        typer.Argument(metavar="CORPUS", help="Sentences: a file, a folder of shards, or a corpus of `sayso build`."),
+        typer.Argument(metavar="CORPUS", help="Sentences: a file, a folder of shards, or a built corpus."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the facts; must be empty or missing.")],
     kb: Annotated[
-        Path | None, typer.Option(help="Known facts, as triples; by default those of a corpus of `sayso build`.")
+        Path | None, typer.Option(help="Known facts, as triples; by default those of a built corpus.")
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Probability from which a fact counts; 0.5 by default.")
+        float | None, typer.Option(min=0.0, max=1.0, help="Minimum probability of a fact; 0.5 by default.")
     ] = None,
     precision: Annotated[
         float | None,
         typer.Option(
             min=0.01,
             max=1.0,
-            help="Choose the threshold for this precision on validation pairs; new facts have a lower one.",
+            help="Choose the threshold for this precision on validation pairs; new facts will be less precise.",
         ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The run's store, for --precision.")] = None,
@@ -87,11 +87,9 @@ def extract(
         list[OnlyStatus] | None, typer.Option(help="Write only new, known or contradicting facts; may be repeated.")
     ] = None,
     wikidata: Wikidata = None,
-    types: Annotated[
-        Path | None, typer.Option(help="Entity types; by default those of a corpus of `sayso build`.")
-    ] = None,
+    types: Annotated[Path | None, typer.Option(help="Entity types; by default those of a built corpus.")] = None,
     method: Annotated[str, typer.Option(help="Mechanism that ranks the evidence.")] = "shapley",
-    max_evidence: Annotated[int, typer.Option("--evidence", min=1, help="Most sentences kept per fact.")] = 5,
+    max_evidence: Annotated[int, typer.Option("--evidence", min=1, help="Maximum sentences kept per fact.")] = 5,
     since: Annotated[
         Path | None, typer.Option(help="Continue from an earlier extraction: predict only what is new.")
     ] = None,
@@ -99,7 +97,7 @@ def extract(
         bool, typer.Option("--resume", help="Continue after an interruption, or with files added since.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the existing facts and start over.")] = False,
-    num_shards: Annotated[int, typer.Option("--shards", min=0, help="Shards of pairs; 0: by the corpus size.")] = 0,
+    num_shards: Annotated[int, typer.Option("--shards", min=0, help="Number of shards; 0: from the corpus size.")] = 0,
     form: SentenceForm = "auto",
     max_bad_share: MaxBad = 0.001,
     device: Device = "auto",
@@ -134,7 +132,7 @@ def extract(
     )
     inputs = _inputs(run, corpus, kb, types)
     if only and inputs.kb is None:
-        raise UserError("--only needs a knowledge base to compare with: name one with --kb")
+        raise UserError("--only requires a knowledge base to compare with: add --kb")
     with resumable(out, "--resume"), open_engine(engine, address, workers, gpus) as opened, stages() as show:
         found = extract_facts(inputs, settings, out, mode, since, output, opened, show)
     _report(found, as_json)
@@ -147,7 +145,7 @@ def extract(
 def _mode(resume: bool, overwrite: bool, since: Path | None) -> "FolderMode":
     if resume + overwrite + (since is not None) > 1:
         raise UserError(
-            "--resume, --overwrite and --since exclude each other: continue, start over, or continue elsewhere"
+            "use only one of --resume (continue), --overwrite (start over) and --since (continue in a new folder)"
         )
     return "resume" if resume else "overwrite" if overwrite else "new"
 
@@ -157,13 +155,13 @@ def _threshold(
 ) -> "tuple[float, ChosenThreshold | None]":
     """Return the threshold, and how it was chosen if a precision is given."""
     if precision is None and data is not None:
-        raise UserError("--data is for --precision: add a precision, or leave out --data")
+        raise UserError("--data requires --precision: add a precision, or leave out --data")
     if precision is None:
         return 0.5 if threshold is None else threshold, None
     if threshold is not None:
         raise UserError("give either --threshold or --precision")
     if data is None:
-        raise UserError("--precision needs the store that the run was trained on: name it with --data")
+        raise UserError("--precision requires the store that the run was trained on: add --data STORE")
     from sayso.extract.threshold import choose_on_validation
 
     chosen = choose_on_validation(run, data, precision)
@@ -173,7 +171,7 @@ def _threshold(
 
 
 def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
-    """Return the inputs; a corpus of `sayso build` has facts and types of its own."""
+    """Return the inputs; the defaults of --kb and --types are those of a built corpus."""
     from sayso.documents.folder import FACTS, TYPES, read_manifest
     from sayso.extract.settings import ExtractInputs
 
@@ -202,7 +200,7 @@ def _report(found: "Extraction", as_json: bool) -> None:
     for line in _remarks(manifest):
         note(line)
     if found.known and not found.known.tails:
-        note("no fact of the knowledge base has a relation of the model: do both use the same relation names?")
+        note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
 
 
 def _quote(fact: "ExtractedFact") -> str:
@@ -228,8 +226,8 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         lines.append(f"facts: {counts}" + (" (the precision of the new ones was not measured)" if is_chosen else ""))
     for name, number in manifest["num_left_out"].items():
         if number:
-            why = "not Wikidata's: --wikidata FILE translates yours" if name == "quickstatements" else "not on one line"
-            lines.append(f"{name}: {number:,} facts were left out because their ids are {why}")
+            why = "are not Wikidata's (see --wikidata)" if name == "quickstatements" else "contain a tab or line break"
+            lines.append(f"{name}: {number:,} facts were left out because their ids {why}")
     if manifest["removed"]:
         lines.append(f"removed because they may be outdated: {', '.join(manifest['removed'])} (see --format)")
     return lines

@@ -1,4 +1,4 @@
-"""`sayso invent`: write an invented corpus with known truth."""
+"""`sayso invent`: write an invented corpus with known ground truth."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +12,7 @@ from sayso.errors import as_command
 if TYPE_CHECKING:
     from sayso.invent import InventSettings, InventSummary
 
-_COUNT = "Number; by default that of the size."
+_COUNT = "Count; the default depends on --size."
 
 
 def invent(
@@ -22,7 +22,7 @@ def invent(
         Literal["toy", "demo", "fbnyt"],
         typer.Option(help="toy: 1,500 + 500 sentences; demo: 12,000 + 4,000; fbnyt: 522,611 + 172,448."),
     ] = "demo",
-    seed: Annotated[int, typer.Option(help="The same seed and settings make the same files.")] = 13,
+    seed: Annotated[int, typer.Option(help="The same seed and settings give the same files.")] = 13,
     train_sentences: Annotated[int | None, typer.Option(min=10, help=_COUNT)] = None,
     test_sentences: Annotated[int | None, typer.Option(min=10, help=_COUNT)] = None,
     direct_sentences: Annotated[int | None, typer.Option(min=0, help=_COUNT)] = None,
@@ -42,11 +42,11 @@ def invent(
         float, typer.Option(min=0.0, max=1.0, help="How strongly names predict relations in training, but not in test.")
     ] = 0.5,
     unseen_wording_share: Annotated[
-        float, typer.Option("--unseen-wording", min=0.0, max=0.9, help="Share of the wordings that only test has.")
+        float, typer.Option("--unseen-wording", min=0.0, max=0.9, help="Share of wordings that occur only in test.")
     ] = 0.3,
     shared_share: Annotated[
         float,
-        typer.Option("--shared", min=0.0, max=1.0, help="Share of NA sentences that also serve a related pair."),
+        typer.Option("--shared", min=0.0, max=1.0, help="Share of NA sentences that also name a related pair."),
     ] = 0.05,
     raw: Annotated[
         bool, typer.Option("--raw", help="Write documents, names and an incomplete KB instead, for `sayso build`.")
@@ -54,10 +54,10 @@ def invent(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing invented corpus.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Invent a corpus with known truth: training and test sentences, rationales, types, knowledge graph, documents.
+    """Invent a corpus with known ground truth: sentences, rationales, types, knowledge graph, documents.
 
     With --raw, writes the inputs of `sayso build` instead: news articles (200, 1,600 or 46,000), names, types, a
-    knowledge base without the facts of the test pairs, and the truth to score against. The defaults are then --na 0.3,
+    knowledge base without the facts about test pairs, and the ground truth. The defaults are then --na 0.3,
     --name-shortcut 0 and --unseen-wording 0.
 
     Example: `sayso invent demo/corpus --size toy --name-shortcut 1`

@@ -1,4 +1,4 @@
-"""What several commands share: options, their completion in the shell, and settings made from options."""
+"""Code shared by commands: options, shell completion, and settings made from options."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,20 +19,20 @@ AnyForm = TypeVar("AnyForm", bound=str)
 
 
 def fields_from(kind: type[T], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are called like a field of the dataclass, without those that are None."""
+    """Return the options named like a field of the dataclass, without None values."""
     given = {field.name: options.get(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items() if v is not None}
 
 
 def settings_from(kind: type[T], options: Mapping[str, Any]) -> T:
-    """Return settings made of the options of the same names: `settings_from(BuildSettings, locals())`."""
+    """Return settings made from the options with the same names: `settings_from(BuildSettings, locals())`."""
     return kind(**fields_from(kind, options))
 
 
 def form_of(out: Path, asked: AnyForm | None, endings: Mapping[AnyForm, str], usual: AnyForm) -> AnyForm:
-    """Return the format that was asked for, else the one that the file name ends in, else the usual one.
+    """Return the requested format, else the one that matches the file extension, else the default.
 
-    Raises `UserError` if the name belongs to another format than the one asked for: readers go by the name.
+    Raises `UserError` if the extension belongs to a different format: readers rely on the extension.
 
     >>> endings = {"triples": ".tsv", "statements": ".statements.tsv", "csv": ".csv"}
     >>> [form_of(Path(name), None, endings, "csv") for name in ("a.tsv", "a.statements.tsv", "a")]
@@ -41,10 +41,10 @@ def form_of(out: Path, asked: AnyForm | None, endings: Mapping[AnyForm, str], us
     alike = [name for name, ending in endings.items() if ending and Path(f"file{ending}").suffix == out.suffix]
     if asked is None:
         fitting = [name for name in alike if out.name.endswith(endings[name])]
-        # The longest matching ending wins; of two formats with the same ending, the first.
+        # The longest matching extension wins; ties go to the first format.
         return max(fitting, key=lambda name: len(endings[name]), default=usual)
     if alike and asked not in alike:
-        raise UserError(f"{out}: a file of this name has the format {alike[0]}, not {asked}: choose another name")
+        raise UserError(f"{out}: this extension means the format {alike[0]}, not {asked}: choose another file name")
     return asked
 
 
@@ -56,7 +56,7 @@ def complete_configs() -> list[tuple[str, str]]:
 
 
 def complete_variants(incomplete: str) -> list[str]:
-    """Return the paper's variants, each after the ones that are already typed.
+    """Complete a comma-separated list of the paper's variants.
 
     >>> complete_variants("DirectSup,CNNs+ATT+F+L")[0]
     'DirectSup,CNNs+ATT+F+LD'
@@ -99,11 +99,11 @@ MaxBad = Annotated[
 TableMemory = Annotated[
     int, typer.Option(min=0, metavar="MIB", help="Memory for tables that speed up prediction on a CPU, per worker.")
 ]
-Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability from which a fact counts as predicted.")]
+Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Minimum probability of a predicted fact.")]
 Wikidata = Annotated[
     Path | None, typer.Option(help="For quickstatements: a TSV file that maps your ids to Wikidata's.")
 ]
-AnnotationDb = Annotated[Path, typer.Option("--db", help="Annotation database of `sayso serve`.")]
+AnnotationDb = Annotated[Path, typer.Option("--db", help="Annotation database used by `sayso serve`.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 NoVerify = Annotated[
     bool,
@@ -113,9 +113,9 @@ NoVerify = Annotated[
 EngineName = Annotated[
     Literal["local", "ray"], typer.Option("--engine", help="local: this process; ray: the workers of a Ray cluster.")
 ]
-Address = Annotated[str, typer.Option("--address", help="For ray: the cluster's address; empty starts one here.")]
+Address = Annotated[str, typer.Option("--address", help="For ray: the cluster's address; empty starts a local one.")]
 Workers = Annotated[
-    int, typer.Option("--workers", min=0, help="For ray: number of workers; 0 is one per processor or GPU.")
+    int, typer.Option("--workers", min=0, help="For ray: number of workers; 0: one per CPU core or GPU.")
 ]
 WorkerGpus = Annotated[float, typer.Option("--worker-gpus", min=0.0, help="For ray: GPUs per worker.")]
 
@@ -127,6 +127,6 @@ def open_engine(name: str, address: str, workers: int, gpus: float = 0.0) -> "It
     from sayso.engine.base import EngineSettings
 
     if name == "local" and (address or workers or gpus):
-        raise UserError("--address, --workers and --worker-gpus are for --engine ray")
+        raise UserError("--address, --workers and --worker-gpus require --engine ray")
     with ENGINES[name](EngineSettings(address=address, num_workers=workers, num_gpus=gpus)) as engine:
         yield engine

@@ -21,9 +21,7 @@ def predict(
     run: Run,
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="Sentences: a file, a folder of shards, or a corpus of `sayso build`; - is stdin."
-        ),
+        typer.Argument(metavar="FILE", help="Sentences: a file, a folder of shards, or a built corpus; - is stdin."),
     ],
     out: Annotated[Path | None, typer.Option(help="JSON lines file to write the facts to.")] = None,
     threshold: Threshold = 0.5,
@@ -36,7 +34,7 @@ def predict(
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Predict the facts in a file: sentences are grouped by pair, and all sentences of a pair count.
+    """Predict the facts in a file: sentences are grouped by pair, and each pair is predicted from all its sentences.
 
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """

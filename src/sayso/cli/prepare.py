@@ -14,7 +14,7 @@ def prepare(
     train: Annotated[Path, typer.Option(help="Training sentences, in any format that `sayso check` reads.")],
     out: Annotated[Path, typer.Option(help="Folder for the store; must be empty or missing.")],
     test: Annotated[Path | None, typer.Option(help="Test sentences.")] = None,
-    relations: Annotated[Path | None, typer.Option(help="Relations; by default those of the sentences.")] = None,
+    relations: Annotated[Path | None, typer.Option(help="Relations; by default those in the sentences.")] = None,
     types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV.")] = None,
     direct: Annotated[list[Path] | None, typer.Option(help="Directly supervised sentences; may be repeated.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
@@ -25,23 +25,23 @@ def prepare(
         typer.Option(help="Decisions on facts, which override the labels of the training lines; may be repeated."),
     ] = None,
     rest: Annotated[
-        Path | None, typer.Option(help="Sentences of other pairs; those of decided facts are used for training.")
+        Path | None, typer.Option(help="Sentences for other pairs; those about decided facts are used for training.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the split into training and validation.")] = 13,
+    seed: Annotated[int, typer.Option(help="Seed for the split into training and validation.")] = 13,
     validation_share: Annotated[
         float, typer.Option("--validation", min=0.0, max=0.9, help="Share of the pairs for validation.")
     ] = 0.1,
     keep_shared_sentences: Annotated[
         bool,
         typer.Option(
-            "--keep-shared/--no-keep-shared", help="Keep training sentences that validation has for another pair."
+            "--keep-shared/--no-keep-shared", help="Keep training sentences that validation has for a different pair."
         ),
     ] = False,
     leak: Annotated[
         Literal["refuse", "drop", "allow"],
         typer.Option(help="Test pairs in the training data: fail, leave them out of training, or keep them."),
     ] = "refuse",
-    max_tokens: Annotated[int, typer.Option(min=5, help="Most tokens of a sentence that a model reads.")] = 130,
+    max_tokens: Annotated[int, typer.Option(min=5, help="Maximum tokens per sentence that a model reads.")] = 130,
     max_bad_share: MaxBad = 0.001,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing store.")] = False,
     engine: EngineName = "local",
@@ -58,7 +58,7 @@ def prepare(
     from sayso.store.prepare import prepare as make_store
 
     if rest and not decisions:
-        raise UserError("--rest is for the sentences of decided facts: name the decisions with --decisions")
+        raise UserError("--rest requires --decisions: it provides the sentences of decided facts")
     inputs, settings = settings_from(Inputs, locals()), settings_from(PrepareSettings, locals())
     with open_engine(engine, address, workers) as chosen, stages() as show:
         reading = None if engine == "local" else chosen
@@ -80,7 +80,7 @@ def _print(manifest: dict[str, Any]) -> None:
 
 
 def _remarks(manifest: dict[str, Any]) -> list[str]:
-    """Return lines about what was left out, is missing or needs attention."""
+    """Return notes on what was left out, is missing or needs attention."""
     lines = [_about_split(manifest), _about_words(manifest["words"]), _about_entities(manifest)]
     for part, counts in manifest["read"].items():
         if counts["num_too_far_apart"]:
@@ -106,11 +106,11 @@ def _about_decisions(manifest: dict[str, Any]) -> list[str]:
     if "overruled" not in manifest:
         return []
     overruled = manifest["overruled"]
-    hint = "" if "rest" in manifest["inputs"] else " (--rest takes them from the sentences of other pairs)"
+    hint = "" if "rest" in manifest["inputs"] else " (--rest adds sentences of other pairs)"
     lines = [
         f"decisions: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
         f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
-        f" pairs have no sentence here{hint}"
+        f" pairs have no training sentence{hint}"
     ]
     if num := overruled["num_facts_left_out_by_split"]:
         lines.append(
@@ -140,8 +140,8 @@ def _about_words(words: dict[str, int]) -> str:
     covered = words["own_tokens"] + words["parts_tokens"]
     share = covered / max(covered + words["none_tokens"], 1)
     return (
-        f"words: {words['num']:,}; {words['own_words']:,} have a vector, the mean of their parts for"
-        f" {words['parts_words']:,}, none for {words['none_words']:,} ({share:.1%} of the training text covered)"
+        f"words: {words['num']:,}; {words['own_words']:,} have a vector, {words['parts_words']:,} the mean of their"
+        f" parts, {words['none_words']:,} none ({share:.1%} of the training text covered)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Progress of training on stderr: the epochs of one run, or an overview of many runs side by side."""
+"""Progress of training on stderr: the epochs of one run, or an overview of many parallel runs."""
 
 import time
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _AREA, _PRECISION = "validation/area_up_to_recall_0.4", "validation/average_prec
 
 
 class EpochDisplay:
-    """Shows the epochs of a run: a bar and lines on a terminal, otherwise only lines."""
+    """Display of a run's epochs: a bar and lines on a terminal, otherwise only lines."""
 
     def __init__(self, bar: Progress | None) -> None:
         self._bar = bar
@@ -99,7 +99,7 @@ def shown_epochs() -> Iterator[EpochDisplay]:
 
 
 class Overview:
-    """Counts finished, running and waiting runs, and estimates the time left: a live table, or a line per run."""
+    """Display of many runs, with counts and the time left: a live table, or a line per run."""
 
     def __init__(self, is_live: bool) -> None:
         self.is_live = is_live

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def reproduce(
     data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`, with a test part.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the reproduction; run again to continue.")],
-    name: Annotated[str, typer.Option(help="Name of the data in the tables; by default the store's folder.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the data in the tables; by default the store's folder name.")] = "",
     seeds: Annotated[
         int | None,
         typer.Option(min=1, max=1_000, help="Runs per variant, with seeds 13, 14, …; by default 3, or 1 with --quick."),
@@ -31,16 +31,13 @@ def reproduce(
         ),
     ] = "",
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting of every run; may be repeated.")
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=C", help="Override a setting of all runs; may be repeated."),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A first look in half an hour: one seed, 10 epochs, no grid.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Quick first look: one seed, 10 epochs, no grid.")] = False,
     grid: Annotated[
         bool | None,
-        typer.Option(
-            "--grid/--no-grid", help="Choose λ on validation from the paper's values; by default unless --quick."
-        ),
+        typer.Option("--grid/--no-grid", help="Choose λ on validation from the paper's values; on unless --quick."),
     ] = None,
     jobs: Annotated[
         int, typer.Option(min=0, max=1_024, help="Parallel runs; 0: one per core, at most 16 on a GPU.")
@@ -51,7 +48,7 @@ def reproduce(
     ] = 1_000,
     keep_models: Annotated[bool, typer.Option(help="Keep the model of every run in DIR/runs.")] = True,
     device: Device = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the store and list the runs.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only check the store and list the runs.")] = False,
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -124,7 +121,7 @@ def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
         note(line)
     there = result.summary["num_resamples"]
     if there not in (0, resamples):
-        note(f"intervals: {there:,} resamples, not {resamples:,}: finished runs keep theirs, the fewest count")
+        note(f"intervals use {there:,} resamples, not {resamples:,}: finished runs keep theirs, the fewest count")
     if as_json:
         print_json(result.summary)
     else:

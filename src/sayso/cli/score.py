@@ -1,4 +1,4 @@
-"""`sayso score`: how many extracted facts are right, by facts that were withheld or decided on."""
+"""`sayso score`: score extracted facts against withheld facts or decisions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def score(
     facts: Annotated[
         Path,
-        typer.Argument(metavar="FACTS", help="The extracted facts: a folder of `sayso extract`, or facts.jsonl."),
+        typer.Argument(metavar="FACTS", help="Folder written by `sayso extract`, or facts.jsonl."),
     ],
     truth: Annotated[
         Path | None,
-        typer.Option(metavar="TSV", help="True facts that the knowledge base lacks: head, relation, tail."),
+        typer.Option(metavar="TSV", help="True facts missing from the knowledge base: head, relation, tail."),
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(help="Decisions of `sayso decisions export --form decisions`; only decided facts count."),
+        typer.Option(help="Decisions written by `sayso decisions export --form decisions`; only decided facts count."),
     ] = None,
     only: Annotated[
         list[OnlyStatus] | None,
@@ -37,15 +37,15 @@ def score(
 ) -> None:
     """Score extracted facts against withheld facts or decisions: precision, recall, calibration.
 
-    Prints precision and recall with 95 % intervals, average precision, the right facts among the 20, 50, 100 and 300
-    most probable ones, calibration, and figures per relation. Facts that the knowledge base has are left out.
+    Prints precision and recall with 95 % intervals, average precision, precision among the 20, 50, 100 and 300
+    most probable facts, calibration, and metrics per relation. Facts that the knowledge base has are left out.
 
     Example: `sayso score facts --truth withheld.tsv`
     """
     from sayso.facts.score import NOT_KNOWN, read_decided, read_truth, score_extraction
 
     if (truth is None) == (decisions is None):
-        raise UserError("name what the facts are scored against: either --truth TSV or --decisions FILE")
+        raise UserError("give either --truth TSV or --decisions FILE to score against")
     known = read_truth(truth) if truth else read_decided(decisions or Path())
     found = score_extraction(facts, known, [each.value for each in only or ()] or NOT_KNOWN)
     if as_json:
@@ -73,9 +73,9 @@ def _print(found: "Score", against: Path, is_list: bool) -> None:
     ]
     print_table(f"against {against}", ["", "value", "95 % interval", "count"], rows)
     if is_list:
-        say(f"A fact that {against} lacks may still be right: if that list is incomplete, precision is a lower bound.")
+        say(f"Facts missing from {against} may still be right: if that list is incomplete, precision is a lower bound.")
     else:
-        say("Only decided facts are counted: the figures hold for all facts if the decided ones are a random sample.")
+        say("Only decided facts are counted: the metrics hold for all facts if the decided ones are a random sample.")
     top = [
         [each.k, each.num_facts, f"{each.num_right:.4g}", each.precision, _range(each.precision_interval)]
         for each in found.precision_at
@@ -117,12 +117,12 @@ def _listed(num_by_status: dict[str, int]) -> str:
 
 
 def _remark(found: "Score", against: Path) -> None:
-    """Note what was left out and what looks like a mistake."""
+    """Print what was left out, and likely mistakes."""
     if found.num_left_out:
         note(f"facts left out: {_listed(found.num_left_out)} (see --only)")
     if found.num_undecided:
         note(f"facts left out: {found.num_undecided:,} not decided in {against}")
     if "not_compared" in found.num_scored:
-        note("the facts were not compared with a knowledge base (`sayso extract --kb`): known facts count, too")
+        note("the facts were not compared with a knowledge base (`sayso extract --kb`): known facts are counted, too")
     if not found.overall.num_right:
-        note(f"no scored fact is right by {against}: do both use the same ids and relation names?")
+        note(f"no scored fact is right according to {against}: do both use the same ids and relation names?")

@@ -19,28 +19,26 @@ def serve(
     run: Annotated[list[Path] | None, typer.Option(help="A run evaluated on the store; may be repeated.")] = None,
     facts: Annotated[
         list[Path] | None,
-        typer.Option(help="Extracted facts to review: a folder of `sayso extract`, or facts.jsonl; may be repeated."),
+        typer.Option(help="Facts to review: folder written by `sayso extract`, or facts.jsonl; may be repeated."),
     ] = None,
     db: Annotated[
         Path | None, typer.Option(help="Annotation database, created if missing; by default STORE.annotations.db.")
     ] = None,
-    part: Annotated[
-        str, typer.Option(help="Part of the store; by default the first of test, validation and train that it has.")
-    ] = "",
+    part: Annotated[str, typer.Option(help="Part of the store; by default test, else validation, else train.")] = "",
     host: Annotated[
-        str, typer.Option(help="Host to listen on; if not this machine's own, people need a link.")
+        str, typer.Option(help="Host to listen on; annotators on other machines need a link.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 8017,
     annotator: Annotated[
         list[str] | None,
-        typer.Option(help="Who may connect from other machines; each gets a link, printed once; may be repeated."),
+        typer.Option(help="Annotator who gets a link to connect from other machines, printed once; may be repeated."),
     ] = None,
     lead: Annotated[
         list[str] | None,
-        typer.Option(help="Who may change queue, pilot round and guideline; may be repeated. Locally everybody may."),
+        typer.Option(help="Annotator who may edit queue, pilot round and guideline (locally: all); may be repeated."),
     ] = None,
     new_links: Annotated[
-        bool, typer.Option("--new-links", help="Revoke all earlier links; only the people named now get a new one.")
+        bool, typer.Option("--new-links", help="Revoke all earlier links; only the annotators given now get a new one.")
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,
@@ -83,16 +81,14 @@ def serve(
 def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:
     if settings.is_local and (names or new_links):
         option = "--annotator" if names else "--new-links"
-        raise UserError(f"{option} is for people on other machines, who cannot reach {settings.host}: see --host")
+        raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
     if not settings.is_local and not names and not settings.leads:
-        raise UserError(
-            f"{settings.host} can be reached from other machines: name who may connect with --annotator NAME"
-        )
+        raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
 
 
 def _show_links(links: list[tuple[str, str]]) -> None:
     for name, link in links:
-        say(f"link for {name}, shown this once: {link}")
+        say(f"link for {name}, shown only once: {link}")
     note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
 
 
@@ -108,7 +104,7 @@ def _warn_if_open_to_others(database: Path) -> None:
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
     say(f"workbench: {settings.url}", flush=True)
     if not settings.is_local and not settings.leads:
-        note("nobody may change queue, pilot round and guideline: name who may with --lead NAME")
+        note("nobody can change queue, pilot round and guideline: allow an annotator with --lead NAME")
     note(f"annotations are saved in {settings.database}; Ctrl-C stops the workbench")
     if open_page:
         import webbrowser

@@ -39,7 +39,7 @@ def train(
         typer.Option(min=1, max=1_000, help="Train this many runs, with consecutive seeds, in RUN/seed-N."),
     ] = 1,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a setting; may be repeated.")
     ] = None,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -95,7 +95,7 @@ def _train(
     if num_seeds > 1:
         return train_seeds(config, data, out, num_seeds, device, resume, callbacks, say_skipped)
     status = train(config, data, out, device, resume, callbacks)
-    # A random seed is in the run's own settings.
+    # A random seed is recorded in the run's own settings.
     return [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, status=status)]
 
 
@@ -145,7 +145,7 @@ def _is_first() -> bool:
 
 @contextmanager
 def _only_first_speaks() -> Iterator[None]:
-    """Let only the first process report a user error, which all processes have."""
+    """Let only the first process report a user error, which occurs in all of them."""
     try:
         yield
     except UserError:

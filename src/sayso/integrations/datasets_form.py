@@ -1,4 +1,4 @@
-"""Conversion from and to Hugging Face `datasets`, with the fields of our JSON lines or of OpenNRE's."""
+"""Conversion between Hugging Face `datasets` and sentences or facts, with sayso's or OpenNRE's fields."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,10 +14,10 @@ _FORMS = ("jsonl", "opennre", "crowdtruth")
 
 
 def sentences_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
-    """Yield the sentence of each row of a dataset; the format is detected from its fields.
+    """Yield one sentence per row of a dataset; the format is detected from its fields.
 
     Raises:
-        BadInputError: A row cannot be read, or the fields are of no known format.
+        BadInputError: A row cannot be read, or the fields match no known format.
     """
     lines = (json.dumps(_without_none(row), ensure_ascii=False) for row in rows)
     form = ""
@@ -52,7 +52,7 @@ def _form_of(line: str) -> str:
     for name in _FORMS:
         if READERS[name].recognises(line):
             return name
-    raise BadInputError("the fields of the dataset are of no known format: see docs/data-format.md")
+    raise BadInputError("the dataset's fields match no known format: see docs/data-format.md")
 
 
 def _without_none(value: Any) -> Any:

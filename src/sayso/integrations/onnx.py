@@ -41,7 +41,7 @@ def export_onnx(model: Model, path: Path) -> float:
     onnx, onnxruntime = _libraries()
     extractor = model.parts.extractor.eval()
     if next(extractor.parameters()).device.type != "cpu":
-        raise ValueError("only a model on the CPU can be exported: load it there")
+        raise ValueError("only a model on the CPU can be exported: load it with device='cpu'")
     proto = _traced(extractor)
     about = {"variant": model.variant, "relations": json.dumps(model.relations), "sayso": __version__}
     onnx.helper.set_model_props(proto, about)
@@ -69,7 +69,7 @@ def measured_error(extractor: Extractor, session: Any) -> float:
 
 
 def onnx_inputs(model: Model, bags: Sequence[Bag], types: TypesById | None = None) -> dict[str, np.ndarray]:
-    """Return what an exported model takes, for bags whose sentences it can all read.
+    """Return the inputs of an exported model for bags.
 
     Args:
         model: The exported model.

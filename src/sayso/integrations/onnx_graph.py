@@ -1,7 +1,7 @@
 """The extractor's forward pass in ONNX operations: no gradients, no loops over bags, one token table.
 
-It shares the extractor's weights. Shapes: S sentences (all of them sentences of bags), T tokens of the sentences end
-to end, B bags, R relations, D width of a sentence vector, F filters, G groups of windows.
+It shares the extractor's weights. Shapes: S sentences (all in bags), T tokens of all sentences, concatenated,
+B bags, R relations, D width of a sentence vector, F filters, G groups of windows.
 """
 
 from collections.abc import Callable, Mapping
@@ -96,7 +96,7 @@ def _encode_pcnn(encoder: PcnnEncoder, token_table: Tensor, sentences: SentenceB
 def _rows(encoder: CnnEncoder | PcnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> WindowRows:
     position_TP = encoder.convolution.position(sentences)
     row_TD = torch.cat([nn.functional.embedding(sentences.token_T, token_table), position_TP], 1)
-    # Each sentence but the first adds one at its first token; the cumulative sum is the sentence's number.
+    # Each sentence but the first adds one at its first token; the cumulative sum is the sentence index.
     is_start_T = torch.zeros_like(sentences.token_T)
     is_start_T = is_start_T.scatter_add(0, sentences.start_S1[1:-1], torch.ones_like(sentences.start_S1[1:-1]))
     sentence_T = is_start_T.cumsum(0)
@@ -137,5 +137,5 @@ _AGGREGATORS: Forms = {Attention: _attend, Direct: _run, NoisyOr: _run}
 def _form_of(forms: Forms, module: nn.Module) -> Callable[..., Tensor]:
     if type(module) not in forms:
         known = ", ".join(kind.__name__ for kind in forms)
-        raise UserError(f"{type(module).__name__} cannot be exported to ONNX yet; these can: {known}")
+        raise UserError(f"{type(module).__name__} cannot be exported to ONNX yet; supported: {known}")
     return forms[type(module)]

@@ -1,4 +1,4 @@
-"""A spaCy pipeline component: `nlp.add_pipe("sayso", config={"run": "runs/demo"})` extracts the facts of
+"""A spaCy pipeline component: `nlp.add_pipe("sayso", config={"run": "runs/demo"})` extracts facts from
 every document.
 
 It pairs the named entities of each sentence, predicts every pair from all its sentences in the document, and stores the
@@ -88,7 +88,7 @@ if not Doc.has_extension("sayso"):
 def _sentences(doc: Any) -> Iterator[Sentence]:
     """Yield each sentence once per ordered pair of different entities in it."""
     if not doc.has_annotation("SENT_START"):
-        raise ValueError('sayso needs sentences: nlp.add_pipe("sentencizer") before it, or a parser')
+        raise ValueError('sayso needs sentence boundaries: add nlp.add_pipe("sentencizer") or a parser before it')
     for sent in doc.sents:
         entities: dict[str, list[Any]] = {}
         for entity in sent.ents:
