@@ -52,7 +52,7 @@ class World:
         return build(inputs, BuildSettings(**settings), f / out, lambda *_: None, mode, engine=engine)
 
     def lines(self, out: str = "out") -> dict[str, str]:
-        """Return what the shards hold together, and the small files."""
+        """Return the combined content of the shards, and the small files."""
         shards = {
             part: "".join(path.read_text() for path in sorted((self.folder / out / part).iterdir()))
             for part in ("train", "rest", "contexts")
@@ -252,7 +252,7 @@ def test_a_corpus_that_is_being_added_to_is_not_finished(world: World) -> None:
     assert world.build(TEXTS, mode="append")["is_finished"]
 
 
-def test_a_folder_that_is_there_is_refused_gone_on_with_or_replaced(world: World) -> None:
+def test_an_existing_folder_is_refused_appended_to_or_replaced(world: World) -> None:
     world.build(TEXTS)
     with pytest.raises(
         UserError,
@@ -343,7 +343,7 @@ def taken(intake: DocumentTally, *items: Document | LeftOut, there: dict[str, st
     return [document.text for document in intake.new_ones(items, {} if there is None else there)]
 
 
-def test_what_is_there_is_passed_over_and_what_has_changed_is_named() -> None:
+def test_known_documents_are_skipped_and_changed_ones_are_reported() -> None:
     intake, there = DocumentTally(), {"a": Document("a", "one").fingerprint, "b": "other"}
     assert taken(intake, Document("a", "one"), Document("b", "two"), Document("c", "three"), there=there) == ["three"]
     assert (intake.num_new, intake.num_already_there, intake.num_changed, intake.changed) == (1, 1, 1, ["b"])
@@ -355,7 +355,7 @@ def test_a_repeated_id_is_used_once() -> None:
     assert (intake.num_already_there, intake.changed) == (1, ["a"])
 
 
-def test_kinds_of_faults_are_counted_whatever_their_numbers() -> None:
+def test_kinds_of_errors_are_counted_without_their_numbers() -> None:
     intake = DocumentTally()
     taken(
         intake,

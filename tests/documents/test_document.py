@@ -183,7 +183,7 @@ def test_texts_without_a_mark_are_utf_8(text: str) -> None:
     assert decode(text.encode()) == Decoded(text)
 
 
-def test_other_bytes_are_windows_text_and_said_to_be() -> None:
+def test_other_bytes_are_read_as_windows_text_and_flagged() -> None:
     assert decode("“Zürich”".encode("cp1252")) == Decoded("“Zürich”", is_not_utf8=True)
 
 
@@ -201,7 +201,7 @@ def test_a_wrong_byte_order_mark_is_reported() -> None:
         decode(b"\xff\xfea")
 
 
-def test_a_nul_is_a_space_and_many_are_no_text() -> None:
+def test_a_nul_becomes_a_space_and_many_are_refused() -> None:
     assert decode(b"Ana\0Diaz") == Decoded("Ana Diaz", has_nul=True)
     with pytest.raises(UnreadableError, match="not text, or UTF-16 without a mark"):
         decode("Ana Diaz was born in Rome".encode("utf-16-le"))

@@ -1,4 +1,4 @@
-"""Building from invented documents, whose truth is known."""
+"""Build from invented documents with known ground truth."""
 
 import json
 from pathlib import Path

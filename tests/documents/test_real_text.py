@@ -1,4 +1,4 @@
-"""Real sentences, where this machine has them: names found anew in FB-NYT's test sentences."""
+"""Find the names in FB-NYT's test sentences again, if the data are on this machine."""
 
 from readers.shared_data import shared
 from sayso.documents.document import Document

@@ -12,7 +12,7 @@ def guessed(contexts: Contexts, names: dict[str, tuple[str, ...]], types: dict[s
 
 
 def entities(num: int) -> tuple[dict[str, tuple[str, ...]], Contexts, dict[str, list[str]]]:
-    """People called `… Holt` of whom things are said, and cities in which things happen."""
+    """People called `… Holt` and cities, each in typical contexts."""
     names: dict[str, tuple[str, ...]] = {}
     contexts: Contexts = {}
     types: dict[str, list[str]] = {}
@@ -58,7 +58,7 @@ def test_too_few_typed_entities_teach_nothing() -> None:
 
 
 def rows_of(seed: int, num: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """Rows of 3 classes: each has one telling feature in two of three cases, and noise."""
+    """Rows of 3 classes, each with a distinctive feature in two of three cases, and noise."""
     rng = np.random.default_rng(seed)
     classes = rng.integers(0, 3, num)
     rows = []
@@ -68,7 +68,7 @@ def rows_of(seed: int, num: int) -> tuple[list[np.ndarray], np.ndarray]:
     return rows, classes
 
 
-def test_it_is_as_right_as_a_reference_on_rows_it_has_not_seen() -> None:
+def test_it_is_as_accurate_as_a_reference_on_unseen_rows() -> None:
     rows, classes = rows_of(0, 600)
     fresh, expected = rows_of(1, 600)
     probabilities = fit(rows, classes, 3, seed=13).probabilities(fresh)

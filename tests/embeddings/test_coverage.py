@@ -34,7 +34,7 @@ def test_parts_without_a_vector_do_not_count_in_the_mean(path):
     assert kind.tolist() == [VectorKind.PARTS]
 
 
-def test_a_word_without_any_vector_is_zero_and_said_to_be(path):
+def test_a_word_without_any_vector_is_zero_and_has_kind_none(path):
     matrix, kind = vectors_for(["nowhere", "no_where", "_", "", "el"], path)
     assert matrix[:4].tolist() == [[0, 0]] * 4
     assert kind.tolist() == [VectorKind.NONE] * 4 + [VectorKind.OWN]

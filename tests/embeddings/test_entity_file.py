@@ -18,7 +18,7 @@ def openke(folder, rows="0.5\t1.5\n2.5\t3.5\n4.5\t-5.5\n", ids="3\nm.a\t0\nm.b\t
     return path
 
 
-def test_rows_find_their_ids_in_the_file_beside(tmp_path):
+def test_ids_of_rows_come_from_the_file_in_the_same_folder(tmp_path):
     ids, matrix = read_entity_vectors(openke(tmp_path))
     assert ids == ["m.a", "m.c", "m.b"]
     assert matrix.tolist() == [[0.5, 1.5], [2.5, 3.5], [4.5, -5.5]]
@@ -74,7 +74,7 @@ def test_rows_without_the_file_of_ids_are_refused(tmp_path):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=60), st.text("0123ab\t\n .", max_size=40))
-def test_no_bytes_make_it_fail_but_with_a_clear_error(tmp_path, rows, ids):
+def test_any_bytes_are_read_or_refused_with_a_clear_error(tmp_path, rows, ids):
     path = openke(tmp_path, "", ids)
     path.write_bytes(b"1.5\t2\n" + rows)
     with suppress(UserError):

@@ -14,11 +14,11 @@ def quiet(_epoch):
 
 
 def town():
-    """Forty people, five clubs, six relations that say the same: each fact can be told from the others."""
+    """Forty people, five clubs, six equivalent relations: each fact can be predicted from the others."""
     return number_facts(Triple(f"p{i}", f"r{k}", f"club{i % 5}") for i in range(40) for k in range(6))
 
 
-def test_held_out_facts_of_a_regular_world_are_foretold():
+def test_held_out_facts_of_a_regular_world_are_predicted():
     vectors = train_transe(town(), TransESettings(width=8, epochs=12, batch=64, num_negatives=32, device="cpu"), quiet)
     assert vectors.num_held_out == 4
     # By chance the mean reciprocal rank among 45 entities is about 0.1.

@@ -38,7 +38,7 @@ def vocabularies(draw):
 @SLOPPY
 @given(vocabularies(), st.booleans(), st.booleans())
 @example((["0"], np.frombuffer(b" DGY" * 5, "<f4")[None]), True, False)
-def test_what_is_written_is_read_back_the_same(tmp_path, vocabulary, binary, packed):
+def test_round_trip_preserves_everything(tmp_path, vocabulary, binary, packed):
     words, matrix = vocabulary
     path = tmp_path / "vectors"
     write_word_vectors(path, words, matrix, binary)
@@ -62,7 +62,7 @@ def test_what_is_written_is_read_back_the_same(tmp_path, vocabulary, binary, pac
         st.builds(lambda text: gzip.compress(text)[:-4], st.binary(max_size=40)),
     )
 )
-def test_no_bytes_make_it_fail_but_with_a_clear_error(tmp_path, content):
+def test_any_bytes_are_read_or_refused_with_a_clear_error(tmp_path, content):
     with suppress(UserError):
         vectors = read_word_vectors(written(tmp_path, content))
         assert len(vectors.words) == len(vectors.matrix) == len(set(vectors.words))
@@ -81,7 +81,7 @@ def test_binary_vectors_may_have_a_line_end_each(tmp_path, end):
     [b"2 2\na 1 2\nb 3 4\n", b"a 1 2\nb 3 4\n", b"a\t1\t2\r\nb\t3\t4\r\n", b"a 1 2 \nb 3 4 \n\n", b"a 1 2\nb 3 4"],
     ids=["header", "no header", "tabs and Windows line ends", "spaces at the end", "no line end at the end"],
 )
-def test_text_forms_that_are_about(tmp_path, content):
+def test_common_text_formats_are_read(tmp_path, content):
     vectors = read_word_vectors(written(tmp_path, content))
     assert (vectors.words, vectors.matrix.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
 
@@ -158,7 +158,7 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("word", ["", "el paso", "a\tb", "a\n"])
-def test_a_word_that_the_form_cannot_hold_is_not_written(tmp_path, word):
+def test_a_word_with_white_space_is_not_written(tmp_path, word):
     with pytest.raises(BadInputError, match="cannot contain it"):
         write_word_vectors(tmp_path / "v", [word], np.zeros((1, 2), np.float32), binary=True)
     assert list(tmp_path.iterdir()) == []

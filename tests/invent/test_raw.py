@@ -56,7 +56,7 @@ def test_no_withheld_pair_is_in_the_knowledge_base_and_stated_ones_have_a_file(r
     assert any(fact not in stated for fact in withheld)
 
 
-def test_names_are_ambiguous_or_common_words_and_types_missing_as_in_life(raw: Path) -> None:
+def test_some_names_are_ambiguous_or_common_words_and_some_types_are_missing(raw: Path) -> None:
     entities_of: dict[str, list[str]] = {}
     for entity_id, *names in rows(raw / "names.tsv"):
         for name in names:

@@ -85,7 +85,7 @@ def test_lines_of_a_pair_agree_on_its_relations(toy: Corpus) -> None:
 
 
 @pytest.mark.parametrize(("part", "file"), [("test", "rationales.jsonl"), ("train", "rationales_train.jsonl")])
-def test_every_sentence_and_label_of_a_positive_bag_is_judged(toy: Corpus, part: str, file: str) -> None:
+def test_every_sentence_and_label_of_a_positive_bag_has_a_mark(toy: Corpus, part: str, file: str) -> None:
     wanted = {(*s.pair, relation, s.text) for s in toy.sentences(part) for relation in s.relations}
     marks = [mark for _, mark in read_mark_lines(toy.folder / file) if isinstance(mark, Mark)]
     assert {mark[:4] for mark in marks} == wanted

@@ -26,7 +26,7 @@ def _spans(roles: list[str], role: str) -> tuple[Span, ...]:
 
 @st.composite
 def sources(draw: st.DrawFn, num_tokens: int) -> Source:
-    """The source of a sentence of so many tokens, some of them written otherwise than with spaces between them."""
+    """The source of a sentence with this many tokens, some of them glued or curly."""
     glued, curly = (draw(st.sets(st.integers(1, num_tokens - 1)).map(sorted)) for _ in range(2))
     return Source(draw(ids), draw(st.integers(0, 50)), draw(st.integers(50, 2**40)), tuple(glued), tuple(curly))
 
@@ -48,7 +48,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 
 @st.composite
 def plain_sentences(draw: st.DrawFn) -> Sentence:
-    """A sentence that every form can hold: no word twice, each entity named once, at most one relation."""
+    """A sentence that every format can represent: no word twice, each entity named once, at most one relation."""
     tokens = draw(st.lists(words, min_size=2, max_size=8, unique=True))
     first, second = sorted(draw(st.lists(st.integers(0, len(tokens) - 1), min_size=2, max_size=2, unique=True)))
     spans = [

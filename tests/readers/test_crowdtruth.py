@@ -29,7 +29,7 @@ def test_relations_that_half_of_the_workers_saw_are_kept() -> None:
     assert sentence.pair == ("name:ana_diaz", "name:rome")
 
 
-def test_relations_that_fewer_saw_are_not_but_what_they_saw_is() -> None:
+def test_relations_that_fewer_saw_are_dropped_but_their_share_is_kept() -> None:
     sentence = parse(changed(distant_relation_seen=0.467))
     assert (sentence.relations, sentence.expresses) == ((), 0.933)
 
@@ -57,7 +57,7 @@ def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
         parse(line)
 
 
-def test_eight_of_the_4097_real_lines_name_an_entity_that_cannot_be_told() -> None:
+def test_eight_of_the_4097_real_lines_have_an_entity_that_cannot_be_found() -> None:
     items = [item for _, item in read(read_lines(shared("direct/crowdtruth.jsonl.gz")))]
     assert len(items) == 4097
     assert sum(isinstance(item, BadLine) for item in items) == 8

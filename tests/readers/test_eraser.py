@@ -50,7 +50,7 @@ def test_sentences_in_an_evidence_are_rationale_and_the_others_irrelevant(tmp_pa
     ]
 
 
-def test_without_sentence_numbers_the_tokens_tell_which_sentences(tmp_path: Path) -> None:
+def test_without_sentence_offsets_the_token_offsets_are_used(tmp_path: Path) -> None:
     path = folder_with(tmp_path, {**ANNOTATION, "evidences": evidence(start_token=6, end_token=9)})
     assert labels_of(path) == ["irrelevant", "rationale", "rationale"]
 
@@ -120,7 +120,7 @@ marks = (
 
 @settings(max_examples=40)
 @given(marks=st.lists(marks, max_size=12))
-def test_what_is_written_is_read_back_the_same(marks: list[Mark]) -> None:
+def test_round_trip_preserves_everything(marks: list[Mark]) -> None:
     last = {(*mark[:4], mark.annotator): mark for mark in marks if mark.label != "unsure"}
     with tempfile.TemporaryDirectory() as folder:
         num_left_out = write_eraser(Path(folder), marks)
@@ -130,7 +130,7 @@ def test_what_is_written_is_read_back_the_same(marks: list[Mark]) -> None:
     assert num_left_out == sum(mark.label == "unsure" for mark in marks)
 
 
-def test_relations_share_a_document_only_where_the_same_sentences_were_judged(tmp_path: Path) -> None:
+def test_relations_share_a_document_only_if_the_same_sentences_were_marked(tmp_path: Path) -> None:
     write_eraser(
         tmp_path,
         [
@@ -149,7 +149,7 @@ def test_relations_share_a_document_only_where_the_same_sentences_were_judged(tm
 
 
 @pytest.mark.parametrize("name", ["é" * 200, "a\0b", "x/" * 3000])
-def test_an_id_that_is_no_name_of_a_file_is_a_bad_line(tmp_path: Path, name: str) -> None:
+def test_an_id_that_is_not_a_valid_file_name_is_a_bad_line(tmp_path: Path, name: str) -> None:
     path = folder_with(tmp_path, {**ANNOTATION, "evidences": [], "docids": [f"{name}|m.2"]})
     (tmp_path / "docs.jsonl").unlink()
     (tmp_path / "docs").mkdir()

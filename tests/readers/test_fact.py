@@ -16,7 +16,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_facts_come_in_order_repeated_ones_too(tmp_path: Path) -> None:
+def test_facts_come_in_order_including_repeated_ones(tmp_path: Path) -> None:
     facts = list(read_triples(written(tmp_path, "a\tborn\tb\n\na\tborn\tb\nb\tin\tc\r\n")))
     assert facts == [("a", "born", "b"), ("a", "born", "b"), ("b", "in", "c")]
 

@@ -57,7 +57,7 @@ def test_gzip_is_recognised_by_its_bytes_not_by_its_name(tmp_path: Path) -> None
     assert list(read_lines(written(tmp_path, gzip.compress(b"a\nb\n")))) == [(1, "a"), (2, "b")]
 
 
-def test_windows_line_ends_are_taken_off(tmp_path: Path) -> None:
+def test_windows_line_ends_are_stripped(tmp_path: Path) -> None:
     assert list(read_lines(written(tmp_path, b"a\r\nb\r\n"))) == [(1, "a"), (2, "b")]
 
 
@@ -106,7 +106,7 @@ def test_progress_is_reported_in_bytes_of_the_file(tmp_path: Path) -> None:
     assert heard[-1] == 25_000
 
 
-def test_byte_order_mark_and_windows_line_ends_are_taken_off(tmp_path: Path) -> None:
+def test_byte_order_mark_and_windows_line_ends_are_stripped(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"\xef\xbb\xbfa\r\nb")
     assert read_text(path, "names") == "a\nb"

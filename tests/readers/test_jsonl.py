@@ -74,13 +74,13 @@ def test_how_the_document_writes_the_tokens_is_kept_and_left_out_where_it_says_n
     "numbers", [3, "1", {}, False, [1, "2"], [True], [1.0], [2, 1], [1, 1], [[1]], [None], [0], [-1]]
 )
 @pytest.mark.parametrize("key", ["glued", "curly"])
-def test_numbers_of_tokens_are_rising_whole_numbers(key: str, numbers: object) -> None:
+def test_token_indices_are_increasing_integers(key: str, numbers: object) -> None:
     with pytest.raises(BadLineError, match=f"'document' '{key}' is not an increasing list of integers from 1"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, key: numbers}))
 
 
 @pytest.mark.parametrize("numbers", [[5], [1, 2**70]])
-def test_numbers_of_tokens_lie_inside_the_sentence(numbers: list[int]) -> None:
+def test_token_indices_lie_inside_the_sentence(numbers: list[int]) -> None:
     with pytest.raises(BadLineError, match="'document' 'glued' points beyond the 5 tokens of the sentence"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, "glued": numbers}))
 
@@ -121,7 +121,7 @@ def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
         parse(line)
 
 
-def test_thousands_of_given_spans_are_checked_with_work_in_proportion() -> None:
+def test_checking_thousands_of_given_spans_takes_linear_time() -> None:
     def read_many(num: int) -> None:
         head, tail = ([[i, i + 1] for i in range(first, 2 * num, 2)] for first in (0, 1))
         record = {"tokens": ["x"] * 2 * num, "head": {"id": "a", "spans": head}, "tail": {"id": "b", "spans": tail}}

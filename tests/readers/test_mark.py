@@ -16,7 +16,7 @@ LINE = (
 
 
 @given(mark=marks)
-def test_what_is_written_is_read_back_the_same(mark: Mark) -> None:
+def test_round_trip_preserves_everything(mark: Mark) -> None:
     line = write_mark(mark)
     assert "\n" not in line
     assert parse(line) == mark

@@ -20,7 +20,7 @@ def test_a_name_inside_the_longer_name_does_not_count() -> None:
         ("ana", "ana", "head and tail mentions are the same words"),
     ],
 )
-def test_mentions_that_cannot_be_told_are_refused(head: str, tail: str, reason: str) -> None:
+def test_mentions_that_cannot_be_found_are_refused(head: str, tail: str, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         find_mentions(["ana", "in", "rome"], ("m.1", head), ("m.2", tail))
 

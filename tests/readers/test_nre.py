@@ -41,5 +41,5 @@ def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
         parse(line)
 
 
-def test_json_with_tabs_is_not_of_this_form() -> None:
+def test_json_with_tabs_does_not_have_this_format() -> None:
     assert not recognises('{"text": "a\tb\tc\td\te\tf"}')

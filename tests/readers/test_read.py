@@ -22,7 +22,7 @@ def test_the_form_is_detected_from_the_first_lines_even_if_one_is_bad(tmp_path: 
     assert tally.shown[0].startswith(f"{path}:1: ")
 
 
-def test_a_file_of_no_known_form_is_refused_with_the_list_of_forms(tmp_path: Path) -> None:
+def test_a_file_in_an_unknown_format_is_refused_with_the_list_of_formats(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("a,b,c\n" * 20)
     with pytest.raises(BadInputError, match=r"x\.txt:1: unknown format \(nre: .*crowdtruth: "):
@@ -60,7 +60,7 @@ def test_only_the_first_bad_lines_are_kept_but_all_are_counted(tmp_path: Path) -
     assert (len(tally.shown), tally.num_bad) == (20, 100)
 
 
-def test_a_named_form_is_taken_at_its_word(tmp_path: Path) -> None:
+def test_a_given_format_is_not_detected_again(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text(GOOD)
     assert read(path, form="jsonl")[1].num_bad == 1

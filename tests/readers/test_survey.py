@@ -59,7 +59,7 @@ def test_distinct_hashes_are_counted_exactly_in_memory_and_on_disk(rows: list[tu
     assert num_distinct(streams, 1) == len({hash(row) for row in rows})
 
 
-def test_rows_that_begin_alike_come_in_one_portion() -> None:
+def test_rows_with_the_same_first_hash_come_in_one_batch() -> None:
     stream = HashedRows(1, most_held=4)
     for number in range(40):
         stream.add((number % 10,))
