@@ -81,5 +81,5 @@ def test_the_same_settings_make_the_same_bytes_and_foreign_files_stay(raw: Path,
     for name in RAW_FILES:
         assert (tmp_path / "again" / name).read_bytes() == (raw / name).read_bytes()
     (tmp_path / "again" / "mine.txt").write_text("x")
-    with pytest.raises(UserError, match=r"holds mine.txt, which is not part of invented documents"):
+    with pytest.raises(UserError, match=r"contains mine.txt, which is not part of invented documents"):
         invent_raw(tmp_path / "again", SETTINGS, overwrite=True)
