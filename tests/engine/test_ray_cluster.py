@@ -186,7 +186,9 @@ def test_what_cannot_be_helped_is_said_in_one_line(cluster: Any) -> None:
         with pytest.raises(UserError, match="workers keep dying"):
             list(engine(kill, [7]))
         assert list(engine(str, [7])) == ["7"]
-    with pytest.raises(UserError, match=r"no cluster at 127\.0\.0\.1:1 \(.*refused\); `ray start --head`"):
+    with pytest.raises(
+        UserError, match=r"no cluster at 127\.0\.0\.1:1 \(.*refused\); start one with `ray start --head`"
+    ):
         open_ray(EngineSettings(address="127.0.0.1:1")).__enter__()
     needs_gpu = EngineSettings(address=cluster.address, num_gpus=1)
     with open_ray(needs_gpu) as engine, pytest.raises(UserError, match="a worker needs 1 GPU, but the cluster has 0"):

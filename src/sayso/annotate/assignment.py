@@ -144,7 +144,7 @@ def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
 
 
 def _others(connection: Connection, annotator: Annotator, fact: int) -> list[int]:
-    """Return the ids of the other annotators who have the fact."""
+    """Return the ids of the other annotators assigned to the fact."""
     query = f"SELECT annotator FROM claim WHERE fact = ? AND annotator <> ? AND {_HELD}"
     return [row[0] for row in connection.execute(query, (fact, annotator.id, time.time() - _HELD_SECONDS))]
 

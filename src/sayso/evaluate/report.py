@@ -83,7 +83,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 
 
 def points_tsv(curve: PrecisionRecallCurve) -> str:
-    """Return the curve's steps that find a correct fact as TSV, from the highest probability down."""
+    """Return the points of the curve at which a correct fact is added, as TSV, by descending probability."""
     finds = np.diff(curve.num_correct, prepend=0) > 0
     columns = curve.recall[finds], curve.precision[finds], sigmoid(curve.threshold[finds])
     rows = zip(*(column.tolist() for column in columns), strict=True)

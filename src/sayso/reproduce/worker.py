@@ -1,4 +1,4 @@
-"""A worker process of a reproduction: it makes one run after another, so start-up and reading happen only once."""
+"""A worker process of a reproduction: it executes runs one after another, so start-up and data loading happen once."""
 
 import os
 import shutil

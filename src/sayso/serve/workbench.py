@@ -94,7 +94,7 @@ class Workbench:
 
     @cached_property
     def workers(self) -> dict[str, Worker]:
-        """The models' processes by run name; each starts with its first question."""
+        """The model processes by run name; each is started on its first request."""
         return {run.name: Worker.of_run(run.folder) for run in self.runs}
 
     def run(self, name: str) -> OpenRun | None:
