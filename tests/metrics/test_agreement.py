@@ -80,7 +80,7 @@ def test_identical_marks_leave_chance_corrected_figures_undefined() -> None:
 
 
 def test_lists_of_unequal_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected equally many marks, got"):
+    with pytest.raises(ValueError, match="longer than argument 1"):
         cohen_kappa(["a"], ["a", "b"])
-    with pytest.raises(ValueError, match="one entry per unit"):
+    with pytest.raises(ValueError, match="longer than argument 1"):
         krippendorff_alpha([["a"], ["a", "b"]])

@@ -28,23 +28,16 @@ def test_the_curve_equals_that_of_sklearn() -> None:
     np.testing.assert_allclose(curve.mean_probability, mean)
 
 
-@given(judged, st.integers(1, 12), st.sampled_from(["equal_width", "equal_mass"]))
-def test_every_probability_is_in_exactly_one_bin(pairs, num_bins, bins) -> None:
+@given(judged)
+def test_every_probability_is_in_exactly_one_bin(pairs) -> None:
     probabilities, labels = map(np.array, zip(*pairs, strict=True))
-    curve = reliability_curve(probabilities, labels, num_bins, bins)
+    curve = reliability_curve(probabilities, labels)
     assert curve.num_facts.sum() == len(pairs)
-    assert len(curve.num_facts) <= num_bins
+    assert len(curve.num_facts) <= 10
     assert (curve.num_facts > 0).all()
     assert curve.mean_probability @ curve.num_facts == pytest.approx(probabilities.sum())
     assert curve.share_positive @ curve.num_facts == pytest.approx(labels.sum())
     assert 0 <= expected_calibration_error(curve) <= 1
-
-
-def test_bins_of_equal_mass_hold_equally_many_and_keep_ties_together() -> None:
-    apart = reliability_curve(np.arange(12) / 100, np.zeros(12), num_bins=4, bins="equal_mass")
-    assert apart.num_facts.tolist() == [3, 3, 3, 3]
-    tied = reliability_curve([0.2, 0.5, 0.5, 0.5, 0.5, 0.9], [0] * 6, num_bins=3, bins="equal_mass")
-    assert tied.mean_probability.tolist() == [0.2, pytest.approx((4 * 0.5 + 0.9) / 5)]
 
 
 def test_probabilities_of_exactly_0_and_1_lie_in_the_outer_bins() -> None:
@@ -54,9 +47,8 @@ def test_probabilities_of_exactly_0_and_1_lie_in_the_outer_bins() -> None:
     assert expected_calibration_error(curve) == pytest.approx(2 / 3 * 0.5)
 
 
-@pytest.mark.parametrize("bins", ["equal_width", "equal_mass"])
-def test_no_probabilities_give_no_error(bins) -> None:
-    assert expected_calibration_error(reliability_curve([], [], bins=bins)) is None
+def test_no_probabilities_give_no_error() -> None:
+    assert expected_calibration_error(reliability_curve([], [])) is None
 
 
 LOGITS = st.floats(0.01, 20) | st.floats(-20, -0.01)

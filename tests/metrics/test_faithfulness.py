@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
 from sayso.metrics.faithfulness import (
-    comprehensiveness,
     faithfulness_figures,
     kendall_tau_b,
     rank_agreement,
     spearman,
-    sufficiency,
 )
 
 score = st.sampled_from([-1.0, 0.0, 0.5, 2.0, 7.0])
@@ -61,8 +59,9 @@ def test_scores_that_do_not_fit_are_refused(first, second) -> None:
 
 
 def test_a_top_sentence_that_decides_alone_is_comprehensive_and_sufficient() -> None:
-    assert comprehensiveness([0.9], [0.1]) == pytest.approx([0.8])
-    assert sufficiency([0.9], [0.9]) == pytest.approx([0.0])
+    figures = faithfulness_figures([0.9], [0.1], [0.9], np.array([0]))
+    assert figures.comprehensiveness.value == pytest.approx(0.8)
+    assert figures.sufficiency.value == pytest.approx(0.0)
 
 
 def test_faithfulness_is_the_mean_over_facts_with_an_interval_over_bags() -> None:

@@ -5,29 +5,14 @@ Shapes: P probabilities of (bag, relation), K bins.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-NUM_BINS = 10
+_NUM_BINS = 10
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 # This many halvings narrow the range of log temperature to less than 1e-11 of it.
 _NUM_HALVINGS = 40
-
-
-def _equal_width_edges(_: NDArray[np.float64], num_bins: int) -> NDArray[np.float64]:
-    return np.arange(1, num_bins) / num_bins
-
-
-def _equal_mass_edges(probability_P: NDArray[np.float64], num_bins: int) -> NDArray[np.float64]:
-    if not probability_P.size:
-        return probability_P
-    cut_K = np.arange(1, num_bins) * probability_P.size // num_bins
-    return np.unique(np.sort(probability_P)[cut_K])
-
-
-_EDGES = {"equal_width": _equal_width_edges, "equal_mass": _equal_mass_edges}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,24 +24,18 @@ class ReliabilityCurve:
     num_facts: NDArray[np.int64]
 
 
-def reliability_curve(
-    probabilities: ArrayLike,
-    labels: ArrayLike,
-    num_bins: int = NUM_BINS,
-    bins: Literal["equal_width", "equal_mass"] = "equal_width",
-) -> ReliabilityCurve:
-    """Return the curve over bins of equal width, or of equal mass (the same number of probabilities in each).
+def reliability_curve(probabilities: ArrayLike, labels: ArrayLike) -> ReliabilityCurve:
+    """Return the curve over ten bins of equal width.
 
-    A bin includes its lower end and excludes its upper one, except the last. Equal probabilities share a bin, so with
-    many ties there are fewer bins of equal mass, and their sizes vary more.
+    A bin includes its lower end and excludes its upper one, except the last.
 
-    >>> reliability_curve([0.1, 0.3, 1.0], [0, 1, 1], num_bins=2).share_positive.tolist()
+    >>> reliability_curve([0.11, 0.13, 1.0], [0, 1, 1]).share_positive.tolist()
     [0.5, 1.0]
     """
-    probability_P = np.asarray(probabilities, dtype=np.float64).ravel()
-    is_positive_P = np.asarray(labels).ravel() != 0
-    _check(probability_P, is_positive_P)
-    bin_P = np.searchsorted(_EDGES[bins](probability_P, num_bins), probability_P, side="right")
+    probability_P, is_positive_P = _flat(probabilities, labels)
+    if not ((probability_P >= 0) & (probability_P <= 1)).all():
+        raise ValueError("a probability is not between 0 and 1")
+    bin_P = np.searchsorted(np.arange(1, _NUM_BINS) / _NUM_BINS, probability_P, side="right")
     num_K = np.bincount(bin_P)
     filled = np.flatnonzero(num_K)
     return ReliabilityCurve(
@@ -84,9 +63,9 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
     limit there (for example, every logit has the right sign). Infinite logits are the same at every T and are left out;
     without other logits T is 1.
     """
-    logit_P = np.asarray(logits, dtype=np.float64).ravel()
-    is_positive_P = np.asarray(labels).ravel() != 0
-    _check_logits(logit_P, is_positive_P)
+    logit_P, is_positive_P = _flat(logits, labels)
+    if np.isnan(logit_P).any():
+        raise ValueError("a logit is NaN")
     is_informative = np.isfinite(logit_P) & (logit_P != 0)
     logit_P, is_positive_P = logit_P[is_informative], is_positive_P[is_informative]
     if not logit_P.size:
@@ -110,15 +89,8 @@ def tempered_probability(logits: ArrayLike, temperature: float) -> NDArray[np.fl
     return np.asarray(np.exp(-np.logaddexp(0.0, -scaled)), dtype=np.float64)
 
 
-def _check(probability_P: NDArray[np.float64], is_positive_P: NDArray[np.bool_]) -> None:
-    if probability_P.shape != is_positive_P.shape:
-        raise ValueError(f"got {probability_P.size:,} probabilities, but {is_positive_P.size:,} labels")
-    if not ((probability_P >= 0) & (probability_P <= 1)).all():
-        raise ValueError("a probability is not between 0 and 1")
-
-
-def _check_logits(logit_P: NDArray[np.float64], is_positive_P: NDArray[np.bool_]) -> None:
-    if logit_P.shape != is_positive_P.shape:
-        raise ValueError(f"got {logit_P.size:,} logits, but {is_positive_P.size:,} labels")
-    if np.isnan(logit_P).any():
-        raise ValueError("a logit is NaN")
+def _flat(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    value_P, is_positive_P = np.asarray(values, dtype=np.float64).ravel(), np.asarray(labels).ravel() != 0
+    if value_P.shape != is_positive_P.shape:
+        raise ValueError(f"got {value_P.size:,} predictions, but {is_positive_P.size:,} labels")
+    return value_P, is_positive_P

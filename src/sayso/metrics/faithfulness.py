@@ -45,13 +45,11 @@ class RankAgreement:
 
 
 def comprehensiveness(full_F: ArrayLike, without_top_F: ArrayLike) -> NDArray[np.float64]:
-    """Return for each fact the probability on the whole bag minus that on the bag without its top sentences."""
+    """Return for each fact the probability on the whole bag minus that on the bag without its top sentences.
+
+    With the top sentences alone as the second argument, this is the sufficiency.
+    """
     return np.asarray(full_F, dtype=np.float64) - np.asarray(without_top_F, dtype=np.float64)
-
-
-def sufficiency(full_F: ArrayLike, only_top_F: ArrayLike) -> NDArray[np.float64]:
-    """Return for each fact the probability on the whole bag minus that on its top sentences alone."""
-    return np.asarray(full_F, dtype=np.float64) - np.asarray(only_top_F, dtype=np.float64)
 
 
 def faithfulness_figures(
@@ -60,12 +58,11 @@ def faithfulness_figures(
     only_top_F: ArrayLike,
     bag_F: NDArray[Any],
     num_resamples: int = NUM_RESAMPLES,
-    seed: int = 0,
 ) -> FaithfulnessFigures:
     """Return mean comprehensiveness and sufficiency for one mechanism and one number of top sentences."""
     return FaithfulnessFigures(
-        comprehensiveness=mean_over_units(comprehensiveness(full_F, without_top_F), bag_F, num_resamples, seed),
-        sufficiency=mean_over_units(sufficiency(full_F, only_top_F), bag_F, num_resamples, seed),
+        comprehensiveness=mean_over_units(comprehensiveness(full_F, without_top_F), bag_F, num_resamples),
+        sufficiency=mean_over_units(comprehensiveness(full_F, only_top_F), bag_F, num_resamples),
         num_facts=len(bag_F),
         num_bags=len(np.unique(bag_F)),
     )

@@ -51,16 +51,14 @@ class Difference:
     p_value: float | None
 
 
-def resampled_weights(num_units: int, num_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def resampled_weights(num_units: int, num_resamples: int, seed: int = 0) -> Iterator[NDArray[np.int64]]:
     """Yield, for each resample, how often each unit is drawn; each resample draws as many units as there are."""
     rng = np.random.default_rng(sub_seed(seed, "bootstrap"))
     for _ in range(num_resamples):
         yield np.bincount(rng.integers(num_units, size=num_units), minlength=num_units)
 
 
-def bootstrap(
-    num_units: int, statistic: Statistic, num_resamples: int = NUM_RESAMPLES, seed: int = 0
-) -> NDArray[np.float64]:
+def bootstrap(num_units: int, statistic: Statistic, num_resamples: int = NUM_RESAMPLES) -> NDArray[np.float64]:
     """Return the statistic of every resample, one row each.
 
     With fewer than two units every row is NaN. Without resamples there are no rows.
@@ -71,7 +69,7 @@ def bootstrap(
     if num_units < 2 or not num_resamples:
         whole = np.asarray(statistic(np.ones(num_units, dtype=np.int64)))
         return np.full((num_resamples, *whole.shape), np.nan)
-    return np.array([statistic(weight) for weight in resampled_weights(num_units, num_resamples, seed)], np.float64)
+    return np.array([statistic(weight) for weight in resampled_weights(num_units, num_resamples)], np.float64)
 
 
 def percentile_interval(value_K: NDArray[np.float64]) -> Interval | None:
@@ -104,11 +102,7 @@ def wilson_interval(num_right: float, num: int) -> Interval | None:
 
 
 def ratio_over_units(
-    numerator_F: ArrayLike,
-    denominator_F: ArrayLike,
-    unit_F: NDArray[Any],
-    num_resamples: int = NUM_RESAMPLES,
-    seed: int = 0,
+    numerator_F: ArrayLike, denominator_F: ArrayLike, unit_F: NDArray[Any], num_resamples: int = NUM_RESAMPLES
 ) -> Estimate:
     """Return the sum of the numerators over the sum of the denominators, and its interval over the units."""
     numerator_U, denominator_U = unit_sums(numerator_F, unit_F), unit_sums(denominator_F, unit_F)
@@ -119,19 +113,17 @@ def ratio_over_units(
         total = float(weight_U @ denominator_U)
         return float(weight_U @ numerator_U) / total if total else np.nan
 
-    values = bootstrap(len(numerator_U), ratio, num_resamples, seed)
+    values = bootstrap(len(numerator_U), ratio, num_resamples)
     return Estimate(float(numerator_U.sum() / denominator_U.sum()), percentile_interval(values))
 
 
-def mean_over_units(
-    value_F: ArrayLike, unit_F: NDArray[Any], num_resamples: int = NUM_RESAMPLES, seed: int = 0
-) -> Estimate:
+def mean_over_units(value_F: ArrayLike, unit_F: NDArray[Any], num_resamples: int = NUM_RESAMPLES) -> Estimate:
     """Return the mean of the values, each counting once, and its interval over the units they belong to.
 
     >>> mean_over_units([1.0, 0.0, 0.5], np.array([4, 4, 7])).value
     0.5
     """
-    return ratio_over_units(value_F, np.ones(len(unit_F)), unit_F, num_resamples, seed)
+    return ratio_over_units(value_F, np.ones(len(unit_F)), unit_F, num_resamples)
 
 
 def unit_sums(value_F: ArrayLike, unit_F: NDArray[Any]) -> NDArray[np.float64]:
@@ -141,7 +133,7 @@ def unit_sums(value_F: ArrayLike, unit_F: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def paired_difference(
-    num_units: int, first: Statistic, second: Statistic, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+    num_units: int, first: Statistic, second: Statistic, num_resamples: int = NUM_RESAMPLES
 ) -> Difference:
     """Return the first metric minus the second, both on the same resamples."""
 
@@ -151,7 +143,7 @@ def paired_difference(
     value = float(excess(np.ones(num_units, dtype=np.int64))) if num_units else np.nan
     if np.isnan(value):
         return Difference(value=None, interval=None, p_value=None)
-    return difference(value, bootstrap(num_units, excess, num_resamples, seed))
+    return difference(value, bootstrap(num_units, excess, num_resamples))
 
 
 def difference(value: float, value_K: NDArray[np.float64]) -> Difference:

@@ -83,24 +83,18 @@ class TauComparison:
 def tau_counts(facts: MarkedFacts) -> TauCounts:
     """Return the counts of every fact; a fact without rationales or without irrelevant sentences has no tuples."""
     groups = tie_groups(facts)
-
-    def per_fact(count_G: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.bincount(groups.fact_G, weights=count_G, minlength=facts.num_facts).astype(np.int64)
-
-    tuples = per_fact(groups.num_rationale_G) * per_fact(groups.num_irrelevant_G)
-    discordant = per_fact(groups.num_rationale_G * groups.irrelevant_before_G)
-    ties = per_fact(groups.num_rationale_G * groups.num_irrelevant_G)
+    tuples = groups.per_fact(groups.num_rationale_G) * groups.per_fact(groups.num_irrelevant_G)
+    discordant = groups.per_fact(groups.num_rationale_G * groups.irrelevant_before_G)
+    ties = groups.per_fact(groups.num_rationale_G * groups.num_irrelevant_G)
     return TauCounts(concordant=tuples - discordant - ties, discordant=discordant, ties=ties, tuples=tuples)
 
 
-def tau_figures(
-    facts: MarkedFacts, band: Band = EVERY, num_resamples: int = NUM_RESAMPLES, seed: int = 0
-) -> TauFigures:
+def tau_figures(facts: MarkedFacts, band: Band = EVERY, num_resamples: int = NUM_RESAMPLES) -> TauFigures:
     """Return τ over the facts whose probability is in the band."""
     counts = tau_counts(facts)
     chosen = band.holds(facts.probability_F) & (counts.tuples > 0)
     net, tuples, bag = (counts.concordant - counts.discordant)[chosen], counts.tuples[chosen], facts.bag_F[chosen]
-    pooled = ratio_over_units(net, tuples, bag, num_resamples, seed)
+    pooled = ratio_over_units(net, tuples, bag, num_resamples)
     return TauFigures(
         pooled=pooled.value,
         per_fact_mean=mean_over_units(net / tuples, bag, num_resamples=0).value,
@@ -113,7 +107,7 @@ def tau_figures(
 
 
 def compare_tau(
-    first: MarkedFacts, second: MarkedFacts, band: Band = HIGH, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+    first: MarkedFacts, second: MarkedFacts, band: Band = HIGH, num_resamples: int = NUM_RESAMPLES
 ) -> TauComparison:
     """Compare the τ of two models (or mechanisms) on the facts that both have in the band.
 
@@ -132,7 +126,6 @@ def compare_tau(
         lambda weight_U: (weight_U @ net_U[0]) / (weight_U @ tuples_U),
         lambda weight_U: (weight_U @ net_U[1]) / (weight_U @ tuples_U),
         num_resamples,
-        seed,
     )
     pooled = [float(net.sum() / tuples_U.sum()) if len(tuples) else None for net in net_U]
     return TauComparison(

@@ -62,22 +62,26 @@ def precision_recall_curve(
     is_positive = np.asarray(labels).ravel() != 0
     if flat_scores.shape != is_positive.shape:
         raise ValueError(f"got {flat_scores.size:,} scores, but {is_positive.size:,} labels")
-    if np.isnan(flat_scores).any():
-        raise ValueError("a score is NaN")
     num_found = int(is_positive.sum())
     if num_positives is not None and num_positives < num_found:
         raise ValueError(f"{num_found:,} positives are scored, more than num_positives ({num_positives:,})")
-    # Ties are one step, so the sort need not be stable.
-    order = np.argsort(-flat_scores)
-    sorted_scores = flat_scores[order]
-    is_last_of_tie = np.append(sorted_scores[1:] != sorted_scores[:-1], True)[: sorted_scores.size]
-    last_of_tie = np.flatnonzero(is_last_of_tie)
+    order, sorted_S, last_of_tie = _steps(flat_scores)
     return PrecisionRecallCurve(
-        threshold=sorted_scores[last_of_tie],
+        threshold=sorted_S[last_of_tie],
         num_retrieved=last_of_tie + 1,
         num_correct=np.cumsum(is_positive[order], dtype=np.int64)[last_of_tie],
         num_positives=num_found if num_positives is None else num_positives,
     )
+
+
+def _steps(score_S: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+    """Return the descending order, the scores in it, and where in it each distinct score ends."""
+    if np.isnan(score_S).any():
+        raise ValueError("a score is NaN")
+    # Ties are one step, so the sort need not be stable.
+    order = np.argsort(-score_S)
+    sorted_S = score_S[order]
+    return order, sorted_S, np.flatnonzero(np.append(sorted_S[1:] != sorted_S[:-1], True)[: sorted_S.size])
 
 
 def area_up_to_recall(curve: PrecisionRecallCurve, max_recall: float) -> float:
@@ -173,9 +177,9 @@ class SortedScores:
             num_positives=int(found[-1]) + self.num_unread,
         )
 
-    def resample(self, measures: Mapping[str, CurveMeasure], num_resamples: int, seed: int = 0) -> NDArray[np.float64]:
+    def resample(self, measures: Mapping[str, CurveMeasure], num_resamples: int) -> NDArray[np.float64]:
         """Return the measures for every resample of the bags, one row per resample."""
-        return bootstrap(self.num_bags, lambda weight_B: self.measure(measures, weight_B), num_resamples, seed)
+        return bootstrap(self.num_bags, lambda weight_B: self.measure(measures, weight_B), num_resamples)
 
     def measure(self, measures: Mapping[str, CurveMeasure], weight_B: NDArray[np.int64]) -> list[float]:
         """Return the measures for the curve with these bag weights."""
@@ -188,13 +192,10 @@ def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -
     scores, is_positive = np.asarray(score_BR, dtype=np.float64), np.asarray(label_BR) != 0
     if scores.shape != is_positive.shape or scores.ndim != 2:
         raise ValueError(f"scores have shape {scores.shape}, but labels have shape {is_positive.shape}")
-    if np.isnan(scores).any():
-        raise ValueError("a score is NaN")
-    order = np.argsort(-scores.ravel())
-    sorted_S, is_positive_S = scores.ravel()[order], is_positive.ravel()[order]
+    order, sorted_S, last_of_tie = _steps(scores.ravel())
+    is_positive_S = is_positive.ravel()[order]
     # With any other dtype, numpy would convert the indices in every resample.
     bag_S = (order // max(1, scores.shape[1])).astype(np.intp)
-    last_of_tie = np.flatnonzero(np.append(sorted_S[1:] != sorted_S[:-1], True)[: sorted_S.size])
     num_positives = np.append(0, np.cumsum(is_positive_S))[last_of_tie + 1]
     # The step before a positive one is kept too: precision at k interpolates from its end.
     has_positive = np.diff(num_positives, prepend=0) > 0
@@ -212,14 +213,11 @@ def sort_scores(score_BR: ArrayLike, label_BR: ArrayLike, num_unread: int = 0) -
 
 
 def curve_estimates(
-    scores: SortedScores,
-    measures: Mapping[str, CurveMeasure] = MEASURES,
-    num_resamples: int = NUM_RESAMPLES,
-    seed: int = 0,
+    scores: SortedScores, measures: Mapping[str, CurveMeasure] = MEASURES, num_resamples: int = NUM_RESAMPLES
 ) -> dict[str, Estimate]:
     """Return each measure with its interval over bags, None without positives."""
     whole = scores.measure(measures, np.ones(scores.num_bags, dtype=np.int64))
-    values = scores.resample(measures, num_resamples, seed)
+    values = scores.resample(measures, num_resamples)
     return {
         name: Estimate(None if np.isnan(value) else value, percentile_interval(values[:, i]))
         for i, (name, value) in enumerate(zip(measures, whole, strict=True))
@@ -231,7 +229,6 @@ def compare_curves(
     second: SortedScores,
     measure: CurveMeasure = area_up_to_recall_0_4,
     num_resamples: int = NUM_RESAMPLES,
-    seed: int = 0,
 ) -> Difference:
     """Return the first model's measure minus the second's, over the same bags in the same order."""
     if not np.array_equal(np.sort(first.positive_bag), np.sort(second.positive_bag)) or (
@@ -243,5 +240,4 @@ def compare_curves(
         lambda weight_B: measure(first.curve(weight_B)),
         lambda weight_B: measure(second.curve(weight_B)),
         num_resamples,
-        seed,
     )

@@ -60,11 +60,16 @@ class TieGroups(NamedTuple):
     `rationale_before_G` and `irrelevant_before_G` count the sentences of the same fact with a higher score.
     """
 
+    num_facts: int
     fact_G: NDArray[np.int64]
     num_rationale_G: NDArray[np.int64]
     num_irrelevant_G: NDArray[np.int64]
     rationale_before_G: NDArray[np.int64]
     irrelevant_before_G: NDArray[np.int64]
+
+    def per_fact(self, count_G: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of the counts of each fact's groups."""
+        return np.bincount(self.fact_G, weights=count_G, minlength=self.num_facts).astype(np.int64)
 
 
 def tie_groups(facts: MarkedFacts) -> TieGroups:
@@ -79,9 +84,8 @@ def tie_groups(facts: MarkedFacts) -> TieGroups:
     num_G = np.diff(first_G, append=len(fact))
     rationale_G = np.diff(np.append(0, np.cumsum(mark == RATIONALE))[np.append(first_G, len(fact))])
     irrelevant_G = num_G - rationale_G
-    return TieGroups(
-        fact_G, rationale_G, irrelevant_G, _sum_before(rationale_G, fact_G), _sum_before(irrelevant_G, fact_G)
-    )
+    before = _sum_before(rationale_G, fact_G), _sum_before(irrelevant_G, fact_G)
+    return TieGroups(facts.num_facts, fact_G, rationale_G, irrelevant_G, *before)
 
 
 def _sum_before(count_G: NDArray[np.int64], fact_G: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -101,31 +105,25 @@ class RationaleFigures:
     num_bags: int
 
 
-def rationale_figures(facts: MarkedFacts, num_resamples: int = NUM_RESAMPLES, seed: int = 0) -> RationaleFigures:
+def rationale_figures(facts: MarkedFacts, num_resamples: int = NUM_RESAMPLES) -> RationaleFigures:
     """Return the three metrics over facts with both kinds of sentences, None if there are no such facts."""
     groups = tie_groups(facts)
-    chosen = _has_both(groups, facts.num_facts)
+    chosen = (groups.per_fact(groups.num_rationale_G) > 0) & (groups.per_fact(groups.num_irrelevant_G) > 0)
     bag = facts.bag_F[chosen]
 
     def mean(value_F: NDArray[np.float64]) -> Estimate:
-        return mean_over_units(value_F[chosen], bag, num_resamples, seed)
+        return mean_over_units(value_F[chosen], bag, num_resamples)
 
     return RationaleFigures(
-        average_precision=mean(_average_precision(groups, facts.num_facts)),
-        mean_reciprocal_rank=mean(_reciprocal_rank(groups, facts.num_facts)),
-        precision_at_1=mean(_precision_at_1(groups, facts.num_facts)),
+        average_precision=mean(_average_precision(groups)),
+        mean_reciprocal_rank=mean(_reciprocal_rank(groups)),
+        precision_at_1=mean(_precision_at_1(groups)),
         num_facts=len(bag),
         num_bags=len(np.unique(bag)),
     )
 
 
-def _has_both(groups: TieGroups, num_facts: int) -> NDArray[np.bool_]:
-    num_rationale_F = np.bincount(groups.fact_G, weights=groups.num_rationale_G, minlength=num_facts)
-    num_irrelevant_F = np.bincount(groups.fact_G, weights=groups.num_irrelevant_G, minlength=num_facts)
-    return (num_rationale_F > 0) & (num_irrelevant_F > 0)
-
-
-def _average_precision(groups: TieGroups, num_facts: int) -> NDArray[np.float64]:
+def _average_precision(groups: TieGroups) -> NDArray[np.float64]:
     """Return the expected mean, over a fact's rationale sentences, of the precision at their ranks."""
     size_G = groups.num_rationale_G + groups.num_irrelevant_G
     group_P = np.repeat(np.arange(len(size_G)), size_G)
@@ -137,14 +135,13 @@ def _average_precision(groups: TieGroups, num_facts: int) -> NDArray[np.float64]
     share_P = (rationale_P - 1) / np.maximum(size_P - 1, 1)
     precision_P = (groups.rationale_before_G[group_P] + 1 + place_P * share_P) / (before_P + place_P + 1)
     gain_P = rationale_P / size_P * precision_P
-    gain_F = np.bincount(groups.fact_G[group_P], weights=gain_P, minlength=num_facts)
-    num_rationale_F = np.bincount(groups.fact_G, weights=groups.num_rationale_G, minlength=num_facts)
-    return np.asarray(gain_F / np.maximum(num_rationale_F, 1), dtype=np.float64)
+    gain_F = np.bincount(groups.fact_G[group_P], weights=gain_P, minlength=groups.num_facts)
+    return np.asarray(gain_F / np.maximum(groups.per_fact(groups.num_rationale_G), 1), dtype=np.float64)
 
 
-def _reciprocal_rank(groups: TieGroups, num_facts: int) -> NDArray[np.float64]:
+def _reciprocal_rank(groups: TieGroups) -> NDArray[np.float64]:
     """Return the expected reciprocal rank of each fact's first rationale sentence, 0 if it has none."""
-    value_F = np.zeros(num_facts)
+    value_F = np.zeros(groups.num_facts)
     for g in np.flatnonzero((groups.num_rationale_G > 0) & (groups.rationale_before_G == 0)):
         num_rationale, num_irrelevant = groups.num_rationale_G[g], groups.num_irrelevant_G[g]
         # The first rationale comes after j irrelevant ones if the first j positions are all irrelevant.
@@ -156,10 +153,10 @@ def _reciprocal_rank(groups: TieGroups, num_facts: int) -> NDArray[np.float64]:
     return value_F
 
 
-def _precision_at_1(groups: TieGroups, num_facts: int) -> NDArray[np.float64]:
+def _precision_at_1(groups: TieGroups) -> NDArray[np.float64]:
     """Return the share of rationale sentences among those that tie for each fact's highest score."""
     fact_X, first_X = np.unique(groups.fact_G, return_index=True)
-    value_F = np.zeros(num_facts)
+    value_F = np.zeros(groups.num_facts)
     num_rationale_X, num_irrelevant_X = groups.num_rationale_G[first_X], groups.num_irrelevant_G[first_X]
     value_F[fact_X] = num_rationale_X / (num_rationale_X + num_irrelevant_X)
     return value_F
