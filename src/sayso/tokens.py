@@ -65,7 +65,9 @@ def tokenise(text: str) -> list[str]:
         return words
     # A sentence has one full stop, at its end; any other belongs to an abbreviation.
     last = len(words) - 1
-    return [token for index, word in enumerate(words) for token in _parts(word, is_last=index == last)]
+    # Most words are letters and digits only, so there is nothing to split.
+    parts = ((word,) if word.isalnum() else _parts(word, index == last) for index, word in enumerate(words))
+    return [token for part in parts for token in part]
 
 
 def _parts(word: str, is_last: bool) -> list[str]:
