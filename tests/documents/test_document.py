@@ -12,13 +12,13 @@ from sayso.documents.document import (
     Document,
     GivenMention,
     LeftOut,
-    UnreadableError,
     decode,
     read_documents,
     size_of,
 )
 from sayso.documents.settings import BuildSettings
 from sayso.errors import BadInputError
+from sayso.readers.base import BadLineError
 
 
 def read(path: Path, **settings: object) -> list[Document | LeftOut]:
@@ -192,16 +192,16 @@ def test_bytes_without_meaning_in_windows_text_are_latin_1() -> None:
 
 
 def test_other_bytes_can_be_refused() -> None:
-    with pytest.raises(UnreadableError, match="byte 2 is not UTF-8"):
+    with pytest.raises(BadLineError, match="byte 2 is not UTF-8"):
         decode("Zürich".encode("cp1252"), only_utf8=True)
 
 
 def test_a_wrong_byte_order_mark_is_reported() -> None:
-    with pytest.raises(UnreadableError, match="the byte order mark says utf-16, but byte"):
+    with pytest.raises(BadLineError, match="the byte order mark says utf-16, but byte"):
         decode(b"\xff\xfea")
 
 
 def test_a_nul_becomes_a_space_and_many_are_refused() -> None:
     assert decode(b"Ana\0Diaz") == Decoded("Ana Diaz", has_nul=True)
-    with pytest.raises(UnreadableError, match="not text, or UTF-16 without a mark"):
+    with pytest.raises(BadLineError, match="not text, or UTF-16 without a mark"):
         decode("Ana Diaz was born in Rome".encode("utf-16-le"))

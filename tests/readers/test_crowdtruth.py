@@ -3,8 +3,9 @@ import json
 import pytest
 
 from readers.shared_data import shared
+from sayso.readers import READERS
 from sayso.readers.base import BadLine, BadLineError
-from sayso.readers.crowdtruth import parse, read
+from sayso.readers.crowdtruth import parse
 from sayso.readers.files import read_lines
 
 RECORD = {
@@ -58,6 +59,6 @@ def test_the_error_says_what_is_wrong(line: str, reason: str) -> None:
 
 
 def test_eight_of_the_4097_real_lines_have_an_entity_that_cannot_be_found() -> None:
-    items = [item for _, item in read(read_lines(shared("direct/crowdtruth.jsonl.gz")))]
+    items = [item for _, item in READERS["crowdtruth"].read(read_lines(shared("direct/crowdtruth.jsonl.gz")))]
     assert len(items) == 4097
     assert sum(isinstance(item, BadLine) for item in items) == 8

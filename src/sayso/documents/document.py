@@ -15,7 +15,7 @@ from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.readers.base import BadLine, BadLineError, Line
 from sayso.readers.files import OnBytes, lines_of
-from sayso.readers.json_line import json_object, string
+from sayso.readers.json_line import json_object, objects, string
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -27,17 +27,11 @@ _MARKS = (
 """Byte order marks, and the encodings that strip them."""
 _MAX_NUL_SHARE = 0.01
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-
-
 _ENDINGS = (".txt", ".text", ".html", ".htm")
 _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 _MB = 2**20
 _EMPTY = "empty"
-
-
-class UnreadableError(Exception):
-    """A document that cannot be read; the message is the reason, without the document's name."""
 
 
 class Decoded(NamedTuple):
@@ -59,11 +53,11 @@ def decode(data: bytes, only_utf8: bool = False) -> Decoded:
         return without_nul(data.decode(encoding))
     except UnicodeDecodeError as error:
         if encoding != "utf-8":
-            raise UnreadableError(
+            raise BadLineError(
                 f"the byte order mark says {encoding.removesuffix('-sig')}, but byte {error.start + 1:,} is invalid"
             ) from error
         if only_utf8:
-            raise UnreadableError(f"byte {error.start + 1:,} is not UTF-8") from error
+            raise BadLineError(f"byte {error.start + 1:,} is not UTF-8") from error
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:  # five bytes are undefined in Windows-1252, none in Latin-1
@@ -71,15 +65,15 @@ def decode(data: bytes, only_utf8: bool = False) -> Decoded:
     decoded = without_nul(text)
     num = len(_CONTROL.findall(decoded.text))
     if num > _MAX_NUL_SHARE * len(decoded.text) + 1:
-        raise UnreadableError(f"{num:,} of {len(decoded.text):,} characters are control characters: not text")
+        raise BadLineError(f"{num:,} of {len(decoded.text):,} characters are control characters: not text")
     return decoded._replace(is_not_utf8=True)
 
 
 def without_nul(text: str) -> Decoded:
-    """Replace each NUL with a space; raise `UnreadableError` if there are more than a few."""
+    """Replace each NUL with a space; raise `BadLineError` if there are more than a few."""
     num = text.count("\0")
     if num > _MAX_NUL_SHARE * len(text) + 1:
-        raise UnreadableError(f"{num:,} of {len(text):,} characters are NUL: not text, or UTF-16 without a mark")
+        raise BadLineError(f"{num:,} of {len(text):,} characters are NUL: not text, or UTF-16 without a mark")
     return Decoded(text.replace("\0", " "), has_nul=num > 0)
 
 
@@ -185,7 +179,7 @@ def _of_stream(path: Path, document_id: str, stream: BinaryIO, settings: BuildSe
     try:
         checked_id(document_id)
         text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
-    except (BadLineError, UnreadableError) as error:
+    except BadLineError as error:
         return LeftOut(_written(path), str(error))
     return _if_any(_written(path), Document(document_id, text, None, is_not_utf8, has_nul))
 
@@ -211,7 +205,7 @@ def _of_lines(path: Path, lines: Iterator[Line], settings: BuildSettings) -> Ite
         elif line.strip():
             try:
                 yield _if_any(where, _document(line))
-            except (BadLineError, UnreadableError) as error:
+            except BadLineError as error:
                 yield LeftOut(where, str(error))
 
 
@@ -220,13 +214,11 @@ def _document(line: str) -> Document:
     text, _, has_nul = without_nul(string(record, "text", ""))
     given = record.get("id")
     document_id = str(given) if type(given) is int else checked_id(string(record, "id"))
-    mentions = _mentions(record["mentions"], len(text)) if record.get("mentions") is not None else None
+    mentions = _mentions(objects(record, "mentions"), len(text)) if record.get("mentions") is not None else None
     return Document(document_id, text, mentions, has_nul=has_nul)
 
 
-def _mentions(given: Any, length: int) -> tuple[GivenMention, ...]:
-    if not isinstance(given, list) or not all(isinstance(mention, dict) for mention in given):
-        raise BadLineError("'mentions' is not a list of objects {…}")
+def _mentions(given: list[dict[str, Any]], length: int) -> tuple[GivenMention, ...]:
     mentions = []
     for mention in given:
         start, stop = mention.get("start"), mention.get("end", mention.get("stop"))

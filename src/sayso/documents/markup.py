@@ -58,21 +58,16 @@ def without_markup(text: str) -> PlainText:
     """
     if "<" not in text and "&" not in text:
         return PlainText(text)
-    found = list(_MARKUP.finditer(text))
+    found = [(*match.span(), _replacement(match[0])) for match in _MARKUP.finditer(text)]
     if not found:
         return PlainText(text)
-    parts, starts, stops, last = [], array("q"), array("q"), 0
-    for match in found:
-        parts.append(text[last : match.start()])
-        starts.extend(range(last, match.start()))
-        stops.extend(range(last + 1, match.start() + 1))
-        parts.append(_replacement(match[0]))
-        starts.extend([match.start()] * len(parts[-1]))
-        stops.extend([match.end()] * len(parts[-1]))
-        last = match.end()
-    parts.append(text[last:])
-    starts.extend(range(last, len(text)))
-    stops.extend(range(last + 1, len(text) + 1))
+    parts: list[str] = []
+    starts, stops, last = array("q"), array("q"), 0
+    for start, stop, replacement in (*found, (len(text), len(text), "")):
+        parts += text[last:start], replacement
+        starts.extend((*range(last, start), *[start] * len(replacement)))
+        stops.extend((*range(last + 1, start + 1), *[stop] * len(replacement)))
+        last = stop
     return PlainText("".join(parts), starts, stops)
 
 

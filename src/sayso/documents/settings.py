@@ -56,5 +56,6 @@ class BuildInputs:
 
     def tables(self) -> dict[str, Path]:
         """Return all files except the documents, keyed by option name."""
-        given = {"kb": self.kb, "names": self.names, "types": self.types, "relations": self.relations}
-        return {name: path for name, path in (given | {"stop-names": self.stop_names}).items() if path}
+        given = {name.replace("_", "-"): path for name, path in vars(self).items() if path}
+        del given["documents"]
+        return given

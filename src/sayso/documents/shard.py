@@ -126,10 +126,8 @@ def write_shard(path: Path, lines: list[str]) -> None:
 
 def read_records(folder: Path) -> list[BuiltShard]:
     """Return the records of the finished shards, in order."""
-    records = []
-    for path in sorted((folder / RECORDS).glob("[0-9]*.json")):
-        records.append(read_record(path, BuiltShard, "the record of a shard", "start over with --overwrite"))
-    return records
+    paths = sorted((folder / RECORDS).glob("[0-9]*.json"))
+    return [read_record(path, BuiltShard, "the record of a shard", "start over with --overwrite") for path in paths]
 
 
 def remove_unfinished(folder: Path, finished: Iterable[BuiltShard]) -> None:
@@ -145,7 +143,5 @@ def remove_unfinished(folder: Path, finished: Iterable[BuiltShard]) -> None:
 
 def total(records: Iterable[BuiltShard]) -> dict[str, int]:
     """Return the summed counts of all shards, in the order of `COUNTS`."""
-    counts: Counter[str] = Counter()
-    for record in records:
-        counts.update(record.counts)
+    counts: Counter[str] = sum((Counter(record.counts) for record in records), Counter())
     return {name: counts[name] for name in COUNTS}

@@ -7,7 +7,6 @@ Shapes: F features, K classes, M features in all rows of a batch, N rows.
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,23 +20,11 @@ NUM_FEATURES = 2**16
 _BATCH, _EPOCHS, _RATE = 64, 5, 0.2
 
 
-@dataclass(frozen=True)
-class Logistic:
-    """A trained model; a row is an array of feature indices."""
+def fit(rows: Sequence[np.ndarray], class_N: np.ndarray, num_classes: int, seed: int) -> np.ndarray:
+    """Return weights trained with AdaGrad for a fixed number of epochs; a row is an array of feature indices.
 
-    weight_FK: np.ndarray
-
-    def probabilities(self, rows: Sequence[np.ndarray]) -> np.ndarray:
-        """Return each row's probability of each class, [N, K]."""
-        if not rows:
-            return np.zeros((0, self.weight_FK.shape[1]), np.float32)
-        return np.concatenate(
-            [_probabilities(self.weight_FK, rows[i : i + _BATCH]) for i in range(0, len(rows), _BATCH)]
-        )
-
-
-def fit(rows: Sequence[np.ndarray], class_N: np.ndarray, num_classes: int, seed: int) -> Logistic:
-    """Train with AdaGrad for a fixed number of epochs; the same seed gives the same model."""
+    The same seed gives the same weights.
+    """
     weight_FK = np.zeros((NUM_FEATURES, num_classes), np.float32)
     size_FK = np.full((NUM_FEATURES, num_classes), 1e-4, np.float32)
     rng = np.random.default_rng(seed)
@@ -46,15 +33,16 @@ def fit(rows: Sequence[np.ndarray], class_N: np.ndarray, num_classes: int, seed:
         for first in range(0, len(rows), _BATCH):
             chosen = order[first : first + _BATCH]
             batch = [rows[number] for number in chosen]
-            error_NK = _probabilities(weight_FK, batch)
+            error_NK = probabilities(weight_FK, batch)
             error_NK[np.arange(len(batch)), class_N[chosen]] -= 1
             feature, gradient = _gradient(batch, error_NK)
             size_FK[feature] += gradient**2
             weight_FK[feature] -= _RATE * gradient / np.sqrt(size_FK[feature])
-    return Logistic(weight_FK)
+    return weight_FK
 
 
-def _probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+def probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return each row's probability of each class, [N, K]."""
     scale_NK = _scales(rows)[:, None]
     starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
     logit_NK = np.add.reduceat(weight_FK[np.concatenate(rows)], starts, axis=0) * scale_NK
@@ -92,11 +80,6 @@ def context_lines(sentence: MentioningSentence) -> Iterator[str]:
         for start, stop in entity.mention.spans[:1]:
             before, after = tokens[max(0, start - WIDTH) : start], tokens[stop : stop + WIDTH]
             yield f"{entity.mention.entity_id}\t{' '.join(before)}\t{' '.join(after)}"
-
-
-def entities_of(lines: Iterable[str]) -> set[str]:
-    """Return the ids of the entities that have contexts."""
-    return {line.partition("\t")[0] for line in lines}
 
 
 def read_contexts(lines: Iterable[str], wanted: Collection[str]) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -147,7 +130,8 @@ def guess_types(
 
     Keeps the untyped entities and at most 20,000 typed ones in memory.
     """
-    finest = {entity_id: finest_type(types.get(entity_id, ())) for entity_id in entities_of(read_lines())}
+    entity_ids = {line.partition("\t")[0] for line in read_lines()}
+    finest = {entity_id: finest_type(types.get(entity_id, ())) for entity_id in entity_ids}
     typed = sorted(entity_id for entity_id, found in finest.items() if found)
     untyped = sorted(entity_id for entity_id, found in finest.items() if not found)
     labels = sorted({finest[entity_id] for entity_id in typed})
@@ -158,11 +142,11 @@ def guess_types(
     held_out, learnt = ([typed[number] for number in part] for part in (order[:num_held_out], order[num_held_out:]))
     rows = _rows(read_lines(), names, (*held_out, *learnt, *untyped))
     classes = np.array([labels.index(finest[entity_id]) for entity_id in learnt])
-    model = fit([rows[entity_id] for entity_id in learnt], classes, len(labels), sub_seed(seed, "types"))
-    checked = _guessed(model, held_out, rows, labels)
+    weight_FK = fit([rows[entity_id] for entity_id in learnt], classes, len(labels), sub_seed(seed, "types"))
+    checked = _guessed(weight_FK, held_out, rows, labels)
     num_right = sum(guess.type == finest[entity_id] for entity_id, guess in checked.items())
     return Guesses(
-        types=_guessed(model, untyped, rows, labels),
+        types=_guessed(weight_FK, untyped, rows, labels),
         num_learnt_from=len(learnt),
         num_held_out=num_held_out,
         accuracy=num_right / len(checked) if checked else None,
@@ -180,15 +164,16 @@ def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[s
 
 
 def _guessed(
-    model: Logistic, entity_ids: Sequence[str], rows: Mapping[str, np.ndarray], labels: Sequence[str]
+    weight_FK: np.ndarray, entity_ids: Sequence[str], rows: Mapping[str, np.ndarray], labels: Sequence[str]
 ) -> dict[str, Guess]:
     """Return the guesses that are probable enough."""
-    probability_NK = model.probabilities([rows[entity_id] for entity_id in entity_ids])
     guesses = {}
-    for entity_id, probability_K in zip(entity_ids, probability_NK, strict=True):
-        best = int(probability_K.argmax())
-        if probability_K[best] >= LEAST_PROBABILITY:
-            guesses[entity_id] = Guess(labels[best], float(probability_K[best]))
+    for first in range(0, len(entity_ids), _BATCH):
+        batch = entity_ids[first : first + _BATCH]
+        probability_NK = probabilities(weight_FK, [rows[entity_id] for entity_id in batch])
+        for entity_id, best, probability in zip(batch, probability_NK.argmax(1), probability_NK.max(1), strict=True):
+            if probability >= LEAST_PROBABILITY:
+                guesses[entity_id] = Guess(labels[best], float(probability))
     return guesses
 
 

@@ -19,7 +19,7 @@ _QUOTED = re.compile("(?<!^)'[^']*'")
 
 
 class BadLineError(Exception):
-    """A line that cannot be read; the message is the reason, without file and line number."""
+    """A line or document that cannot be read; the message is the reason, without file and line number."""
 
 
 class BadLine(NamedTuple):
@@ -49,14 +49,19 @@ class Reader(NamedTuple):
     about: str
 
 
-def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterator[SentenceItem]:
-    """Yield the sentence on each line, skipping blank lines."""
+def by_line(parse: Callable[[str], Sentence]) -> Callable[[Iterable[Line]], Iterator[SentenceItem]]:
+    """Return the `read` of a format with one sentence per line."""
+    return lambda lines: read_each(lines, lambda text: with_plain_names(parse(text)))
+
+
+def read_each(lines: Iterable[Line], parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed | BadLine]]:
+    """Yield the record on each line, or a `BadLine` if it cannot be parsed, skipping blank lines."""
     for number, text in lines:
         if isinstance(text, BadLine):
             yield number, text
         elif text and not text.isspace():
             try:
-                yield number, with_plain_names(parse(text))
+                yield number, parse(text)
             except BadLineError as error:
                 yield number, BadLine(str(error))
 
@@ -64,17 +69,10 @@ def read_each(lines: Iterable[Line], parse: Callable[[str], Sentence]) -> Iterat
 def parse_each(
     lines: Iterable[Line], parse: Callable[[str], Iterable[Parsed]]
 ) -> Iterator[tuple[int, Parsed | BadLine]]:
-    """Yield the records on each line, or one `BadLine` for a line that cannot be parsed."""
-    for number, text in lines:
-        if isinstance(text, BadLine):
-            yield number, text
-        elif text and not text.isspace():
-            try:
-                records = tuple(parse(text))
-            except BadLineError as error:
-                yield number, BadLine(str(error))
-            else:
-                yield from ((number, record) for record in records)
+    """Like `read_each`, for lines with several records."""
+    for number, records in read_each(lines, lambda text: tuple(parse(text))):
+        for record in (records,) if isinstance(records, BadLine) else records:
+            yield number, record
 
 
 def with_plain_names(sentence: Sentence) -> Sentence:

@@ -1,18 +1,11 @@
 """Read sentences labelled by crowd workers: the share who saw any relation, and the share who saw the distant one."""
 
-from collections.abc import Iterable, Iterator
-
-from sayso.readers.base import Line, SentenceItem, checked_tokens, read_each
+from sayso.readers.base import checked_tokens
 from sayso.readers.json_line import has_keys, json_object, share, string, without_na
 from sayso.readers.mention import find_mentions, id_from_name
 from sayso.records import Sentence
 
 _MAJORITY = 0.5
-
-
-def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence on each line."""
-    return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from sayso.readers.base import BadLine, BadLineError, Line, Parsed
 
 MAX_LINE_BYTES = 16 * 2**20
 _BUFFER_BYTES = 2**20
+_LINE = re.compile(r".*\n|.+")
 
 OnBytes = Callable[[int], None]
 """Progress callback: number of bytes read so far."""
@@ -54,8 +56,7 @@ def sha256_of(path: Path) -> str:
     digest = hashlib.sha256()
     for file in files_of(path):
         with file.open("rb") as stream:
-            while block := stream.read(2**20):
-                digest.update(block)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()
 
 
@@ -156,15 +157,9 @@ def read_text(path: Path, what: str) -> str:
 
 def lines_with_text(text: str) -> Iterator[tuple[int, str]]:
     """Yield the non-blank lines with their numbers, without building a list of lines."""
-    number, start = 0, 0
-    while start < len(text):
-        stop = text.find("\n", start)
-        stop = len(text) if stop < 0 else stop
-        number += 1
-        line = text[start:stop]
-        if line and not line.isspace():
-            yield number, line
-        start = stop + 1
+    for number, line in enumerate(_LINE.finditer(text), 1):
+        if not line[0].isspace():
+            yield number, line[0].rstrip("\n")
 
 
 def read_json(path: Path, text: str) -> dict[str, Any]:
@@ -172,10 +167,11 @@ def read_json(path: Path, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
     except _RepeatedKeyError as error:
-        spelled = json.dumps(error.key, ensure_ascii=False)
+        (key,) = error.args
+        spelled = json.dumps(key, ensure_ascii=False)
         second = text.find(spelled, text.find(spelled) + 1)
         number = text.count("\n", 0, max(second, 0)) + 1
-        raise BadInputError(f"{path}:{number}: {error.key!r} appears twice") from error
+        raise BadInputError(f"{path}:{number}: {key!r} appears twice") from error
     except json.JSONDecodeError as error:
         raise BadInputError(f"{path}:{error.lineno}: not JSON: {error.msg.lower()}") from error
     except (RecursionError, ValueError) as error:
@@ -186,9 +182,7 @@ def read_json(path: Path, text: str) -> dict[str, Any]:
 
 
 class _RepeatedKeyError(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+    """A key that appears twice."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

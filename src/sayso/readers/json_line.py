@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from sayso.readers.base import MAX_TOKENS, BadLineError
+from sayso.readers.base import BadLineError, check_length
 from sayso.records import NA_NAMES
 
 _DECODER = json.JSONDecoder()
@@ -145,8 +145,7 @@ def check_tokens(tokens: object) -> list[str]:
     """Return the tokens; raise `BadLineError` if one is not a string, is empty or contains white space."""
     if not isinstance(tokens, list) or not tokens:
         raise BadLineError("the tokens are not a non-empty list of strings")
-    if len(tokens) > MAX_TOKENS:
-        raise BadLineError(f"the sentence has {len(tokens):,} tokens, more than {MAX_TOKENS:,}")
+    check_length(tokens)
     try:
         text = " ".join(tokens)
     except TypeError as error:

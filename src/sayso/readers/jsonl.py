@@ -6,10 +6,10 @@ by a checksum, and takes half as long to read as a corpus line.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sayso.readers.base import BadLineError, CharSpan, Line, SentenceItem, checked_tokens, read_each
+from sayso.readers.base import BadLineError, CharSpan, checked_tokens
 from sayso.readers.json_line import (
     check_tokens,
     has_keys,
@@ -26,11 +26,6 @@ from sayso.records import Mention, Sentence, Source, Span
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 _compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence on each line."""
-    return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sayso.input_file import holding
-from sayso.readers.base import BadLine, Line, parse_each, refuse_control
+from sayso.readers.base import BadLine, Line, read_each, refuse_control
 from sayso.readers.eraser import read_eraser
 from sayso.readers.files import first_of, read_lines
 from sayso.readers.json_line import has_keys, json_object, string
@@ -24,7 +24,7 @@ def read_marks(path: Path) -> Iterator[MarkItem]:
 
 def read_mark_lines(path: Path, lines: Iterable[Line] | None = None) -> Iterator[MarkItem]:
     """Yield the mark on each JSON line of the file, or of `lines` if the file is already open."""
-    return parse_each(read_lines(path) if lines is None else lines, lambda text: (parse(text),))
+    return read_each(read_lines(path) if lines is None else lines, parse)
 
 
 def parse(text: str) -> Mark:

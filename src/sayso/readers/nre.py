@@ -4,18 +4,11 @@ Columns: head id, tail id, head name, tail name, relation, sentence, `###END###`
 of a name.
 """
 
-from collections.abc import Iterable, Iterator
-
-from sayso.readers.base import BadLineError, Line, SentenceItem, checked_tokens, read_each
+from sayso.readers.base import BadLineError, checked_tokens
 from sayso.readers.mention import find_mentions
 from sayso.records import NA_NAMES, Sentence
 
 _END = "###END###"
-
-
-def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence on each line."""
-    return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:

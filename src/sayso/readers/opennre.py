@@ -2,19 +2,15 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import Any
 
-from sayso.readers.base import BadLineError, CharSpan, Line, SentenceItem, check_length, read_each
+from sayso.readers.base import BadLineError, CharSpan, check_length
 from sayso.readers.json_line import has_keys, integer_pair, json_object, nested, string, strings, without_na
 from sayso.readers.mention import complete, given_mentions, named
 from sayso.records import Mention, Sentence, Span
 
 _NA = "NA"
-
-
-def read(lines: Iterable[Line]) -> Iterator[SentenceItem]:
-    """Yield the sentence on each line; a sentence with several relations has several lines and is yielded for each."""
-    return read_each(lines, parse)
 
 
 def recognises(first_line: str) -> bool:
@@ -27,17 +23,13 @@ def write(sentence: Sentence) -> str:
 
     `pos` is the first mention; the reader finds the others. Document and `expresses` are left out.
     """
-    record = {
-        "token": sentence.tokens,
-        "h": _entity(sentence.head),
-        "t": _entity(sentence.tail),
-    }
+    record = {"token": sentence.tokens, "h": _entity(sentence.head), "t": _entity(sentence.tail)}
     relations = sentence.relations or (_NA,)
     return "\n".join(json.dumps({**record, "relation": relation}, ensure_ascii=False) for relation in relations)
 
 
 def parse(text: str) -> Sentence:
-    """Parse one line."""
+    """Parse one line; a sentence with several relations has a line for each."""
     record = json_object(text)
     entities = nested(record, "h"), nested(record, "t")
     tokens, spans = _from_tokens(record, entities) if "token" in record else _from_text(record, entities)
@@ -72,9 +64,7 @@ def _from_tokens(record: dict[str, Any], entities: _Entities) -> _Placed:
     positions = [_position(entity) for entity in entities]
     words = " ".join(tokens).split()
     if words != tokens:  # a token is empty or has a space inside: 1 1/2
-        num_before = [0]
-        for token in tokens:
-            num_before.append(num_before[-1] + len(token.split()))
+        num_before = list(accumulate((len(token.split()) for token in tokens), initial=0))
         positions = [position and _moved(position, num_before) for position in positions]
     return words, [(Span(*position),) if position else () for position in positions]
 
