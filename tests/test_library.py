@@ -278,7 +278,7 @@ def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
         sayso.load(tmp_path)
     (tmp_path / "both" / "seed-1").mkdir(parents=True)
     (tmp_path / "both" / "seed-1" / "run.json").write_text("{}")
-    with pytest.raises(UserError, match="several seeds: choose one of seed-1"):
+    with pytest.raises(UserError, match="seed-1: the run is not finished"):
         sayso.load(tmp_path / "both")
 
 

@@ -15,7 +15,8 @@ from sayso.facts.explanation import Explanation
 from sayso.facts.fact import Fact
 from sayso.features.lexicon import TypesById
 from sayso.features.user_input import InputBags, UserBags, label_rows, read_bags
-from sayso.model.checkpoint import ModelParts, load_model, save_model
+from sayso.model.checkpoint import ModelParts
+from sayso.model.ensemble import load_parts, save_parts
 from sayso.model.predict import facts_of_corpus, predict_logits, predict_probabilities
 from sayso.records import Bag, Sentence
 from sayso.store.store import Store
@@ -34,7 +35,7 @@ class Model:
     @classmethod
     def from_pretrained(cls, folder: str | Path, device: str = "cpu") -> Self:
         """Load a model; see `sayso.load`."""
-        parts = load_model(Path(folder))
+        parts = load_parts(Path(folder))
         parts.extractor.to(choose_device(device) if device.isalpha() else device)
         return cls(parts)
 
@@ -42,7 +43,8 @@ class Model:
         """Write the model to a folder, atomically: `sayso.load` reads it back on any machine.
 
         Args:
-            folder: The folder to write: config.json, model.safetensors, vocabulary and model card.
+            folder: The folder to write: config.json, model.safetensors, vocabulary and model card; for a model of
+                several seeds, one such folder per seed.
             overwrite: Replace a model that is already there.
 
         Raises:
@@ -50,7 +52,7 @@ class Model:
 
         Example: `model.save_pretrained("models/nyt")`
         """
-        save_model(Path(folder), self.parts, overwrite)
+        save_parts(Path(folder), self.parts, overwrite)
 
     def limit_table_memory(self, mebibytes: int) -> None:
         """Limit the memory of the tables that speed up prediction on a CPU; results do not depend on the limit.
@@ -234,7 +236,8 @@ def load(folder: str | Path, device: str = "cpu") -> Model:
     """Load a trained model.
 
     Args:
-        folder: A run folder written by `sayso train`, or a model folder written by `save_pretrained`.
+        folder: A run folder written by `sayso train`, or a model folder written by `save_pretrained`. A folder
+            written by `sayso train --seeds` is loaded as one model, which averages the probabilities of all seeds.
         device: `cpu`, `cuda`, a torch device such as `cuda:1`, or `auto` for a GPU if there is one.
 
     Returns:

@@ -15,16 +15,26 @@ from sayso.explain import EXPLAINERS
 from sayso.explain.base import explain_all
 from sayso.features.batch import BagIndex
 from sayso.model.encoders.cnn import CnnConfig
+from sayso.model.ensemble import Ensemble
 from sayso.model.extractor import Extractor, ModelConfig
 from toy_batch import NUM_RELATIONS, make_bags, make_extractor, make_vectors
 
 SIZES = [3, 1, 6, 1, 2]
 over_explainers = pytest.mark.parametrize("name", EXPLAINERS)
-over_variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+Configs = tuple[ModelConfig, ...]
+CASES: dict[str, Configs] = {
+    **{name: (config,) for name, config in VARIANTS.items()},
+    "ensemble": 3 * (VARIANTS["attention+E"],),
+    "ensemble-noisy-or": 2 * (VARIANTS["noisy_or"],),
+}
+"""The config of each model, or of each member of an ensemble."""
+over_variants = pytest.mark.parametrize("configs", CASES.values(), ids=CASES)
 
 
-def make_case(config: ModelConfig, sizes: list[int] = SIZES) -> tuple[Extractor, Tensor, BagIndex]:
-    return make_extractor(config), make_vectors(sum(sizes), WIDTH), make_bags(sizes)
+def make_case(configs: Configs, sizes: list[int] = SIZES) -> tuple[Extractor, Tensor, BagIndex]:
+    members = [make_extractor(config, seed) for seed, config in enumerate(configs)]
+    extractor = members[0] if len(members) == 1 else Ensemble(members).eval()
+    return extractor, make_vectors(sum(sizes), WIDTH * len(members)), make_bags(sizes)
 
 
 def explain(name: str, extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
@@ -42,16 +52,16 @@ def test_every_explainer_of_the_folder_is_registered_under_its_name() -> None:
 
 @over_explainers
 @over_variants
-def test_there_is_one_finite_score_for_each_sentence_and_relation(name: str, config: ModelConfig) -> None:
-    score_NR = explain(name, *make_case(config))
+def test_there_is_one_finite_score_for_each_sentence_and_relation(name: str, configs: Configs) -> None:
+    score_NR = explain(name, *make_case(configs))
     assert score_NR.shape == (sum(SIZES), NUM_RELATIONS)
     assert bool(score_NR.isfinite().all())
     assert bool(score_NR.any())
 
 
 @over_variants
-def test_all_together_give_what_each_gives_alone(config: ModelConfig) -> None:
-    case = make_case(config)
+def test_all_together_give_what_each_gives_alone(configs: Configs) -> None:
+    case = make_case(configs)
     with torch.no_grad():
         together = explain_all(EXPLAINERS, *case)
     assert list(together) == list(EXPLAINERS)
@@ -60,8 +70,8 @@ def test_all_together_give_what_each_gives_alone(config: ModelConfig) -> None:
 
 @over_explainers
 @over_variants
-def test_the_model_and_its_gradients_stay_as_they_were(name: str, config: ModelConfig) -> None:
-    extractor, vector_ND, bags = make_case(config)
+def test_the_model_and_its_gradients_stay_as_they_were(name: str, configs: Configs) -> None:
+    extractor, vector_ND, bags = make_case(configs)
     before = {key: value.clone() for key, value in extractor.state_dict().items()}
     vector_before = vector_ND.clone()
     with_gradients = EXPLAINERS[name].explain(extractor, vector_ND, bags).detach()
@@ -75,8 +85,8 @@ def test_the_model_and_its_gradients_stay_as_they_were(name: str, config: ModelC
 
 @over_explainers
 @over_variants
-def test_the_order_of_sentences_does_not_matter(name: str, config: ModelConfig) -> None:
-    extractor, vector_ND, bags = make_case(config)
+def test_the_order_of_sentences_does_not_matter(name: str, configs: Configs) -> None:
+    extractor, vector_ND, bags = make_case(configs)
     turned = torch.cat([part.flip(0) for part in torch.arange(sum(SIZES)).split(SIZES)])
     torch.testing.assert_close(
         explain(name, extractor, vector_ND[turned], bags), explain(name, extractor, vector_ND, bags)[turned]
@@ -85,9 +95,9 @@ def test_the_order_of_sentences_does_not_matter(name: str, config: ModelConfig) 
 
 @over_explainers
 @over_variants
-def test_a_bag_alone_equals_the_bag_in_a_batch(name: str, config: ModelConfig) -> None:
+def test_a_bag_alone_equals_the_bag_in_a_batch(name: str, configs: Configs) -> None:
     sizes = [3, 1, 12, 2]
-    extractor, vector_ND, bags = make_case(config, sizes)
+    extractor, vector_ND, bags = make_case(configs, sizes)
     together = explain(name, extractor, vector_ND, bags)
     for b, (start, stop) in enumerate(pairwise([0, *torch.tensor(sizes).cumsum(0).tolist()])):
         index = BagIndex(bag_N=bags.bag_N[start:stop] - b, head_B=bags.head_B[[b]], tail_B=bags.tail_B[[b]])
@@ -115,18 +125,18 @@ def test_a_planted_decisive_sentence_is_ranked_first(name: str, aggregator: str,
 
 @over_explainers
 def test_signed_scores_fall_below_zero_and_the_others_never_do(name: str) -> None:
-    lowest = min(float(explain(name, *make_case(config)).min()) for config in VARIANTS.values())
+    lowest = min(float(explain(name, *make_case(configs)).min()) for configs in CASES.values())
     assert (lowest < 0) == EXPLAINERS[name].is_signed
 
 
 @over_explainers
 @over_variants
-def test_no_bags_have_no_scores(name: str, config: ModelConfig) -> None:
-    assert explain(name, *make_case(config, [])).shape == (0, NUM_RELATIONS)
+def test_no_bags_have_no_scores(name: str, configs: Configs) -> None:
+    assert explain(name, *make_case(configs, [])).shape == (0, NUM_RELATIONS)
 
 
 @pytest.mark.parametrize("name", [name for name in EXPLAINERS if name != "shapley"])
 @over_variants
-def test_a_bag_of_5000_sentences_has_finite_scores(name: str, config: ModelConfig) -> None:
-    extractor, vector_ND, bags = make_case(config, [5000, 1])
+def test_a_bag_of_5000_sentences_has_finite_scores(name: str, configs: Configs) -> None:
+    extractor, vector_ND, bags = make_case(configs, [5000, 1])
     assert bool(explain(name, extractor.float(), vector_ND.float(), bags).isfinite().all())

@@ -22,7 +22,12 @@ _INTERVALS = ("area_up_to_recall_0_4", "average_precision", "max_f1")
 
 
 def evaluate(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, all trained on the same store.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN", help="Run folders, all trained on the same store; of several seeds, also each seed."
+        ),
+    ],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
     marks: Annotated[list[Path] | None, typer.Option(help="Files with marks, used instead of the store's.")] = None,
     part: StorePart = "test",
@@ -43,6 +48,7 @@ def evaluate(
     """Evaluate runs: facts against the KB, explanations against marks and the model; write an HTML report.
 
     Also writes a folder `predictions` to each run: every fact, its sentences and the scores of every mechanism.
+    Several seeds in one folder are evaluated as one model, and each one alone.
 
     Example: `sayso evaluate runs/demo --data demo/store`
     """
@@ -50,6 +56,7 @@ def evaluate(
     from sayso.evaluate.report import write_report
     from sayso.explain import mechanisms_named
     from sayso.explain.trained_run import open_runs
+    from sayso.model.ensemble import seed_folders
     from sayso.store.store import Store
     from sayso.train.device import choose_device
 
@@ -62,10 +69,11 @@ def evaluate(
         temperature=temperature,
     )
     store = Store(data)
-    subjects = open_runs(runs, store, part, str(choose_device(device)))
-    found = _marks(store, subjects[0], marks or [])
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
-    with _claimed({folder.resolve(), *(run.resolve() for run in runs)}):
+    opened = list({each.resolve(): each for run in runs for each in (run, *seed_folders(run))}.values())
+    subjects = open_runs(opened, store, part, str(choose_device(device)))
+    found = _marks(store, subjects[0], marks or [])
+    with _claimed({folder.resolve(), *(run.resolve() for run in opened)}):
         report = _evaluate(subjects, found, settings)
         written = write_report(report, folder)
     if as_json:

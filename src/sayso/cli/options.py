@@ -77,7 +77,9 @@ def _set_trusted(is_trusted: bool) -> bool:
     return is_trusted
 
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a model folder.")]
+Run = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder or a model folder; several seeds are used as one.")
+]
 Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto uses a GPU if there is one.")]
 StorePart = Annotated[
     str,

@@ -68,7 +68,7 @@ def train(
             raise interrupted(error, _what_is_kept(display.folder or out)) from None
     if _is_first():
         _report(settings, runs, as_json)
-        say_next(str(out), as_command("sayso", "evaluate", *(run.folder for run in runs), *_evaluated_on(data)))
+        say_next(str(out), as_command("sayso", "evaluate", out, *_evaluated_on(data)))
 
 
 def _evaluated_on(data: Path) -> list[object]:

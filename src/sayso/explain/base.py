@@ -8,6 +8,7 @@ Shapes: B bags, N sentences of all bags together, D width of a sentence vector, 
 """
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
+from sayso.model.ensemble import Ensemble, members_with
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible
 
@@ -52,6 +54,24 @@ def explain_all(
         else each.from_influence(parts, bags)
         for name, each in mechanisms.items()
     }
+
+
+def over_members(explain: Explain) -> Explain:
+    """Make a mechanism that is linear in the gradient also explain ensembles, by the chain rule.
+
+    The score is Σ_m ∂o_k/∂o_mk · score_m, exactly the mechanism's score for the ensemble's own logit.
+    """
+
+    @wraps(explain)
+    def explain_any(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+        if not isinstance(extractor, Ensemble):
+            return explain(extractor, vector_ND, bags)
+        influence_MBR = extractor.influence_of_members(vector_ND, bags)
+        members = zip(influence_MBR, members_with(extractor, vector_ND), strict=True)
+        scores = [change_BR[bags.bag_N] * explain(*member, bags) for change_BR, member in members]
+        return torch.stack(scores).sum(0)
+
+    return explain_any
 
 
 def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Influence | None:

@@ -5,12 +5,13 @@ Shapes: N sentences of all bags together, D width of a sentence vector, R relati
 
 from torch import Tensor
 
-from sayso.explain.base import Explainer, influence_of, scores_from_autograd
+from sayso.explain.base import Explainer, influence_of, over_members, scores_from_autograd
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
 
 
+@over_members
 def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = Σ_d x_nd ∂o_k/∂x_nd, signed, for every sentence and relation at once.
 

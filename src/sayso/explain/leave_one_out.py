@@ -28,6 +28,7 @@ from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
 from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
+from sayso.model.ensemble import MeanAggregator, mean_logit, members_with
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible, is_compiled
 from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_others, mean_of_others
@@ -154,10 +155,20 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     return (logit_of_surprise(total_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)
 
 
+def _without_one_averaged(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    """Return the score of an ensemble from its members' logits with and without n."""
+    logits, without = [], []
+    for member, part_ND in members_with(extractor, vector_ND):
+        logits.append(member.classify(part_ND, bags))
+        without.append(logits[-1][bags.bag_N] - leave_one_out(member, part_ND, bags))
+    return mean_logit(logits)[bags.bag_N] - mean_logit(without)
+
+
 CLOSED_FORMS: dict[type[Aggregator], Explain] = {
     Attention: _without_one_attended,
     Direct: _without_one_pooled,
     NoisyOr: _without_one_stating,
+    MeanAggregator: _without_one_averaged,
 }
 
 EXPLAINER = Explainer(

@@ -6,7 +6,7 @@ Shapes: N sentences of all bags together, C of them at a time, D width of a sent
 import torch
 from torch import Tensor
 
-from sayso.explain.base import Explainer, influence_of, scores_from_autograd
+from sayso.explain.base import Explainer, influence_of, over_members, scores_from_autograd
 from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
@@ -17,6 +17,7 @@ VALUES_AT_A_TIME = 2**19
 """Values of the [C, R, D] gradient that are held at once, chosen to fit the cache."""
 
 
+@over_members
 def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = ‖∂o_k/∂x_n‖₁ (Shahbazi et al. 2020), from the closed form of the gradient."""
     parts = influence_of(extractor, vector_ND, bags)

@@ -31,6 +31,7 @@ from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
 from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
+from sayso.model.ensemble import MeanAggregator, mean_logit, members_with
 from sayso.model.extractor import Extractor
 from sayso.seeding import sub_seed
 
@@ -213,4 +214,15 @@ def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
     return logit_of_surprise(added_LR[order_PL].cumsum(1) + alone_BR)
 
 
-SCANS: dict[type[Aggregator], PrefixLogits] = {Attention: _attended, Direct: _pooled, NoisyOr: _stated}
+def _averaged(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
+    """Return the logits of an ensemble from those of its members."""
+    members = members_with(extractor, vector_LD)
+    return mean_logit([prefix_logits(member, part_LD, bags, order_PL) for member, part_LD in members])
+
+
+SCANS: dict[type[Aggregator], PrefixLogits] = {
+    Attention: _attended,
+    Direct: _pooled,
+    NoisyOr: _stated,
+    MeanAggregator: _averaged,
+}

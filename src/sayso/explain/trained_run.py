@@ -1,6 +1,5 @@
 """A trained run, opened on one part of its store, for evaluation and explanation."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,8 @@ from sayso.errors import BadInputError, UserError, option
 from sayso.features.batch import Part
 from sayso.features.lexicon import Lexicon
 from sayso.features.mentions import ModelInput, model_input
-from sayso.model.checkpoint import WEIGHTS, ModelParts, find_model, load_model
+from sayso.model.checkpoint import ModelParts
+from sayso.model.ensemble import PREFIX, load_parts, model_fingerprint
 from sayso.records import sentence_key
 from sayso.store.store import Store
 from sayso.store.table import BagTable
@@ -29,8 +29,9 @@ class TrainedRun:
 
     @property
     def name(self) -> str:
-        """The name of the run's folder, used in tables."""
-        return self.folder.resolve().name
+        """The name of the run's folder, used in tables; one of several seeds also has the name of their folder."""
+        folder = self.folder.resolve()
+        return f"{folder.parent.name}-{folder.name}" if folder.name.startswith(PREFIX) else folder.name
 
     @cached_property
     def table(self) -> BagTable:
@@ -95,12 +96,6 @@ class TrainedRun:
         return found
 
 
-def model_fingerprint(folder: Path) -> str:
-    """Return the hash of the weights in a run or model folder."""
-    with (find_model(folder) / WEIGHTS).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-
-
 def read_word(lexicon: Lexicon, token: int) -> str:
     """Return the word or entity type in a row of the model's token table."""
     return lexicon.words[token] if token < len(lexicon.words) else lexicon.types[token - len(lexicon.words)]
@@ -108,7 +103,7 @@ def read_word(lexicon: Lexicon, token: int) -> str:
 
 def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "cpu") -> list[TrainedRun]:
     """Open the runs on this part; raise `BadInputError` if one was trained on a different store."""
-    runs = [open_model(load_model(folder), folder, store, part) for folder in folders]
+    runs = [open_model(load_parts(folder), folder, store, part) for folder in folders]
     for run in runs:
         run.model.extractor.to(device)
     names = [run.name for run in runs]

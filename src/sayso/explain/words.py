@@ -14,6 +14,7 @@ from sayso.explain.facts import ExplainedFacts
 from sayso.explain.sub_bag import slices_by_cost
 from sayso.features.batch import BagIndex, Part, SentenceBatch, collate
 from sayso.model.embedding import DistinctRows, TokenEmbedding
+from sayso.model.ensemble import members_with
 from sayso.model.extractor import Extractor
 from sayso.store.rows import Rows
 
@@ -69,6 +70,11 @@ def _sentence_gradient(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, 
 
 def _token_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
     """Return each token's contribution to the change of the sentence vectors along their gradient."""
+    parts = members_with(extractor, gradient_ND)
+    return torch.stack([_member_scores(member, sentences, part_ND) for member, part_ND in parts]).sum(0)
+
+
+def _member_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
     with torch.no_grad():
         distinct: DistinctRows = extractor.embedding(sentences)
         row_TW = distinct.row_YW[distinct.index_T]

@@ -15,13 +15,13 @@ from sayso.explain import mechanisms_named
 from sayso.explain.bag import support_of
 from sayso.explain.facts import ExplainedFacts, encoded_facts, explain_facts
 from sayso.explain.faithfulness import sigmoid
-from sayso.explain.trained_run import model_fingerprint
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact, quote_of
 from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, TypesById
 from sayso.features.user_input import InputBags, InputBuilder
 from sayso.model.checkpoint import ModelParts
+from sayso.model.ensemble import model_fingerprint
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Sentence
 from sayso.store.rows import ranges

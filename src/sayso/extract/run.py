@@ -30,7 +30,7 @@ from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import ShardPredictor, read_shard_record, shard_file
 from sayso.facts.fact import Status
 from sayso.io.checksum import FILES, sums_of
-from sayso.model.checkpoint import load_model
+from sayso.model.ensemble import load_parts
 from sayso.readers.entity_type import TypeTable, read_entity_types
 from sayso.readers.fact import read_triples
 from sayso.readers.file_piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
@@ -81,7 +81,7 @@ def extract(
         UserError: an input or the folder cannot be used.
     """
     refuse_unknown_form(settings.form)
-    files, model = corpus_files(inputs.corpus), load_model(inputs.run)
+    files, model = corpus_files(inputs.corpus), load_parts(inputs.run)
     known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
     types = read_entity_types(inputs.types, [each.name for each in model.relations]) if inputs.types else None
     origin = origin_of(inputs.run, model)

@@ -24,7 +24,7 @@ from sayso.input_file import note_old_format
 from sayso.io.atomic import atomic_file
 from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, from_json, record_of, to_json
-from sayso.model.checkpoint import load_model
+from sayso.model.ensemble import load_parts
 from sayso.records import Bag
 from sayso.train.device import choose_device
 
@@ -128,7 +128,7 @@ class ShardPredictor:
 
     @cached_property
     def _predictor(self) -> FactPredictor:
-        parts = load_model(self.run)
+        parts = load_parts(self.run)
         parts.extractor.to(choose_device(self.settings.device))
         parts.extractor.limit_products(self.settings.table_memory * 2**20)
         types = read_types(self.folder, self.types)

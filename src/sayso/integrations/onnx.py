@@ -38,6 +38,8 @@ def export_onnx(model: Model, path: Path) -> float:
     Raises:
         UserError: The difference is above 1e-4; nothing is written.
     """
+    if names := ", ".join(model.parts.members):
+        raise UserError(f"a model of several seeds cannot be exported as one file: export one of its runs ({names})")
     onnx, onnxruntime = _libraries()
     extractor = model.parts.extractor.eval()
     if next(extractor.parameters()).device.type != "cpu":

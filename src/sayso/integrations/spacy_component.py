@@ -15,7 +15,7 @@ from sayso.errors import MissingExtraError
 from sayso.extract.predict import FactPredictor, origin_of
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact
-from sayso.model.checkpoint import load_model
+from sayso.model.ensemble import load_parts
 from sayso.records import Bag, Mention, Sentence, Source, Span
 from sayso.tokens import control_character
 
@@ -41,7 +41,7 @@ def create(
     if not run:
         raise ValueError(f"{name}: set the run or model: nlp.add_pipe('sayso', config={{'run': 'runs/demo'}})")
     settings = ExtractSettings(threshold=threshold, method=method, max_evidence=max_evidence)
-    model = load_model(Path(run))
+    model = load_parts(Path(run))
     return FactFinder(
         FactPredictor(model=model, settings=settings, origin=origin_of(Path(run), model), types={}), types
     )

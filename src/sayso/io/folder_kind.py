@@ -27,7 +27,7 @@ def kind_of(folder: Path) -> str | None:
         "predictions": "mechanisms" in manifest,
         "model": all((folder / name).is_file() for name in ("config.json", "model.safetensors")),
         "run": (folder / "run.json").is_file(),
-        "seeds": any(folder.glob("seed-*/run.json")),
+        "seeds": any((each / name).is_file() for each in folder.glob("seed-*") for name in ("run.json", "config.json")),
         "reproduction": (folder / "runs").is_dir() and (folder / "outcomes").is_dir(),
     }
     return next((name for name, is_it in is_kind.items() if is_it), None)

@@ -1,7 +1,7 @@
 """Save and load a model as a folder: settings, weights, vocabulary and a model card, in open formats, no pickle."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,8 @@ class ModelDescription:
 class ModelParts:
     """The contents of a model folder: the extractor with its frozen vectors, its vocabulary, its relations.
 
-    `training` contains the seed, data fingerprint, epochs and validation metrics.
+    `training` contains the seed, data fingerprint, epochs and validation metrics; `members` are the models of an
+    ensemble (`ensemble.py`), by the names of their folders.
     """
 
     extractor: Extractor
@@ -66,6 +67,7 @@ class ModelParts:
     relations: Sequence[Relation]
     variant: str
     training: dict[str, Any]
+    members: "Mapping[str, ModelParts]" = field(default_factory=dict)
 
 
 def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None:
@@ -75,22 +77,27 @@ def save_model(folder: Path, parts: ModelParts, overwrite: bool = False) -> None
     """
     if overwrite:
         refuse_foreign(folder, FILES.__contains__, "a model")
+    with atomic_folder(folder, overwrite=overwrite) as work:
+        write_files(work, parts)
+
+
+def write_files(folder: Path, parts: ModelParts) -> None:
+    """Write the files of a model to an existing folder."""
     lexicon = parts.lexicon
     tensors = {name: value.detach().cpu().contiguous() for name, value in parts.extractor.state_dict().items()}
-    with atomic_folder(folder, overwrite=overwrite) as work:
-        # safetensors' own writer creates files that only their owner can read.
-        (work / WEIGHTS).write_bytes(save(tensors, {"format": "pt"}))
-        write_columns(work / WORDS, {"word": lexicon.words})
-        columns: dict[str, Column] = {
-            "id": lexicon.entity_ids,
-            "name": lexicon.entity_names,
-            "type": lexicon.type_E.astype(np.int32),
-        }
-        write_columns(work / ENTITIES, columns)
-        names = [relation.name for relation in parts.relations]
-        (work / CARD).write_text(model_card(parts.variant, names, parts.training), encoding="utf-8")
-        settings = _settings(parts) | {SUMS: sums_of(work, (WEIGHTS, WORDS, ENTITIES))}
-        (work / CONFIG).write_text(to_json(settings, indent=2) + "\n", encoding="utf-8")
+    # safetensors' own writer creates files that only their owner can read.
+    (folder / WEIGHTS).write_bytes(save(tensors, {"format": "pt"}))
+    write_columns(folder / WORDS, {"word": lexicon.words})
+    columns: dict[str, Column] = {
+        "id": lexicon.entity_ids,
+        "name": lexicon.entity_names,
+        "type": lexicon.type_E.astype(np.int32),
+    }
+    write_columns(folder / ENTITIES, columns)
+    names = [relation.name for relation in parts.relations]
+    (folder / CARD).write_text(model_card(parts.variant, names, parts.training), encoding="utf-8")
+    settings = _settings(parts) | {SUMS: sums_of(folder, (WEIGHTS, WORDS, ENTITIES))}
+    (folder / CONFIG).write_text(to_json(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def _settings(parts: ModelParts) -> dict[str, Any]:
@@ -119,8 +126,6 @@ def find_model(folder: Path) -> Path:
         return folder / IN_RUN
     if (folder / "run.json").is_file():
         raise UserError(f"{folder}: the run is not finished: continue it with `sayso train --resume`")
-    if seeds := sorted(path.parent.name for path in folder.glob("seed-*/run.json")):
-        raise UserError(f"{folder}: contains runs with several seeds: choose one of {', '.join(seeds)}")
     raise wrong_folder(folder, "run", f"it contains no {CONFIG}")
 
 
