@@ -66,7 +66,7 @@ def main() -> None:
     every = [job for job, _ in jobs.values()]
     with folder.locked():
         done = folder.done(every, store.fingerprint)
-        make_runs(task, [job for job in every if job.key not in done], arguments.runs, show)
+        make_runs(task, [job for job in every if job.key not in done], arguments.jobs, show)
         outcomes = folder.done(every, store.fingerprint)
     rows = [row_of(outcomes[key], arguments.name, changes) for key, (_, changes) in jobs.items()]
     write_rows(arguments.out, {"title": arguments.title, "table": "validation", "text": arguments.text}, rows)

@@ -153,7 +153,7 @@ def rows_of_runs(arguments: argparse.Namespace, store: Path, out: Path, name: st
         name=name,
         plan=wish,
         device=arguments.device,
-        num_workers=arguments.runs,
+        num_workers=arguments.jobs,
         num_resamples=200,
         keeps_models=False,
     )

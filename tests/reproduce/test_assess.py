@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reproduce.toy_results import make_result
 from reproduce.toy_store import SMALL, make_store
 from sayso.evaluate.figures import relation_figures
 from sayso.metrics.precision_recall import average_precision, curve_estimates, precision_recall_curve, sort_scores
@@ -58,7 +59,7 @@ def test_the_figures_are_those_of_the_metrics(store: Path) -> None:
     opened = Store(store)
     data = RunData(opened, CONFIG)
     extractor = Extractor(CONFIG.model, data.tables(), seed=5)
-    found = Assessor(opened, num_resamples=300).assess(extractor, CONFIG)
+    found = Assessor(opened, num_resamples=300).assess(extractor, CONFIG, make_result("CNNs+ATT", seed=5))
     part = data.part("test")
     label_BR = part.label_rows(np.arange(part.table.num_bags)).numpy()
     logit_BR = predict_logits(extractor, part)

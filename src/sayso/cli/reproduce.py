@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, resumable, say, say_next
-from sayso.cli.options import AsJson, Device, NoVerify, complete_variants
+from sayso.cli.console import note, print_json, print_result, print_table, resumable, say, say_next
+from sayso.cli.options import AsJson, Device, NoVerify, complete_variants, settings_from
 from sayso.cli.progress import shown_overview
 
 if TYPE_CHECKING:
-    from sayso.reproduce.block import Table
-    from sayso.reproduce.run import Reproduced, Request
+    from sayso.reproduce.run import Request
 
 
 def reproduce(
-    data: Annotated[Path, typer.Option(metavar="STORE", help="Store made by `sayso prepare`, with a test part.")],
+    store: Annotated[
+        Path, typer.Option("--data", metavar="STORE", help="Store made by `sayso prepare`, with a test part.")
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the reproduction; run again to continue.")],
     name: Annotated[str, typer.Option(help="Name of the data in the tables; by default the store's folder name.")] = "",
     seeds: Annotated[
@@ -39,14 +40,21 @@ def reproduce(
         bool | None,
         typer.Option("--grid/--no-grid", help="Choose λ on validation from the paper's values; on unless --quick."),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=0, max=1_024, help="Parallel runs; 0: one per core, at most 16 on a GPU.")
+    num_workers: Annotated[
+        int, typer.Option("--jobs", min=0, max=1_024, help="Parallel runs; 0: one per core, at most 16 on a GPU.")
     ] = 0,
-    resamples: Annotated[
+    num_resamples: Annotated[
         int,
-        typer.Option(min=2, max=1_000_000, help="Bootstrap resamples for the intervals; finished runs keep theirs."),
+        typer.Option(
+            "--resamples",
+            min=2,
+            max=1_000_000,
+            help="Bootstrap resamples for the intervals; finished runs keep theirs.",
+        ),
     ] = 1_000,
-    keep_models: Annotated[bool, typer.Option(help="Keep the model of every run in DIR/runs.")] = True,
+    keeps_models: Annotated[
+        bool, typer.Option("--keep-models/--no-keep-models", help="Keep the model of every run in DIR/runs.")
+    ] = True,
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only check the store and list the runs.")] = False,
     as_json: AsJson = False,
@@ -71,22 +79,15 @@ def reproduce(
         is_quick=quick,
         has_grid=not quick if grid is None else grid,
     )
-    request = Request(
-        store=data,
-        out=out,
-        name=name or data.resolve().name,
-        plan=plan,
-        device=device,
-        num_workers=jobs,
-        num_resamples=resamples,
-        keeps_models=keep_models,
-    )
+    request = settings_from(Request, {**locals(), "name": name or store.resolve().name})
     if dry_run:
         _say_plan(request, as_json)
         return
     with resumable(out), shown_overview() as overview:
-        result = run_plan(request, overview.begin, overview.update)
-    _report(result, resamples, as_json)
+        summary, (page, *_) = run_plan(request, overview.begin, overview.update)
+    _note_limits(summary, num_resamples)
+    print_result(as_json, summary, lambda: _print(summary))
+    say_next(f"{page.parent}: tables, figures and claims", hint=f"open {page} in a browser")
 
 
 def _say_plan(request: "Request", as_json: bool) -> None:
@@ -113,26 +114,19 @@ def _say_plan(request: "Request", as_json: bool) -> None:
     note("nothing was run; leave out --dry-run to start")
 
 
-def _report(result: "Reproduced", resamples: int, as_json: bool) -> None:
+def _note_limits(summary: dict[str, Any], num_resamples: int) -> None:
     from sayso.reproduce.document import notes
+
+    for line in notes(summary):
+        note(line)
+    there = summary["num_resamples"]
+    if there not in (0, num_resamples):
+        note(f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, the fewest count")
+
+
+def _print(summary: dict[str, Any]) -> None:
     from sayso.reproduce.tables import claim_tables, extraction_table
 
-    for line in notes(result.summary):
-        note(line)
-    there = result.summary["num_resamples"]
-    if there not in (0, resamples):
-        note(f"intervals use {there:,} resamples, not {resamples:,}: finished runs keep theirs, the fewest count")
-    if as_json:
-        print_json(result.summary)
-    else:
-        _print(extraction_table(result.summary))
-        _print(claim_tables(result.summary)[0])
-    page, *_ = result.files
-    say_next(f"{page.parent}: tables, figures and claims", hint=f"open {page} in a browser")
-
-
-def _print(table: "Table") -> None:
-    rows: list[list[Any]] = [
-        [f"{cell.text} ({cell.small})" if cell.small else cell.text for cell in row] for row in table.rows
-    ]
-    print_table(table.title, table.columns, rows, num_text=len(table.columns))
+    for table in (extraction_table(summary), claim_tables(summary)[0]):
+        rows = [[f"{cell.text} ({cell.small})" if cell.small else cell.text for cell in row] for row in table.rows]
+        print_table(table.title, table.columns, rows, num_text=len(table.columns))

@@ -4,8 +4,7 @@ Shapes: B bags, N sentences of a part, R relations, F facts with a mark, E their
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -26,24 +25,13 @@ from sayso.metrics.rationale import MarkedFacts
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits, slices_of_logits
 from sayso.model.ragged import bag_max
-from sayso.reproduce.folder import RECALLS, FactOrders
+from sayso.reproduce.folder import RECALLS, FactOrders, RunResult
 from sayso.reproduce.paper import MECHANISMS
 from sayso.reproduce.plan import mark_sets
 from sayso.store.rows import Rows, ranges
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunFigures:
-    """Metrics of a model, as fields of a `RunResult`."""
-
-    test: dict[str, Any]
-    resampled: dict[str, list[float | None]]
-    curve: list[float]
-    orders: dict[str, FactOrders]
-    weights: dict[str, float]
 
 
 class Assessor:
@@ -54,8 +42,8 @@ class Assessor:
         self.mark_sets = mark_sets(store)
         self._read: dict[tuple[str, bool], tuple[RunData, Part]] = {}
 
-    def assess(self, extractor: Extractor, config: RunConfig) -> RunFigures:
-        """Return the metrics of a trained model."""
+    def assess(self, extractor: Extractor, config: RunConfig, result: RunResult) -> RunResult:
+        """Return the result of a run with the metrics of its trained model."""
         data, test = self._data(config)
         label_BR = test.label_rows(np.arange(test.table.num_bags)).numpy()
         logit_BR = predict_logits(extractor, test)
@@ -63,7 +51,8 @@ class Assessor:
         curve = precision_recall_curve(logit_BR, label_BR, int(label_BR.sum()) + unread)
         mechanisms = mechanisms_named(list(MECHANISMS))
         resampled_KM = sort_scores(logit_BR, label_BR, unread).resample(MEASURES, self.num_resamples)
-        return RunFigures(
+        return replace(
+            result,
             test=plain(relation_figures(logit_BR, label_BR, unread)),
             resampled={name: plain(column_K) for name, column_K in zip(MEASURES, resampled_KM.T, strict=True)},
             curve=_thinned(curve),

@@ -29,17 +29,12 @@ _SECONDS_TO_END = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What to reproduce, from which store, and where to write it; `num_workers` 0 means the default."""
+class Request(Task):
+    """A reproduction: the name of the data, and which runs to make; `num_workers` 0 means the default."""
 
-    store: Path
-    out: Path
     name: str
     plan: PlanSettings
-    device: str = "auto"
     num_workers: int = 0
-    num_resamples: int = 1_000
-    keeps_models: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +45,6 @@ class PlanStatus:
     done: list[PlannedRun]
     todo: list[PlannedRun]
     num_workers: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reproduced:
-    """The summary, and the files written."""
-
-    summary: dict[str, Any]
-    files: list[Path]
 
 
 def plan_status(request: Request) -> PlanStatus:
@@ -74,31 +61,26 @@ def plan_status(request: Request) -> PlanStatus:
     )
 
 
-def reproduce(request: Request, on_begin: Callable[[PlanStatus], None], on_event: OnEvent) -> Reproduced:
-    """Make the remaining runs, then all tables, figures and claims.
+def reproduce(
+    request: Request, on_begin: Callable[[PlanStatus], None], on_event: OnEvent
+) -> tuple[dict[str, Any], list[Path]]:
+    """Make the remaining runs, then all tables, figures and claims; return the summary and the files written.
 
     After an interruption, the same call resumes where it stopped.
     """
     # Report an unusable store before creating any folder.
-    make_plan(Store(request.store), request.plan)
+    store = Store(request.store)
+    make_plan(store, request.plan)
     folder = ReproductionFolder(request.out)
     with folder.locked():
         status = plan_status(request)
         on_begin(status)
-        task = Task(
-            store=request.store,
-            out=request.out,
-            device=request.device,
-            num_resamples=request.num_resamples,
-            keeps_models=request.keeps_models,
-        )
         began = time.monotonic()
-        make_runs(task, status.todo, status.num_workers, on_event)
+        make_runs(request, status.todo, status.num_workers, on_event)
         folder.note_call(len(status.todo), status.num_workers, time.monotonic() - began)
-        store = Store(request.store)
         results = folder.done(status.plan.runs, store.fingerprint)
         summary = summarise(request.name, store, status.plan, request.plan, results) | {"calls": folder.calls()}
-        return Reproduced(summary=summary, files=write_reproduction(summary, request.out))
+        return summary, write_reproduction(summary, request.out)
 
 
 def _workers(device: str) -> int:

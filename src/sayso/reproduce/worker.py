@@ -25,7 +25,6 @@ from sayso.train.device import choose_device
 from sayso.train.folder import code_fingerprint
 from sayso.train.loop import TrainingError
 from sayso.train.run import Callbacks, train
-from sayso.train.state import RunStatus
 
 _NUM_RANDOM_ORDERS = 20
 """A run whose validation metric does not beat the best of this many random orders has learned nothing."""
@@ -47,9 +46,9 @@ class Task:
 
     store: Path
     out: Path
-    device: str
-    num_resamples: int
-    keeps_models: bool
+    device: str = "auto"
+    num_resamples: int = 1_000
+    keeps_models: bool = True
 
 
 def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
@@ -102,27 +101,28 @@ class RunWorker:
         self.send(Event("done", run.key, result.epochs, result.seconds, result.why))
 
     def _made(self, run: PlannedRun) -> RunResult:
-        standing = train(
-            run.config, self.task.store, self.folder.run_of(run), self.task.device, True, self._watchers(run)
+        callbacks = Callbacks(
+            on_begin=lambda about: self.send(Event("begun", run.key, about["epoch"])),
+            on_epoch=lambda row: self.send(Event("epoch", run.key, row["epoch"], row["seconds"] / row["epoch"])),
         )
-        result = replace(self._blank(run), **_validation(standing))
-        if standing.best_average_precision <= self._chance:
-            why = f"validation AP {standing.best_average_precision:.4f} is no better than chance ({self._chance:.4f})"
+        folder, device = self.folder.run_of(run), self.task.device
+        status = train(run.config, self.task.store, folder, device, resume=True, callbacks=callbacks)
+        area, precision = status.best_area, status.best_average_precision
+        result = replace(
+            self._blank(run),
+            validation={"area_up_to_recall_0_4": area, "average_precision": precision},
+            epochs=status.epoch,
+            best_epoch=status.best_epoch,
+            seconds=round(status.seconds, 1),
+        )
+        if precision <= self._chance:
+            why = f"validation AP {precision:.4f} is no better than chance ({self._chance:.4f})"
             return replace(result, status=DIVERGED, why=why)
         if run.label:
             # Settings are chosen on validation only, so the test part is not used.
             return result
-        extractor = load_model(find_model(self.folder.run_of(run))).extractor.to(choose_device(self.task.device))
-        return replace(result, **vars(self.assessor.assess(extractor, run.config)))
-
-    def _watchers(self, run: PlannedRun) -> Callbacks:
-        def begin(description: dict[str, Any]) -> None:
-            self.send(Event("begun", run.key, description["epoch"]))
-
-        def end_epoch(row: dict[str, Any]) -> None:
-            self.send(Event("epoch", run.key, row["epoch"], row["seconds"] / row["epoch"]))
-
-        return Callbacks(on_begin=begin, on_epoch=end_epoch)
+        extractor = load_model(find_model(folder)).extractor.to(choose_device(device))
+        return self.assessor.assess(extractor, run.config, result)
 
     @cached_property
     def _chance(self) -> float:
@@ -155,15 +155,3 @@ class RunWorker:
             sayso=__version__,
             code_fingerprint=self.code_fingerprint,
         )
-
-
-def _validation(standing: RunStatus) -> dict[str, Any]:
-    return {
-        "validation": {
-            "area_up_to_recall_0_4": standing.best_area,
-            "average_precision": standing.best_average_precision,
-        },
-        "epochs": standing.epoch,
-        "best_epoch": standing.best_epoch,
-        "seconds": round(standing.seconds, 1),
-    }
