@@ -134,21 +134,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "invent": invent,
-    "build": build,
-    "check": check,
-    "prepare": prepare,
-    "train": train,
-    "predict": predict,
-    "extract": extract,
-    "score": score,
-    "evaluate": evaluate,
-    "explain": explain,
-    "export": export,
-    "serve": serve,
-    "reproduce": reproduce,
-}
+_MAKING = (invent, build, check, prepare, train)
+_USING = (predict, extract, score, evaluate, explain, export, serve, reproduce)
+COMMANDS: dict[str, Callable[..., None]] = {command.__name__: command for command in (*_MAKING, *_USING)}
 """The commands, in workflow order."""
 
 GROUPS = {"vectors": vectors, "entities": entities, "annotations": annotations, "decisions": decisions}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, resumable, say_next, stages
+from sayso.cli.console import note, print_result, print_table, resumable, say_next, stages
 from sayso.cli.options import Address, AsJson, EngineName, Workers, open_engine, settings_from
 from sayso.errors import UserError, as_command
 
@@ -71,10 +71,7 @@ def build(
     inputs, settings = settings_from(BuildInputs, locals()), settings_from(BuildSettings, locals())
     with resumable(out, "--append"), open_engine(engine, address, workers) as chosen, stages() as show:
         manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
-    if as_json:
-        print_json(manifest)
-    else:
-        _print(manifest)
+    print_result(as_json, manifest, lambda: _print(manifest))
     typed = ("--types", out / "types.json") if manifest["types"]["given"] else ()
     tables = ("--relations", out / "relations.jsonl", *typed)
     check = as_command("sayso", "check", out / "train", *tables)

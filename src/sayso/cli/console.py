@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TimeRemainingColumn
 from rich.table import Table
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -50,10 +50,12 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def print_result(as_json: bool, value: Any, text: str) -> None:
-    """Print a result as JSON, or as human-readable text."""
+def print_result(as_json: bool, value: Any, text: str | Callable[[], None]) -> None:
+    """Print a result as JSON, or as human-readable text, for which `text` can be a function."""
     if as_json:
         print_json(value)
+    elif callable(text):
+        text()
     else:
         say(text)
 
@@ -128,7 +130,7 @@ def say_next(wrote: str, *commands: str, hint: str = "") -> None:
 class Stages:
     """Progress of a long operation: a bar on a terminal, otherwise a line every few seconds."""
 
-    def __init__(self, bar: Progress | None) -> None:
+    def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._tasks: dict[str, TaskID] = {}
         self._last = time.monotonic()
@@ -136,7 +138,7 @@ class Stages:
 
     def __call__(self, what: str, done: int, total: int, note: str = "") -> None:
         """Show progress; a total of 0 means unknown, and `note` can give the speed."""
-        if self._bar is None:
+        if self._bar.disable:
             self._print(what, done, total, note)
             return
         note = escape(plain(note))
@@ -157,19 +159,15 @@ class Stages:
 @contextmanager
 def stages() -> Iterator[Stages]:
     """Show progress on stderr while the block runs."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Stages(None)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with progress_bar("{task.percentage:>3.0f}%", TimeRemainingColumn(), "{task.fields[note]}") as bar:
         yield Stages(bar)
+
+
+def progress_bar(*columns: str | ProgressColumn) -> Progress:
+    """Return a bar on stderr that vanishes at the end of its block; it is disabled if stderr is not a terminal."""
+    console = Console(stderr=True)
+    shown = ("{task.description}", BarColumn(), *columns)
+    return Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
 
 
 class Terminated(KeyboardInterrupt):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say, say_next, stages
-from sayso.cli.options import AsJson, Device, Methods, NoVerify, StorePart, Threshold
+from sayso.cli.console import note, print_result, print_table, say, say_next, stages
+from sayso.cli.options import AsJson, Device, Methods, NoVerify, StorePart, Threshold, settings_from
 
 if TYPE_CHECKING:
     from sayso.evaluate.evaluation import EvaluationSettings
@@ -35,11 +35,13 @@ def evaluate(
         Path | None, typer.Option(help="Folder for the report; by default the run folder, or `report` next to several.")
     ] = None,
     threshold: Threshold = 0.5,
-    top: Annotated[
-        int, typer.Option(min=1, help="Number of top-ranked sentences kept, and removed, for faithfulness.")
+    num_top: Annotated[
+        int, typer.Option("--top", min=1, help="Number of top-ranked sentences kept, and removed, for faithfulness.")
     ] = 1,
     methods: Methods = None,
-    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1_000,
+    num_resamples: Annotated[
+        int, typer.Option("--resamples", min=0, help="Bootstrap resamples for the intervals; 0 for none.")
+    ] = 1_000,
     temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for calibration.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
@@ -61,13 +63,7 @@ def evaluate(
     from sayso.train.device import choose_device
 
     mechanisms_named(methods)
-    settings = EvaluationSettings(
-        threshold=threshold,
-        methods=tuple(methods or ()),
-        num_top=top,
-        num_resamples=resamples,
-        temperature=temperature,
-    )
+    settings = settings_from(EvaluationSettings, locals())
     store = Store(data)
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
     opened = list({each.resolve(): each for run in runs for each in (run, *seed_folders(run))}.values())
@@ -76,10 +72,7 @@ def evaluate(
     with _claimed({folder.resolve(), *(run.resolve() for run in opened)}):
         report = _evaluate(subjects, found, settings)
         written = write_report(report, folder)
-    if as_json:
-        print_json(report.figures)
-    else:
-        _print(report.figures)
+    print_result(as_json, report.figures, lambda: _print(report.figures))
     page = next((path for path in written if path.suffix == ".html"), None)
     say_next(
         " and ".join(map(str, [written[0], *([page] if page else [])])),

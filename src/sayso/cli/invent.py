@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sayso.cli.console import print_json, print_table, say_next, stages
+from sayso.cli.console import print_result, print_table, say_next, stages
 from sayso.cli.options import AsJson, fields_from
 from sayso.errors import as_command
 
@@ -73,10 +73,7 @@ def invent(
     settings = InventSettings.of_size(size, **options)
     with stages() as show:
         summary = make_corpus(out, settings, overwrite=overwrite, on_progress=show)
-    if as_json:
-        print_json(_record(summary, settings))
-    else:
-        _print(summary)
+    print_result(as_json, _record(summary, settings), lambda: _print(summary))
     say_next(str(out), as_command("sayso", "check", out / "train.jsonl", "--relations", out / "relations.tsv"))
 
 
@@ -90,11 +87,9 @@ def _write_raw(out: Path, settings: "InventSettings", overwrite: bool, as_json: 
     from sayso.invent import invent_raw
 
     counts = invent_raw(out, settings, overwrite=overwrite)._asdict()
-    if as_json:
-        print_json({**counts, "folder": str(out), "seed": settings.seed})
-    else:
-        rows = [[name.replace("_", " "), number] for name, number in counts.items() if name != "folder"]
-        print_table("invented", ["", "number"], rows)
+    rows = [[name.replace("_", " "), number] for name, number in counts.items() if name != "folder"]
+    record = {**counts, "folder": str(out), "seed": settings.seed}
+    print_result(as_json, record, lambda: print_table("invented", ["", "number"], rows))
     files: list[object] = ["--documents", out / "documents.jsonl", "--kb", out / "kb.tsv", "--names", out / "names.tsv"]
     files += ["--types", out / "types.json", "--relations", out / "relations.tsv"]
     say_next(str(out), as_command("sayso", "build", *files, "--out", "CORPUS"))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say_next, stages
+from sayso.cli.console import note, print_result, print_table, say_next, stages
 from sayso.cli.options import Address, AsJson, EngineName, MaxBad, Workers, open_engine, settings_from
 from sayso.errors import UserError, as_command
 
@@ -63,10 +63,7 @@ def prepare(
     with open_engine(engine, address, workers) as chosen, stages() as show:
         reading = None if engine == "local" else chosen
         manifest = make_store(inputs, settings, out, show, overwrite, reading)
-    if as_json:
-        print_json(manifest)
-    else:
-        _print(manifest)
+    print_result(as_json, manifest, lambda: _print(manifest))
     config = "cnns_att_f_ld" if manifest["entities"]["num_types"] > 1 else "cnns_att"
     say_next(str(out), as_command("sayso", "train", config, "--data", out, "--out", "RUN"))
 

@@ -1,19 +1,20 @@
 """Progress of training on stderr: the epochs of one run, or an overview of many parallel runs."""
 
+import statistics
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import Progress
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sayso.cli.console import note, plain
+from sayso.cli.console import note, plain, progress_bar
 
 if TYPE_CHECKING:
     from sayso.reproduce.run import PlanStatus
@@ -28,11 +29,9 @@ _AREA, _PRECISION = "validation/area_up_to_recall_0.4", "validation/average_prec
 class EpochDisplay:
     """Display of a run's epochs: a bar and lines on a terminal, otherwise only lines."""
 
-    def __init__(self, bar: Progress | None) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=None, rate="") if bar else None
-        self._seconds_before = 0.0
-        self._begun_at = self._max_epochs = 0
+    def __init__(self, bar: Progress) -> None:
+        self._bar, self._task = bar, bar.add_task("", total=None, rate="")
+        self._run: dict[str, Any] = {}
         self.folder: Path | None = None
 
     def callbacks(self) -> "Callbacks":
@@ -41,46 +40,38 @@ class EpochDisplay:
 
         return Callbacks(on_begin=self._begin, on_step=self._step, on_epoch=self._end_epoch)
 
-    def _begin(self, description: dict[str, Any]) -> None:
-        self._begun_at, self._max_epochs = description["epoch"], description["max_epochs"]
-        self.folder = Path(description["folder"])
-        self._seconds_before = description["seconds"]
-        begins = f"continues after epoch {self._begun_at}" if self._begun_at else "starts"
+    def _begin(self, run: dict[str, Any]) -> None:
+        self._run, self.folder = run, Path(run["folder"])
+        begins = f"continues after epoch {run['epoch']}" if run["epoch"] else "starts"
         self._print(
-            f"{description['variant']}, seed {description['seed']}, {description['device']}:"
-            f" {description['num_parameters']:,} parameters, {description['num_bags']:,} bags,"
-            f" {description['num_sentences']:,} sentences; {begins}, at most {self._max_epochs:,}"
-            f" epoch{'s' * (self._max_epochs > 1)}"
+            f"{run['variant']}, seed {run['seed']}, {run['device']}: {run['num_parameters']:,} parameters,"
+            f" {run['num_bags']:,} bags, {run['num_sentences']:,} sentences; {begins}, at most {run['max_epochs']:,}"
+            f" epoch{'s' * (run['max_epochs'] > 1)}"
         )
-        for line in description["warnings"]:
+        for line in run["warnings"]:
             self._print(line)
 
     def _step(self, progress: "StepProgress") -> None:
-        if self._bar is None or self._task is None:
+        if self._bar.disable:
             return
         rate = f"{progress.sentences_per_second:,.0f} sentences/s"
-        what = f"epoch {progress.epoch}/{self._max_epochs}"
+        what = f"epoch {progress.epoch}/{self._run['max_epochs']}"
         self._bar.update(self._task, description=what, completed=progress.step, total=progress.num_steps, rate=rate)
 
     def _end_epoch(self, row: dict[str, Any]) -> None:
-        self._print(self._line(row))
-
-    def _line(self, row: dict[str, Any]) -> str:
         terms = ", ".join(f"{name[5:]} {value:.4f}" for name, value in row.items() if name.startswith("loss/"))
         is_best = " (best)" if row["best_epoch"] == row["epoch"] else ""
-        return (
-            f"epoch {row['epoch']:>2}/{self._max_epochs}  loss {row['loss']:.4f} ({terms})"
+        seconds_per_epoch = (row["seconds"] - self._run["seconds"]) / (row["epoch"] - self._run["epoch"])
+        # Training may stop earlier.
+        left = clock(seconds_per_epoch * (self._run["max_epochs"] - row["epoch"]))
+        self._print(
+            f"epoch {row['epoch']:>2}/{self._run['max_epochs']}  loss {row['loss']:.4f} ({terms})"
             f"  validation AUC@0.4 {row[_AREA]:.4f}, AP {row[_PRECISION]:.4f}{is_best}"
-            f"  {row['sentences_per_second']:,.0f} sentences/s  {self._time_left(row)}"
+            f"  {row['sentences_per_second']:,.0f} sentences/s  at most {left} left"
         )
 
-    def _time_left(self, row: dict[str, Any]) -> str:
-        """Return the time to the last epoch; training may stop earlier."""
-        seconds_per_epoch = (row["seconds"] - self._seconds_before) / (row["epoch"] - self._begun_at)
-        return f"at most {clock(seconds_per_epoch * (self._max_epochs - row['epoch']))} left"
-
     def _print(self, line: str) -> None:
-        if self._bar is None:
+        if self._bar.disable:
             note(line)
         else:
             self._bar.console.print(plain(line), highlight=False, markup=False)
@@ -89,12 +80,7 @@ class EpochDisplay:
 @contextmanager
 def shown_epochs() -> Iterator[EpochDisplay]:
     """Show the epochs of training while the block runs."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield EpochDisplay(None)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
-    with Progress(*columns, console=console, transient=True) as bar:
+    with progress_bar("{task.fields[rate]}") as bar:
         yield EpochDisplay(bar)
 
 
@@ -134,8 +120,9 @@ class Overview:
             self._running[event.key] = event
         if event.seconds and event.kind == "epoch":
             self._seconds_of_epoch[event.key] = event.seconds
-        if event.kind == "done" or (not self.is_live and self._is_time()):
-            self._last_line = time.monotonic()
+        now = time.monotonic()
+        if event.kind == "done" or (not self.is_live and now - self._last_line >= _SECONDS_BETWEEN_LINES):
+            self._last_line = now
             self._say(event)
 
     @property
@@ -147,23 +134,18 @@ class Overview:
         """Estimate the time left from the runs so far; None before the first epoch."""
         if not self._seconds_of_epoch:
             return None
-        mean = sum(self._seconds_of_epoch.values()) / len(self._seconds_of_epoch)
-        usual = sum(self._epochs_of_done) / len(self._epochs_of_done) if self._epochs_of_done else None
-        num_waiting = len(self._max_epochs) - len(self._epochs_of_done) - len(self._running)
         most = max(self._max_epochs.values())
-        epochs = num_waiting * (usual if usual is not None else most)
-        for key, event in self._running.items():
-            epochs += max(1.0, (usual if usual is not None else self._max_epochs[key]) - event.epoch)
-        return epochs * mean / self._num_workers
-
-    def _is_time(self) -> bool:
-        return time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES
+        expected = statistics.fmean(self._epochs_of_done) if self._epochs_of_done else most
+        num_waiting = len(self._max_epochs) - len(self._epochs_of_done) - len(self._running)
+        epochs = num_waiting * expected
+        epochs += sum(max(1.0, expected - event.epoch) for event in self._running.values())
+        return epochs * statistics.fmean(self._seconds_of_epoch.values()) / self._num_workers
 
     def _say(self, event: "Event") -> None:
         if event.kind != "done":
-            note(f"{event.key}: epoch {event.epoch}/{self._max_epochs[event.key]}; {self._counts()}")
-            return
-        how = f"DIVERGED: {event.text}" if event.text else f"{event.epoch} epochs, {event.seconds:,.0f} s"
+            how = f"epoch {event.epoch}/{self._max_epochs[event.key]}"
+        else:
+            how = f"DIVERGED: {event.text}" if event.text else f"{event.epoch} epochs, {event.seconds:,.0f} s"
         note(f"{event.key}: {how}; {self._counts()}")
 
     def _counts(self) -> str:
@@ -191,8 +173,7 @@ def clock(seconds: float) -> str:
     '1:02:05'
     """
     minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 @contextmanager
@@ -200,8 +181,6 @@ def shown_overview() -> Iterator[Overview]:
     """Show many runs while the block runs."""
     console = Console(stderr=True)
     overview = Overview(console.is_terminal)
-    if not console.is_terminal:
-        yield overview
-        return
-    with Live(overview, console=console, transient=True, refresh_per_second=2):
+    live = Live(overview, console=console, transient=True, refresh_per_second=2)
+    with live if overview.is_live else nullcontext():
         yield overview

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say, say_next
+from sayso.cli.console import note, print_result, print_table, say, say_next
 from sayso.cli.extract import OnlyStatus
 from sayso.cli.options import AsJson, NoVerify
 from sayso.errors import UserError, as_command
@@ -48,11 +48,9 @@ def score(
         raise UserError("give either --truth TSV or --decisions FILE to score against")
     known = read_truth(truth) if truth else read_decided(decisions or Path())
     found = score_extraction(facts, known, [each.value for each in only or ()] or NOT_KNOWN)
-    if as_json:
-        against = {"truth": truth and str(truth), "decisions": decisions and str(decisions)}
-        print_json({"facts": str(facts), **against, **found.to_dict()})
-    else:
-        _print(found, known.path, is_list=truth is not None)
+    against = {"truth": truth and str(truth), "decisions": decisions and str(decisions)}
+    record = {"facts": str(facts), **against, **found.to_dict()}
+    print_result(as_json, record, lambda: _print(found, known.path, is_list=truth is not None))
     _remark(found, known.path)
     if truth:
         say_next("", as_command("sayso", "serve", "--data", "STORE", "--facts", facts))

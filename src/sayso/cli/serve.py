@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.console import note, say
-from sayso.cli.options import NoVerify
+from sayso.cli.options import NoVerify, settings_from
 from sayso.errors import MissingExtraError, UserError
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def serve(
     data: Annotated[Path, typer.Option(help="The store to show.")],
-    run: Annotated[list[Path] | None, typer.Option(help="A run evaluated on the store; may be repeated.")] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Option("--run", help="A run evaluated on the store; may be repeated.")
+    ] = None,
     facts: Annotated[
         list[Path] | None,
         typer.Option(help="Facts to review: folder written by `sayso extract`, or facts.jsonl; may be repeated."),
@@ -33,9 +35,11 @@ def serve(
         list[str] | None,
         typer.Option(help="Annotator who gets a link to connect from other machines, printed once; may be repeated."),
     ] = None,
-    lead: Annotated[
+    leads: Annotated[
         list[str] | None,
-        typer.Option(help="Annotator who may edit queue, pilot round and guideline (locally: all); may be repeated."),
+        typer.Option(
+            "--lead", help="Annotator who may edit queue, pilot round and guideline (locally: all); may be repeated."
+        ),
     ] = None,
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Revoke all earlier links; only the annotators given now get a new one.")
@@ -58,16 +62,8 @@ def serve(
     from sayso.serve.settings import ServeSettings
 
     opened = open_socket(host, port)
-    settings = ServeSettings(
-        data=data,
-        database=db or Path(f"{os.path.realpath(data)}.annotations.db"),
-        runs=tuple(run or ()),
-        facts=tuple(facts or ()),
-        part=part,
-        host=host,
-        port=opened.getsockname()[1],
-        leads=tuple(lead or ()),
-    )
+    database = db or Path(f"{os.path.realpath(data)}.annotations.db")
+    settings = settings_from(ServeSettings, {**locals(), "port": opened.getsockname()[1]})
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
