@@ -1,9 +1,9 @@
 """Run the tests that need a GPU and write docs/gpu-tests.md: which ones ran, on what, and for which code.
 
-    python tests/run_gpu.py            run them (`make test-gpu`); fails if one fails, is skipped, or none is there
+    python tests/run_gpu.py            run them (`make test-gpu`); fails if any fails, is skipped, or if there are none
     python tests/run_gpu.py --check    warn if GPU code has changed since (`make check`)
 
-Any Python does that has torch with CUDA, triton, pytest and hypothesis; sayso need not be installed.
+Needs torch with CUDA, triton, pytest and hypothesis; sayso need not be installed.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "gpu-tests.md"
 ON_GPU = ("features", "model", "train")
-"""The layers of which something runs on a GPU."""
+"""Layers that contain code for GPUs."""
 
 
 def main() -> int:
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def check() -> int:
-    """Say so if the page is of other GPU code than there is now."""
+    """Warn if GPU code has changed since the page was written."""
     found = re.search(r"GPU code `(\w+)`", PAGE.read_text(encoding="utf-8")) if PAGE.exists() else None
     if found is None or found[1] != gpu_code():
         print("warning: GPU code has changed since its tests last ran on a GPU: make test-gpu", file=sys.stderr)
@@ -58,13 +58,13 @@ class Counts:
 
 
 def gpu_tests() -> list[Path]:
-    """Return the test files that have tests for GPUs."""
-    marked = re.compile(r"needs_gpu|mark\.gpu")
+    """Return the test files that contain GPU tests."""
+    marked = re.compile(r"@needs_gpu|mark\.gpu")
     return [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if marked.search(path.read_text("utf-8"))]
 
 
 def gpu_code() -> str:
-    """Return the fingerprint of what a GPU test can depend on."""
+    """Return the fingerprint of all files that GPU tests depend on."""
     return fingerprint([*(ROOT / "src" / "sayso" / layer for layer in ON_GPU), *gpu_tests()])
 
 

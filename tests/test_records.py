@@ -48,7 +48,7 @@ def test_a_name_inside_the_longer_name_of_the_other_does_not_count() -> None:
     [
         (["a of b", "a only"], {"head": "a", "tail": "b"}, "sentence 2: 'b' does not appear in 'a only'"),
         (["a of b"], {"head": "a", "tail": "a"}, "sentence 1: 'a' and 'a' match the same words"),
-        (["a of b"], {"head": "a"}, "strings need the names"),
+        (["a of b"], {"head": "a"}, "sentences given as strings need the entity names"),
         ([], {"head": "a", "tail": "b"}, "must have the same pair, got 0 pairs"),
         ([make_sentence("h t"), make_sentence("a b", "a", "b")], {}, "must have the same pair, got 2 pairs"),
     ],

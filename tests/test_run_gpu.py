@@ -13,8 +13,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kernel.parent.mkdir(parents=True)
     kernel.write_text("x = 1\n")
     (tmp_path / "tests").mkdir()
-    # Put together, lest this file be taken for one that needs a GPU.
-    (tmp_path / "tests" / "test_kernel.py").write_text("needs" + "_gpu\n")
+    # The marker is split so that this file does not count as a GPU test itself.
+    (tmp_path / "tests" / "test_kernel.py").write_text("@" + "needs_gpu\n")
     monkeypatch.setattr(run_gpu, "ROOT", tmp_path)
     monkeypatch.setattr(run_gpu, "PAGE", tmp_path / "page.md")
     return tmp_path
@@ -38,3 +38,8 @@ def test_a_warning_comes_once_gpu_code_has_changed_since_its_tests_ran(
         assert "make test-gpu" in warning()
         (tree / changed).write_text(before)
     assert warning() == ""
+
+
+def test_a_variable_named_like_the_marker_is_no_gpu_test(tree: Path) -> None:
+    (tree / "tests" / "test_cluster.py").write_text("needs_gpu = 1\n")
+    assert [path.name for path in run_gpu.gpu_tests()] == ["test_kernel.py"]

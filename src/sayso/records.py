@@ -184,7 +184,7 @@ class Bag(NamedTuple):
         for number, sentence in enumerate(sentences, 1):
             if isinstance(sentence, str):
                 if not head or not tail:
-                    raise ValueError('strings need the names of the pair: head="...", tail="..."')
+                    raise ValueError('sentences given as strings need the entity names: head="...", tail="..."')
                 try:
                     sentence = Sentence.from_text(sentence, head, tail, head_id, tail_id)
                 except ValueError as error:

@@ -96,7 +96,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("dear diary, " * 200)
-    with pytest.raises(BadInputError, match="not an annotation database"):
+    with pytest.raises(BadInputError, match="not a valid annotation database"):
         AnnotationDatabase(tmp_path / "a.db")
 
 

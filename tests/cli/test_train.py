@@ -165,7 +165,7 @@ def test_a_run_that_cannot_be_resumed_is_one_line_and_exit_2(sayso, config, stor
     state.write_bytes(state.read_bytes()[:1000])
     result = sayso(*words, "--resume")
     assert (result.code, result.err.count("\n")) == (2, 1)
-    assert "not the state of a run, or damaged" in result.err
+    assert "not a valid training state" in result.err
 
 
 def test_a_config_is_taken_by_its_name_from_any_folder(sayso, store: Path, tmp_path: Path, monkeypatch) -> None:

@@ -223,10 +223,10 @@ def test_after_an_interruption_append_goes_on_and_clears_what_has_no_record(worl
 @pytest.mark.parametrize(
     ("name", "changes", "reason"),
     [
-        ("manifest.json", {"inputs": None}, "not the manifest of a corpus, or damaged (inputs: missing)"),
-        ("manifest.json", {"settings": 5}, "not the manifest of a corpus, or damaged (settings: "),
-        ("shards/000000.json", {"counts": None}, "not the record of a shard, or damaged (counts: missing)"),
-        ("shards/000000.json", {"number": "0"}, "not the record of a shard, or damaged (number: "),
+        ("manifest.json", {"inputs": None}, "not a valid corpus manifest (inputs: missing)"),
+        ("manifest.json", {"settings": 5}, "not a valid corpus manifest (settings: "),
+        ("shards/000000.json", {"counts": None}, "not a valid shard record (counts: missing)"),
+        ("shards/000000.json", {"number": "0"}, "not a valid shard record (number: "),
     ],
 )
 def test_what_an_earlier_build_noted_is_refused_where_a_field_is_missing_or_of_another_type(

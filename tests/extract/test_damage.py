@@ -43,7 +43,7 @@ def test_another_number_of_shards_in_the_manifest_is_refused(run: Path, out: Pat
         go(run, out.parent)
     for wrong in (0, -4, "4", 10**9):
         rewrite(out / "manifest.json", num_shards=wrong)
-        with pytest.raises(BadInputError, match=r"not the manifest of an extraction, or damaged \(num_shards"):
+        with pytest.raises(BadInputError, match=r"not a valid extraction manifest \(num_shards"):
             go(run, out.parent)
     assert go(run, out.parent, "overwrite").manifest["num_shards"] == 4
 
@@ -58,7 +58,7 @@ def test_a_damaged_manifest_does_not_prevent_starting_over(run: Path, out: Path)
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
-        ("gathered/000000.json", {"sha256": None}, "not the record of a piece, or damaged (sha256: missing)"),
+        ("gathered/000000.json", {"sha256": None}, "not a valid piece record (sha256: missing)"),
         ("gathered/000000.json", {"num_good": "9"}, "num_good: expected an integer, got '9'"),
         ("gathered/000000.json", {"first_bad": [1]}, "first_bad: expected a list, got 1"),
         ("gathered/000000.json", {"piece": {}}, "piece.number: missing"),
@@ -79,7 +79,7 @@ def test_a_record_with_other_fields_is_refused(
 def test_a_shard_with_a_damaged_first_line_is_refused(run: Path, out: Path, first: str) -> None:
     path = out / "shards" / "000000.jsonl"
     path.write_text(f"{first}\n" + path.read_text().partition("\n")[2])
-    with pytest.raises(BadInputError, match=r"000000\.jsonl: not the facts of a shard, or damaged"):
+    with pytest.raises(BadInputError, match=r"000000\.jsonl: not a valid file of facts"):
         go(run, out.parent)
 
 

@@ -82,7 +82,7 @@ def test_what_is_not_usable_json_is_refused(text: str | bytes, message: str) -> 
 def test_values_become_the_types_of_their_fields(tmp_path: Path) -> None:
     table = {"name": "n", "share": 1, "places": [{"start": 1}], "pair": [3, "x"], "counts": {"a": 2}, "rest": [None]}
     (tmp_path / "r.json").write_text(to_json(table))
-    read = read_record(tmp_path / "r.json", Record, "a record", "write it again")
+    read = read_record(tmp_path / "r.json", Record, "record", "write it again")
     assert read == Record("n", 1.0, "new", (Place(1, 9),), (3, "x"), {"a": 2}, [None])
     assert isinstance(read.share, float)
 
@@ -106,8 +106,8 @@ def test_a_value_that_does_not_fit_is_refused_in_one_line(
 ) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"name": "n", "share": 0.5} | change))
     with pytest.raises(BadInputError) as error:
-        read_record(tmp_path / "r.json", Record, "a record", "write it again")
-    assert str(error.value).startswith(f"{tmp_path / 'r.json'}: not a record, or damaged (")
+        read_record(tmp_path / "r.json", Record, "record", "write it again")
+    assert str(error.value).startswith(f"{tmp_path / 'r.json'}: not a valid record (")
     assert message in str(error.value)
     assert str(error.value).endswith(": write it again")
     assert "\n" not in str(error.value)

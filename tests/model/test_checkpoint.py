@@ -103,7 +103,7 @@ def test_a_folder_with_something_else_in_it_is_never_overwritten(tmp_path: Path)
 def test_a_truncated_file_is_named(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
-    found = r"expected \d[\d,]* bytes, got [\d,]+" if name != CONFIG else "not the settings of a model, or damaged"
+    found = r"expected \d[\d,]* bytes, got [\d,]+" if name != CONFIG else "not a valid model config"
     with pytest.raises(BadInputError, match=rf"{name}: {found}.*: train it again"):
         load_model(folder)
 
@@ -165,8 +165,8 @@ def changed(folder: Path, **changes: object) -> Path:
             "model.encoder.cnn.num_filters is 1000000000; it must be from 1 to 10,000",
         ),
         ({"relations": [{"name": "r"}]}, "tensor .* expects"),
-        ({"relations": [{"title": "r"}]}, "not the settings of a model, or damaged"),
-        ({"form": {}}, r"not the settings of a model, or damaged \(form.is_lower: missing\)"),
+        ({"relations": [{"title": "r"}]}, "not a valid model config"),
+        ({"form": {}}, r"not a valid model config \(form.is_lower: missing\)"),
         ({"mentions": "wrods"}, "mentions: 'wrods' is not one of words, type, type_and_words; did you mean words?"),
         ({"max_tokens": 0}, "no tokens or no relations"),
         ({"training": [1]}, "training: expected a group of settings"),

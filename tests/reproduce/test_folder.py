@@ -75,5 +75,5 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"orders": {}}', '{"orders": {"x": {"y": 1}}}'])
 def test_a_damaged_result_is_reported_with_its_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(BadInputError, match=r"run.json: not the result of a run, or damaged \(.*\): remove it"):
+    with pytest.raises(BadInputError, match=r"run.json: not a valid run result \(.*\): remove it"):
         read_result(tmp_path / "run.json")

@@ -25,7 +25,7 @@ def test_a_damaged_offset_is_refused_even_where_checksums_are_skipped(
     path.write_bytes(content.replace(offsets, struct.pack("<3q", 0, 8 + 2**48, 15)))
     assert path.read_bytes() != content
     monkeypatch.setenv("SAYSO_NO_VERIFY", "1")
-    with pytest.raises(BadInputError, match=r"words\.arrow: not an Arrow file, or damaged .*: make it again"):
+    with pytest.raises(BadInputError, match=r"words\.arrow: not a valid Arrow file .*: make it again"):
         read_columns(CheckedFiles(tmp_path, None, "make it again"), "words.arrow")
 
 

@@ -72,7 +72,7 @@ def test_a_manifest_without_a_field_or_with_one_of_another_type_is_refused(
     folder: Path, mechanisms: int | None, reason: str
 ) -> None:
     rewrite(folder / "manifest.json", mechanisms=mechanisms)
-    with pytest.raises(BadInputError, match=rf"manifest\.json: not the manifest of predictions \({reason}"):
+    with pytest.raises(BadInputError, match=rf"manifest\.json: not a valid predictions manifest \({reason}"):
         Predictions(folder)
 
 
@@ -80,5 +80,5 @@ def test_a_column_name_that_is_damaged_is_refused_where_there_are_no_checksums(f
     rewrite(folder / "manifest.json", files=None)
     path = folder / "facts.arrow"
     path.write_bytes(path.read_bytes().replace(b"probability", b"prob\xffbility"))
-    with pytest.raises(BadInputError, match=r"facts\.arrow: not an Arrow file, or damaged"):
+    with pytest.raises(BadInputError, match=r"facts\.arrow: not a valid Arrow file"):
         _ = Predictions(folder).facts

@@ -335,7 +335,7 @@ def test_a_manifest_without_a_field_or_with_one_of_another_type_is_refused(
 ) -> None:
     folder = make(files, tmp_path / "store").folder
     rewrite(folder / "manifest.json", **changes)
-    with pytest.raises(BadInputError, match=rf"manifest\.json: not the manifest of a store \({reason}.*sayso prepare"):
+    with pytest.raises(BadInputError, match=rf"manifest\.json: not a valid store manifest \({reason}.*sayso prepare"):
         Store(folder)
 
 

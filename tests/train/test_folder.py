@@ -56,7 +56,7 @@ def test_a_resumed_run_keeps_the_figures_so_far(tmp_path: Path) -> None:
 )
 def test_figures_that_are_damaged_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
     (tmp_path / "metrics.jsonl").write_text(f'{{"epoch": 1, "loss": 5.0}}\n{line}\n')
-    with pytest.raises(BadInputError, match=r"metrics\.jsonl:2: not the metrics of an epoch"):
+    with pytest.raises(BadInputError, match=r"metrics\.jsonl:2: not a valid line of metrics"):
         read_metrics(tmp_path)
 
 

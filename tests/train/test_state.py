@@ -58,7 +58,7 @@ def test_a_truncated_state_is_refused(path: Path, share: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     for read in (lambda: load_state(path, *trained(0), IDENTITY), lambda: read_status(path, IDENTITY)):
-        with pytest.raises(BadInputError, match="not the state of a run, or damaged"):
+        with pytest.raises(BadInputError, match="not a valid training state"):
             read()
 
 

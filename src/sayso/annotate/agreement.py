@@ -1,4 +1,4 @@
-"""Agreement between annotators (percent, κ, α), their disagreements, and the labels they settle on.
+"""Agreement between annotators (percent, κ, α), and settling their disagreements.
 
 Only submitted facts count, and practice in a pilot round does not. Marks become visible to others once a fact is
 closed: the required number of annotators have submitted it, and it will not be assigned to anyone else.
@@ -21,7 +21,7 @@ from sayso.records import Triple
 
 
 class SubmittedMark(NamedTuple):
-    """The label that an annotator submitted for a sentence of a fact."""
+    """An annotator's label on one sentence of a submitted fact."""
 
     fact: Triple
     sentence: str
@@ -118,8 +118,8 @@ def _pairs(rows: dict[str, list[str | None]]) -> Iterator[PairAgreement]:
             yield PairAgreement(first=first, second=second, num_units=num, percent=percent, kappa=kappa)
 
 
-def _weighed(figures: Sequence[tuple[float | None, int]]) -> float | None:
-    defined = [(value, weight) for value, weight in figures if value is not None]
+def _weighed(weighted: Sequence[tuple[float | None, int]]) -> float | None:
+    defined = [(value, weight) for value, weight in weighted if value is not None]
     if not defined:
         return None
     values, weights = zip(*defined, strict=True)
@@ -206,7 +206,7 @@ def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str
 def undo_settling(
     connection: Connection, actor: Annotator, key: str, has_fact: HasFact = accept_all, shown: Triple | None = None
 ) -> Triple | None:
-    """Undo the last settling by this annotator, on the fact `shown` or on any fact of the open part.
+    """Undo the label that this annotator settled last, on the fact `shown` or else on any fact in the open part.
 
     Returns the fact, or None if there is nothing to undo.
     """

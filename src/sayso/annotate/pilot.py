@@ -99,7 +99,7 @@ def known_answers_of_database(connection: Connection) -> dict[Triple, dict[str, 
 
 
 def choose_pilot(answers: Answers, num: int) -> list[Triple]:
-    """Choose instructive facts, spread over the relations: short bags with marks of both kinds."""
+    """Choose short bags with both rationale and irrelevant sentences, spread over the relations."""
     fit = [
         fact
         for fact, marks in answers.items()

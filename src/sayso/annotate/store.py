@@ -230,7 +230,7 @@ def _as_user_errors(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_IOERR:
             raise DiskFullError(f"{path}: cannot write to the disk ({error}); nothing was saved") from error
         if code in _UNREADABLE:
-            raise BadInputError(f"{path}: not an annotation database, or damaged ({error})") from error
+            raise BadInputError(f"{path}: not a valid annotation database ({error})") from error
         if code in _UNWRITABLE:
             raise BadInputError(f"{path}: cannot be opened or written ({error}); choose another file") from error
         raise

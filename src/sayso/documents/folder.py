@@ -75,7 +75,7 @@ class _Manifest(NamedTuple):
 
 def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
     """Raise `UserError` if the corpus was built from different tables or with different settings."""
-    path, manifest = folder.path, folder.read_checked(_Manifest, "a corpus")
+    path, manifest = folder.path, folder.read_checked(_Manifest, "corpus manifest")
     if not manifest:
         raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
     for name, digest in identity["inputs"].items():

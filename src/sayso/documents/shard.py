@@ -127,7 +127,7 @@ def write_shard(path: Path, lines: list[str]) -> None:
 def read_records(folder: Path) -> list[BuiltShard]:
     """Return the records of the finished shards, in order."""
     paths = sorted((folder / RECORDS).glob("[0-9]*.json"))
-    return [read_record(path, BuiltShard, "the record of a shard", "start over with --overwrite") for path in paths]
+    return [read_record(path, BuiltShard, "shard record", "start over with --overwrite") for path in paths]
 
 
 def remove_unfinished(folder: Path, finished: Iterable[BuiltShard]) -> None:

@@ -18,8 +18,8 @@ _ID_FILE = "entity2id.txt"
 def read_entity_vectors(path: Path, wanted: Collection[str] | None = None) -> tuple[list[str], NDArray[np.float32]]:
     """Return entity ids and their vectors (one row per id), for all entities or only those in `wanted`.
 
-    A file of tab-separated numbers only is OpenKE's `entity2vec.vec`, with the ids in `entity2id.txt` in the same
-    folder. Anything else is read as word vectors, plain or gzip, text or binary.
+    A file that contains only tab-separated numbers is read as OpenKE's `entity2vec.vec`, whose ids are in
+    `entity2id.txt` in the same folder. Anything else is read as word vectors: text or binary, plain or gzip.
     """
     refuse_pipe(path, "entity vectors are")
     if not _is_numbers_only(path):
@@ -59,7 +59,7 @@ def _read_ids(path: Path) -> dict[int, str]:
     if len(set(id_of_row.values())) != len(id_of_row):
         raise BadInputError(f"{path}: an entity id has two rows")
     if len(id_of_row) != int(first[0]):
-        raise BadInputError(f"{path}:1: expected {int(first[0]):,} entities, as this line says, got {len(id_of_row):,}")
+        raise BadInputError(f"{path}:1: announces {int(first[0]):,} entities, but the file lists {len(id_of_row):,}")
     return id_of_row
 
 
@@ -71,7 +71,9 @@ def _read_rows(
     kept = bytearray()
     for row, (number, columns) in enumerate(parse_lines(path, "vectors", lambda line: line.encode().split())):
         width = width or len(columns)
-        if len(columns) != width or width > MAX_WIDTH:
+        if width > MAX_WIDTH:
+            raise file.fault(number, f"expected at most {MAX_WIDTH:,} numbers, got {width:,}")
+        if len(columns) != width:
             raise file.fault(number, f"expected {width} numbers, got {len(columns)}")
         if row not in id_of_row:
             raise file.fault(number, f"no entity in {_ID_FILE} has row {row}")

@@ -14,7 +14,7 @@ import numpy as np
 from sayso.errors import BadInputError
 
 MAX_WIDTH = 65_536
-"""A file with wider rows is damaged."""
+"""Maximum number of columns; a file with more is considered damaged."""
 
 _BLOCK_BYTES = 4 * 2**20
 _MAX_WORD_BYTES = 2**16
@@ -29,13 +29,13 @@ class VectorRow(NamedTuple):
 
 
 class VectorFile(NamedTuple):
-    """A vector file, for error messages, which give a line, or a word number if the file is binary."""
+    """A vector file, for error messages: these name a line, or the index of a word if the file is binary."""
 
     path: Path
     is_binary: bool = False
 
     def fault(self, number: int, what: str) -> BadInputError:
-        """Return an error with the file, the row and the problem."""
+        """Return an error that names the file, the row and the problem."""
         where = f"{self.path}: word {number:,}" if self.is_binary else f"{self.path}:{number}"
         return BadInputError(f"{where}: {what}")
 
@@ -53,7 +53,7 @@ class VectorFile(NamedTuple):
 def read_text_rows(
     lines: Iterable[tuple[int, bytes]], path: Path, width: int, wanted: Collection[str] | None
 ) -> Iterator[VectorRow]:
-    """Yield the rows of the `wanted` words (None: all) from numbered lines of a word and `width` numbers."""
+    """Yield the rows of the `wanted` words (None: all words); each line has a word and `width` numbers."""
     file = VectorFile(path)
     for number, line in lines:
         # Most lines of a large file are skipped, without splitting them into columns.

@@ -40,9 +40,9 @@ class WordVectors:
 
 
 def read_word_vectors(path: Path, wanted: Collection[str] | None = None) -> WordVectors:
-    """Read the vectors in the file, or only those of the words in `wanted` (best a set or dict, for fast lookup).
+    """Read the vectors in the file, or only those of the words in `wanted` (a set or dict, for fast lookup).
 
-    Only a binary file of width 1 can be mistaken for text.
+    Whether the file is text or binary is guessed from its content; only binary vectors of width 1 are ambiguous.
     """
     with open_bytes(path) as (_, stream):
         vectors = _read(stream, path, wanted)
@@ -67,7 +67,7 @@ def write_word_vectors(path: Path, words: Sequence[str], matrix: NDArray[np.floa
 
 
 def refuse_unwritable(words: Iterable[str]) -> None:
-    """Raise `BadInputError` for a word with white space, which a word2vec file cannot contain."""
+    """Raise `BadInputError` for a word that a word2vec file cannot contain: empty, or with white space."""
     for word in words:
         raw = word.encode("utf-8")
         if raw.split() != [raw]:
@@ -85,7 +85,7 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
         return _collected(read_text_rows(all_lines, path, width, wanted), width, VectorFile(path))
     num_words, width = header
     if num_words < 1 or not 1 <= width <= MAX_WIDTH:
-        raise BadInputError(f"{path}:1: invalid header: {num_words:,} words of {width:,} numbers")
+        raise BadInputError(f"{path}:1: invalid header: {num_words:,} words, vector width {width:,}")
     start = stream.read(_NUM_BYTES_LOOKED_AT)
     if _looks_like_text(start, width):
         # The look-ahead may have ended inside a line.
@@ -103,10 +103,12 @@ def _header(first: bytes) -> tuple[int, int] | None:
 
 
 def _first_width(first: bytes, path: Path) -> int:
-    """Return the width of a text file without a header, from its first line."""
+    """Return the vector width of a text file without a header."""
     columns = first.split()
     if not 2 <= len(columns) <= MAX_WIDTH + 1 or not is_number(columns[-1]):
-        raise BadInputError(f"{path}:1: not a vector file: expected a header `words width`, or a word and its numbers")
+        raise BadInputError(
+            f"{path}:1: not a vector file: expected a header (`WORDS WIDTH`) or a word followed by its vector"
+        )
     return len(columns) - 1
 
 
@@ -115,7 +117,7 @@ def _looks_like_text(start: bytes, width: int) -> bool:
     columns = start.split(b"\n")[0].split()
     if len(columns) == width + 1 and all(is_number(column) for column in columns[1:]):
         return True
-    # The bytes of numbers may look like text, but then the line ends exactly where they do.
+    # Binary numbers may look like text, but then a line end follows exactly after the last one.
     end = start.find(b" ") + 1 + 4 * width
     if 4 * width < end < len(start) and start[end] == ord("\n"):
         return False
@@ -129,7 +131,7 @@ def _looks_like_text(start: bytes, width: int) -> bool:
 
 
 def _numbered_lines(stream: BinaryIO, path: Path, start: bytes = b"") -> Iterator[tuple[int, bytes]]:
-    """Yield the non-blank lines after the first; `start`: bytes already read."""
+    """Yield the non-blank lines after the first line, beginning with the bytes already read (`start`)."""
     already_read = io.BytesIO(start)
     number = 1
     while line := already_read.readline(MAX_LINE_BYTES) or stream.readline(MAX_LINE_BYTES):
@@ -141,14 +143,14 @@ def _numbered_lines(stream: BinaryIO, path: Path, start: bytes = b"") -> Iterato
 
 
 def _as_announced(lines: Iterator[tuple[int, bytes]], path: Path, num_words: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines; raise `BadInputError` if their number differs from the header's."""
+    """Yield the lines; raise `BadInputError` if their number differs from the number in the header."""
     num_lines = 0
     for num_lines, (number, line) in enumerate(lines, 1):
         if num_lines > num_words:
-            raise BadInputError(f"{path}:{number}: more than the {num_words:,} words in the header")
+            raise BadInputError(f"{path}:{number}: the header announces {num_words:,} words, but there are more")
         yield number, line
     if num_lines < num_words:
-        raise BadInputError(f"{path}:1: expected {num_words:,} words, as the header says, got {num_lines:,}")
+        raise BadInputError(f"{path}:1: the header announces {num_words:,} words, but there are {num_lines:,}")
 
 
 def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordVectors:

@@ -118,7 +118,7 @@ def read_types(folder: Path, version: int) -> TypeTable:
     if not version:
         return {}
     path = _types_file(folder, version)
-    found = read_object(path, "the types of an extraction", ADVICE)
+    found = read_object(path, "file of entity types", ADVICE)
     try:
         kept = record_of(_KeptTypes, found).types
     except JsonError:
@@ -140,7 +140,7 @@ def _types_file(folder: Path, version: int) -> Path:
 
 def _read_manifest(folder: OutputFolder) -> dict[str, Any]:
     """Return the manifest, or an empty dict if there is none."""
-    folder.read_checked(_Manifest, "an extraction")
+    folder.read_checked(_Manifest, "extraction manifest")
     return folder.read()
 
 

@@ -170,7 +170,7 @@ def _read_index(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         if index.ndim == 3 and len(index) != 2:
             raise ValueError("unknown shape")
     except (OSError, ValueError) as error:
-        raise BadInputError(f"{path}: not an index of gathered lines, or damaged ({error}): {_ADVICE}") from None
+        raise BadInputError(f"{path}: not a valid index of gathered lines ({error}): {_ADVICE}") from None
     if index.ndim == 2:
         return index, None
     stored, index[1, -1, -1] = int(index[1, -1, -1]), 0
@@ -190,7 +190,7 @@ def gathered_lines(spans: Iterable[LineSpan]) -> Iterator[str]:
                 raise ValueError("the checksum differs")
             lines = data.decode().split("\n")
         except (OSError, ValueError) as error:
-            raise BadInputError(f"{path}: not gathered lines, or damaged ({error}): {_ADVICE}") from None
+            raise BadInputError(f"{path}: not a valid file of gathered lines ({error}): {_ADVICE}") from None
         yield from lines[:-1]
 
 
@@ -198,13 +198,13 @@ def read_records(folder: Path) -> list[PieceRecord]:
     """Return the records of the finished pieces in order, up to the first missing one."""
     records: list[PieceRecord] = []
     while (path := _files(folder, len(records))[2]).is_file():
-        record = read_object(path, "the record of a piece", _ADVICE)
+        record = read_object(path, "piece record", _ADVICE)
         if isinstance(piece := record.get("piece"), list):  # written by 0.1, before there were checksums
             record["piece"] = dict(zip(FilePiece._fields, piece, strict=False))
         try:
             records.append(record_of(PieceRecord, record))
         except JsonError as error:
-            raise BadInputError(f"{path}: not the record of a piece, or damaged ({error}): {_ADVICE}") from None
+            raise BadInputError(f"{path}: not a valid piece record ({error}): {_ADVICE}") from None
         if records[-1].piece.number != len(records) - 1:
             raise BadInputError(f"{path}: contains the record of piece {records[-1].piece.number}: {_ADVICE}")
     return records

@@ -160,7 +160,7 @@ def read_shard_record(path: Path) -> ShardRecord | None:
             found["num_predicted"] = found.pop("num_judged")
         record = record_of(ShardRecord, found)
     except JsonError as error:
-        raise BadInputError(f"{path}: not the facts of a shard, or damaged ({error}): {ADVICE}") from None
+        raise BadInputError(f"{path}: not a valid file of facts ({error}): {ADVICE}") from None
     if min(record) < 0 or f"{record.number:06d}" != path.stem:
         raise BadInputError(f"{path}: contains the facts of a different shard, or is damaged: {ADVICE}")
     return record

@@ -144,7 +144,7 @@ def _draw(
                     break
                 drawn.append(pair)
     if len(drawn) < number:
-        raise AssertionError(f"the world has {len(drawn)} related pairs, but {number} were requested")
+        raise AssertionError(f"requested {number} related pairs, but the invented knowledge base has only {len(drawn)}")
     return drawn
 
 

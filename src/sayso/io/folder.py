@@ -72,7 +72,7 @@ class OutputFolder:
             return record_of(kind, manifest, is_open=True) if manifest else None
         except JsonError as error:
             raise BadInputError(
-                f"{self.path / MANIFEST}: not the manifest of {what}, or damaged ({error}): start over with {OVERWRITE}"
+                f"{self.path / MANIFEST}: not a valid {what} ({error}): start over with {OVERWRITE}"
             ) from None
 
     def clear(self) -> None:

@@ -80,7 +80,7 @@ def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
     except OSError as error:
         raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}: {advice}") from error
     except JsonError as error:
-        raise BadInputError(f"{path}: not {what}, or damaged ({error}): {advice}") from None
+        raise BadInputError(f"{path}: not a valid {what} ({error}): {advice}") from None
 
 
 def has_checksum(path: Path) -> bool:
@@ -105,7 +105,7 @@ def read_record(path: Path, kind: type[_Record], what: str, advice: str, is_open
     try:
         return record_of(kind, read_object(path, what, advice), is_open)
     except JsonError as error:
-        raise BadInputError(f"{path}: not {what}, or damaged ({error}): {advice}") from None
+        raise BadInputError(f"{path}: not a valid {what} ({error}): {advice}") from None
 
 
 def checked_files(path: Path, manifest: Mapping[str, Any], advice: str, in_memory: bool = False) -> CheckedFiles:

@@ -153,7 +153,7 @@ def load_model(folder: Path) -> ModelParts:
 def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
     """Return the settings in a model folder, and its other files."""
     path = folder / CONFIG
-    found = read_object(path, "the settings of a model", _ADVICE)
+    found = read_object(path, "model config", _ADVICE)
     if found.get("format") != FORMAT:
         raise BadInputError(
             f"{path}: model format {found.get('format')}, but this version of sayso ({__version__}) reads {FORMAT}:"
@@ -162,7 +162,7 @@ def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
     try:
         settings = record_of(ModelDescription, found, is_open=True)
     except JsonError as error:
-        raise BadInputError(f"{path}: not the settings of a model, or damaged ({error}): {_ADVICE}") from None
+        raise BadInputError(f"{path}: not a valid model config ({error}): {_ADVICE}") from None
     if settings.max_tokens < 1 or not settings.relations:
         raise BadInputError(f"{path}: invalid model settings: no tokens or no relations: {_ADVICE}")
     return settings, checked_files(path, found, _ADVICE)
@@ -193,7 +193,7 @@ def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, 
     try:
         tensors: dict[str, Tensor] = load_file(files.path(WEIGHTS))
     except (OSError, SafetensorError) as error:
-        raise BadInputError(f"{path}: not the weights of a model, or truncated ({error}): {_ADVICE}") from error
+        raise BadInputError(f"{path}: truncated or invalid model weights ({error}): {_ADVICE}") from error
     word_VW, entity_EV = tensors.get("embedding.word_VW"), tensors.get("scorer.entity.entity_EV")
     if word_VW is None or len(word_VW) != len(lexicon.words):
         raise BadInputError(

@@ -76,7 +76,7 @@ def write_result(path: Path, result: RunResult) -> None:
 
 def read_result(path: Path) -> RunResult:
     """Read a result written by `write_result`."""
-    return read_record(path, RunResult, "the result of a run", "remove it, and the run will be repeated")
+    return read_record(path, RunResult, "run result", "remove it, and the run will be repeated")
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def read_columns(files: CheckedFiles, name: str, *wanted: str) -> dict[str, pa.A
         columns = {each: _only_chunk(table.column(each)) for each in table.column_names}
     except (OSError, MemoryError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInputError(f"{path}: not an Arrow file, or damaged ({reason}): {files.advice}") from error
+        raise BadInputError(f"{path}: not a valid Arrow file ({reason}): {files.advice}") from error
     for each in wanted:
         if each not in columns:
             raise BadInputError(f"{path}: column {each!r} is missing: {files.advice}")

@@ -79,7 +79,7 @@ class Predictions:
         path = folder / MANIFEST
         if not path.is_file():
             raise BadInputError(f"{folder}: no predictions found: run `sayso evaluate` first")
-        self.manifest: dict[str, Any] = read_object(path, "the manifest of predictions", _ADVICE)
+        self.manifest: dict[str, Any] = read_object(path, "predictions manifest", _ADVICE)
         if self.manifest.get("format") != FORMAT:
             raise BadInputError(
                 f"{folder}: predictions in format {self.manifest.get('format')}, expected {FORMAT}: {_ADVICE}"
@@ -87,7 +87,7 @@ class Predictions:
         try:
             record_of(_Manifest, self.manifest, is_open=True)
         except JsonError as error:
-            raise BadInputError(f"{path}: not the manifest of predictions ({error}): {_ADVICE}") from None
+            raise BadInputError(f"{path}: not a valid predictions manifest ({error}): {_ADVICE}") from None
         self.files = checked_files(path, self.manifest, _ADVICE, in_memory)
 
     @property

@@ -68,7 +68,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     refuse_other_kind(folder, "store")
     if not (folder / MANIFEST).is_file():
         raise BadInputError(f"{folder}: not a store (no {MANIFEST}): make one with `sayso prepare`")
-    found = read_object(folder / MANIFEST, "the manifest of a store", _ADVICE)
+    found = read_object(folder / MANIFEST, "store manifest", _ADVICE)
     if "format" not in found:
         raise BadInputError(f"{folder}: not a store: make one with `sayso prepare`")
     return found
@@ -121,7 +121,7 @@ class Store:
         try:
             record_of(StoreManifest, self.manifest, is_open=True)
         except JsonError as error:
-            raise BadInputError(f"{folder / MANIFEST}: not the manifest of a store ({error}): {_ADVICE}") from None
+            raise BadInputError(f"{folder / MANIFEST}: not a valid store manifest ({error}): {_ADVICE}") from None
         self.files = checked_files(folder / MANIFEST, self.manifest, _ADVICE, in_memory)
 
     @property

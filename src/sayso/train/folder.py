@@ -101,9 +101,9 @@ def _figures(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = from_json(line)
     except JsonError as error:
-        raise BadInputError(f"{path}:{number}: not the metrics of an epoch, or damaged ({error}): {advice}") from None
+        raise BadInputError(f"{path}:{number}: not a valid line of metrics ({error}): {advice}") from None
     if type(row.get("epoch")) is not int or row["epoch"] < 1 or not all(type(x) in (int, float) for x in row.values()):
-        raise BadInputError(f"{path}:{number}: not the metrics of an epoch: {advice}")
+        raise BadInputError(f"{path}:{number}: not a valid line of metrics: {advice}")
     return row
 
 

@@ -191,7 +191,7 @@ def _read_metadata(path: Path) -> dict[str, str]:
 
 
 def _damaged(path: Path, reason: str) -> BadInputError:
-    return BadInputError(f"{path}: not the state of a run, or damaged ({reason}): {_ADVICE}")
+    return BadInputError(f"{path}: not a valid training state ({reason}): {_ADVICE}")
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The distinct sequences of rows within the windows of a batch.
+"""Find the distinct token windows of a batch, so that each is computed only once.
 
 Shapes: S sentences, T tokens, X distinct sequences, J their length.
 """
@@ -10,17 +10,17 @@ from numba import njit
 
 
 class Sequences(NamedTuple):
-    """The rows of each distinct sequence (−1 beyond the sentence), and each token's sequence."""
+    """Distinct windows (`row_XJ`: word rows, −1 outside the sentence) and, per token, the index of its window."""
 
     row_XJ: np.ndarray
     index_T: np.ndarray
 
 
 def distinct_sequences(row_T: np.ndarray, start_S1: np.ndarray, before: int, length: int) -> Sequences:
-    """Return the sequences of `length` rows that start `before` tokens before each token."""
+    """Return the distinct windows of `length` rows, each starting `before` tokens before its token."""
     most = int(row_T.max(initial=0)) + 2
     if most**length >= 2**63:
-        # A sequence does not fit into an int64: treat every window as distinct, which only costs memory.
+        # The key of a window would overflow an int64: treat every window as distinct, which only costs memory.
         row_TJ = _all_sequences(row_T, start_S1, before, length)
         return Sequences(row_TJ, np.arange(len(row_T), dtype=np.int32))
     num_slots = 1 << max(len(row_T) * 2 - 1, 1).bit_length()
@@ -32,7 +32,7 @@ def distinct_sequences(row_T: np.ndarray, start_S1: np.ndarray, before: int, len
 def _number(
     row_T: np.ndarray, start_S1: np.ndarray, before: int, length: int, most: int, num_slots: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first token of each distinct sequence and each token's sequence, using open addressing."""
+    """Return the first token of each distinct window, and each token's window (a hash table with open addressing)."""
     slot_key = np.full(num_slots, -1, np.int64)
     slot_index = np.empty(num_slots, np.int32)
     first_X = np.empty(len(row_T), np.int32)
@@ -43,7 +43,7 @@ def _number(
             key = np.int64(0)
             for z in range(t - before, t - before + length):
                 key = key * most + (row_T[z] + 1 if start_S1[s] <= z < start_S1[s + 1] else 0)
-            # Multiplied by an odd number, so that keys that differ in high digits do not collide.
+            # Multiply by an odd number, so that keys that differ only in their high digits do not collide.
             slot = ((key * np.int64(-7046029254386353131)) >> np.int64(24)) & np.int64(num_slots - 1)
             while slot_key[slot] != -1 and slot_key[slot] != key:
                 slot = (slot + 1) & (num_slots - 1)
@@ -61,7 +61,6 @@ def _all_sequences(row_T: np.ndarray, start_S1: np.ndarray, before: int, length:
 
 
 def _sequences_at(row_T: np.ndarray, start_S1: np.ndarray, before: int, length: int, token_X: np.ndarray) -> np.ndarray:
-    """Return the sequences of these tokens' windows."""
     sentence_X = np.searchsorted(start_S1, token_X, side="right") - 1
     place_XJ = token_X[:, None] - before + np.arange(length)
     is_inside_XJ = (place_XJ >= start_S1[sentence_X, None]) & (place_XJ < start_S1[sentence_X + 1, None])

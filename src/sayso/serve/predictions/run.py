@@ -187,7 +187,7 @@ class RunPredictions:
         """How the model represents mentions, and its vocabulary."""
         folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
         advice = "the run's model is missing or damaged, and pages show its input; train it again"
-        found = read_object(folder / "config.json", "the settings of a model", advice)
+        found = read_object(folder / "config.json", "model config", advice)
         try:
             appearance = record_of(_ModelSettings, found, is_open=True).mentions
         except JsonError as error:
