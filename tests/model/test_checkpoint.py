@@ -113,7 +113,7 @@ def test_a_truncated_file_is_named_also_without_checksums(folder: Path, name: st
     changed(folder, files=None)
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(BadInputError, match=rf"{name}: not .*, or (truncated|damaged)"):
+    with pytest.raises(BadInputError, match=rf"{name}: (not valid model weights|not a valid Arrow file)"):
         load_model(folder)
 
 

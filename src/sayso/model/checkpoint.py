@@ -193,7 +193,7 @@ def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, 
     try:
         tensors: dict[str, Tensor] = load_file(files.path(WEIGHTS))
     except (OSError, SafetensorError) as error:
-        raise BadInputError(f"{path}: truncated or invalid model weights ({error}): {_ADVICE}") from error
+        raise BadInputError(f"{path}: not valid model weights ({error}): {_ADVICE}") from error
     word_VW, entity_EV = tensors.get("embedding.word_VW"), tensors.get("scorer.entity.entity_EV")
     if word_VW is None or len(word_VW) != len(lexicon.words):
         raise BadInputError(
