@@ -98,7 +98,9 @@ def test_an_index_with_a_changed_byte_is_refused(run: Path, out: Path, place: in
     data = bytearray((out / "gathered" / "000000.npy").read_bytes())
     data[place] ^= 0x42
     (out / "gathered" / "000000.npy").write_bytes(data)
-    with pytest.raises(BadInputError, match=r"000000\.npy: .*(damaged|not a valid |the checksum differs).*: start over"):
+    with pytest.raises(
+        BadInputError, match=r"000000\.npy: .*(damaged|not a valid |the checksum differs).*: start over"
+    ):
         go(run, out.parent)
 
 
