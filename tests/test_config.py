@@ -82,7 +82,7 @@ def test_a_change_that_cannot_be_read_is_refused(change: str) -> None:
 
 @pytest.mark.parametrize("change", ["brakes={}", "engine = {kind = 'steam'}"])
 def test_a_change_of_a_whole_group_is_refused_since_it_would_undo_others(change: str) -> None:
-    with pytest.raises(BadConfigError, match=r"one by one: (brakes|engine)\.NAME=value"):
+    with pytest.raises(BadConfigError, match=r"set each value separately: (brakes|engine)\.NAME=value"):
         apply_changes({}, ["brakes.kind=disc", change])
 
 

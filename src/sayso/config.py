@@ -25,7 +25,7 @@ from sayso.input_file import read_bytes
 
 Config = TypeVar("Config")
 Kinds = Mapping[type, Mapping[str, type]]
-"""Maps the base class of a component's settings to its kinds: name to class."""
+"""The kinds of each component: from the base class of its settings to the settings classes, by kind name."""
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
 _WORDS = {int: "an integer", float: "a number", str: "a string", bool: "true or false"}
@@ -96,7 +96,7 @@ def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, An
         inner[names[-1]] = value = _value_of(text.strip())
         if isinstance(value, dict):  # it would replace the whole group
             raise BadConfigError(
-                f"{option('changes:', '--set')} {change}: set its values one by one: {key.strip()}.NAME=value"
+                f"{option('changes:', '--set')} {change}: set each value separately: {key.strip()}.NAME=value"
             )
     return changed
 

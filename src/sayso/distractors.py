@@ -1,6 +1,6 @@
-"""Draw distractors, sentences that as far as we know do not state a fact, and rewrite them for the fact's bag.
+"""Draw distractors for facts (sentences not known to state the fact) and rewrite them for the fact's bag.
 
-SPEC: learning from distractors. Shapes: B bags, N sentences, M facts (bag, relation).
+Used by learning from distractors (+LD). Shapes: B bags, N sentences, M facts (bag, relation).
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from sayso.store.table import BagTable, first_mentions, no_source, replace_menti
 
 _NUM_TRIES = 16
 _NONE = -1
-"""No sentence was found."""
+"""Stands for a sentence if none was found."""
 
 
 class Chosen(NamedTuple):

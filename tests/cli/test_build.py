@@ -42,7 +42,7 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
         "documents: 2 new, 0 already there",
         "documents left out: 1: empty",
         "names skipped: 1 (single letters)",
-        "facts of an entity with itself, left out: 1, the first is ana /born ana",
+        "facts between an entity and itself, left out: 1, the first is ana /born ana",
         "facts with an entity that has no name: 1, the first is ana /born nobody",
     ):
         assert line in result.stderr

@@ -29,7 +29,7 @@ def evaluate(*arguments: object):
 
 def test_a_table_is_printed_and_a_report_and_predictions_are_written(run: Path, store: Path) -> None:
     result = evaluate(run, "--data", store)
-    assert "relations: 12 facts of the KB, 18 bags (test)" in result.stdout
+    assert "relations: 12 facts in the KB, 18 bags (test)" in result.stdout
     rows = [line.split()[:4] for line in result.stdout.splitlines() if line.startswith("one")]
     assert rows[-1] == ["one", "all", "12", "6"]
     page = run / "report.html"

@@ -31,8 +31,8 @@ def test_what_is_odd_is_counted_and_named(tmp_path: Path) -> None:
     knowledge = read(tmp_path, facts, "name\n/x\n")
     assert knowledge.oddities.counts == {
         "repeated": 1,
-        "of an entity with itself, left out": 1,
-        "with a relation that means none, left out": 1,
+        "between an entity and itself, left out": 1,
+        "with an NA relation, left out": 1,
         "with a relation that is not in the inventory, left out": 1,
         "with an entity that has no name": 1,
     }
@@ -46,7 +46,7 @@ def test_a_relation_with_a_tab_is_a_line_with_too_many_columns(tmp_path: Path) -
 
 
 def test_no_usable_fact_is_an_error_that_says_why(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"no usable facts; 1 are of an entity with itself"):
+    with pytest.raises(BadInputError, match=r"no usable facts; 1 are between an entity and itself"):
         read(tmp_path, "a\t/x\ta\n")
 
 

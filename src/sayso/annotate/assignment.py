@@ -225,6 +225,6 @@ def progress(connection: Connection) -> list[AnnotatorProgress]:
 
 
 def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> set[Triple]:
-    """Return the annotator's unsubmitted facts, and the pilot round until they finish it."""
+    """Return the facts whose scores an annotator must not see: unsubmitted ones, and an unfinished pilot round."""
     is_done = pilot_result(connection, annotator, has_fact).is_done
     return {*open_facts(connection, annotator), *([] if is_done else pilot_facts(connection))}

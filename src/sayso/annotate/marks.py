@@ -34,7 +34,7 @@ class Imported(NamedTuple):
 
 
 def each_mark(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
-    """Yield every annotator's submitted marks, without practice, on all facts or only on the given ones."""
+    """Yield every annotator's submitted marks, not counting practice, on all facts or only on the given ones."""
     for fact, sentence, annotator, label in submitted_marks(connection):
         if facts is None or fact in facts:
             yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label, annotator)
@@ -96,7 +96,7 @@ class FactComment(NamedTuple):
 
 
 def fact_comments(connection: Connection, facts: Collection[Triple] | None = None) -> list[FactComment]:
-    """Return the comments on submitted facts, without practice, and all imported ones."""
+    """Return the comments on submitted facts, not counting practice, and all imported ones."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, name, kind, value FROM entry AS said JOIN fact ON fact.id = said.fact"
         " JOIN annotator ON annotator.id = owner JOIN step ON step.id = said.step WHERE kind IN (?, ?)"

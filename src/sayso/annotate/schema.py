@@ -16,7 +16,7 @@ CREATE TABLE fact (
 );
 CREATE TABLE sentence (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 
--- What a person did at once, and can undo at once. `key` comes from whoever asks, so that asking twice acts once.
+-- One user action, which is undone as a whole. The client chooses `key`, so that a repeated request has no effect.
 CREATE TABLE step (
   id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, actor INTEGER NOT NULL REFERENCES annotator,
   scope TEXT NOT NULL, time TEXT NOT NULL, undoes INTEGER REFERENCES step, UNIQUE (actor, key)
@@ -28,14 +28,14 @@ CREATE TABLE event (
   value TEXT NOT NULL, before TEXT NOT NULL
 );
 CREATE INDEX event_step ON event (step);
--- What the events come to: the last value of everything that is not empty. Sentence 0 is the fact as a whole.
+-- The resulting state: the last non-empty value of each entry. Sentence 0 stands for the whole fact.
 CREATE TABLE entry (
   owner INTEGER NOT NULL, fact INTEGER NOT NULL REFERENCES fact, sentence INTEGER NOT NULL, kind TEXT NOT NULL,
   value TEXT NOT NULL, step INTEGER NOT NULL REFERENCES step, PRIMARY KEY (owner, fact, sentence, kind)
 ) WITHOUT ROWID;
 CREATE INDEX entry_fact ON entry (fact, kind);
 
--- Who was given which fact, in which order, and where everybody was last.
+-- Which facts are assigned to whom, in which order, and each annotator's last position.
 CREATE TABLE claim (
   id INTEGER PRIMARY KEY AUTOINCREMENT, annotator INTEGER NOT NULL REFERENCES annotator,
   fact INTEGER NOT NULL REFERENCES fact, time REAL NOT NULL, UNIQUE (annotator, fact)

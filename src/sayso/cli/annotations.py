@@ -35,7 +35,7 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Export submitted marks: one per sentence, adjudicated or by majority, or every annotator's own.
+    """Export submitted marks: one per sentence (settled or by majority), or every annotator's own.
 
     Leaves out the pilot round and, like the pages, facts that are still waiting for annotators.
 

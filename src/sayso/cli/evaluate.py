@@ -123,7 +123,7 @@ def _print(figures: dict[str, Any]) -> None:
     for row in figures["baselines"]:
         kind = "baseline" if row["reads_sentences"] else "no reading"
         rows.append(_extraction_row(row["baseline"], kind, row["relations"]))
-    title = f"relations: {figures['num_facts']:,} facts of the KB, {figures['num_bags']:,} bags ({figures['part']})"
+    title = f"relations: {figures['num_facts']:,} facts in the KB, {figures['num_bags']:,} bags ({figures['part']})"
     columns = ["run", "variant", "AUC@0.4", "average precision", "best F1", "P@100", "P@200", "P@300"]
     print_table(title, columns, rows, num_text=2)
     for run in figures["runs"]:

@@ -27,7 +27,7 @@ _WORD, _ACCENTED_WORD = (
 )
 _EMPTY_LINE = re.compile(r"\n\s*\n")
 _HERE = ""
-"""Key of the names that end at a node; no word is empty."""
+"""Trie key for the names that end at a node; it cannot clash with a word, because no word is empty."""
 
 _SHORT = 3
 """Names up to this length match only in their exact case: US is not us."""

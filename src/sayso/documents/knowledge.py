@@ -122,9 +122,9 @@ def _facts(
 
 def _left_out(fact: Triple, known: set[str] | None) -> str:
     if fact.head_id == fact.tail_id:
-        return "of an entity with itself, left out"
+        return "between an entity and itself, left out"
     if fact.relation in NA_NAMES:
-        return "with a relation that means none, left out"
+        return "with an NA relation, left out"
     if known is not None and fact.relation not in known:
         return "with a relation that is not in the inventory, left out"
     return ""

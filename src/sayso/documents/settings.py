@@ -19,8 +19,8 @@ class BuildSettings:
     `rest`.
     `ambiguous`: a name shared by several entities is ignored (`skip`), or resolved to the entity that the document also
     mentions by an unambiguous name (`document`) or whose type fits the sentence's other entities (`types`).
-    `case`: how a name may be spelled: with capitals at least where the name has them (`capitals`), in its `exact` case,
-    or in any case (`ignore`).
+    `case`: how the case of a name in the text may differ: only more capitals (`capitals`), not at all (`exact`), or
+    in any way (`ignore`).
     `max_pairs`: maximum number of pairs per sentence; related pairs are kept first.
     `max_tokens`: longer sentences, which are mostly tables and lists, are left out.
     `only_utf8`: leave out documents in other encodings instead of reading them as Windows-1252.

@@ -52,7 +52,7 @@ def probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarr
 
 
 def _scales(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a scale for the features of each row, so long rows weigh no more than short ones."""
+    """Return the scale of each row's features, which gives long and short rows the same weight."""
     return np.array([len(row) for row in rows], np.float32) ** -0.5
 
 
@@ -67,10 +67,10 @@ def _gradient(rows: Sequence[np.ndarray], error_NK: np.ndarray) -> tuple[np.ndar
 
 
 WIDTH = 3
-"""Number of words on each side of a mention."""
+"""Number of context words on each side of a mention."""
 
 MAX_CONTEXTS = 20
-"""Maximum number of contexts per entity, the first in the corpus."""
+"""Maximum number of contexts used per entity: the first ones in the corpus."""
 
 
 def context_lines(sentence: MentioningSentence) -> Iterator[str]:

@@ -40,7 +40,7 @@ class Coverage(NamedTuple):
         tokens = self.own_tokens + self.parts_tokens + self.none_tokens
         return (
             f"vectors for {words - self.none_words:,} of {words:,} words ({_share(words - self.none_words, words)};"
-            f" {self.parts_words:,} by the mean of their parts) and {_share(tokens - self.none_tokens, tokens)} of"
+            f" {self.parts_words:,} averaged from their parts) and {_share(tokens - self.none_tokens, tokens)} of"
             f" {tokens:,} tokens"
         )
 
@@ -79,7 +79,7 @@ def measure_coverage(kinds: Iterable[int], token_counts: Iterable[int]) -> Cover
     """Return the coverage of words, given the `VectorKind` and the number of occurrences of each.
 
     >>> print(measure_coverage([VectorKind.OWN, VectorKind.PARTS, VectorKind.NONE], [90, 9, 1]))
-    vectors for 2 of 3 words (66.7 %; 1 by the mean of their parts) and 99.0 % of 100 tokens
+    vectors for 2 of 3 words (66.7 %; 1 averaged from their parts) and 99.0 % of 100 tokens
     """
     kind_V, count_V = np.asarray(list(kinds), dtype=np.int64), np.asarray(list(token_counts), dtype=np.int64)
     num_words = np.bincount(kind_V, minlength=len(VectorKind))

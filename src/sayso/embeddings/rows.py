@@ -128,5 +128,5 @@ def _end_of_word(block: bytes, num_bytes: int, file: VectorFile, number: int, nu
     if space < 0 and len(block) >= _MAX_WORD_BYTES:
         raise file.fault(number, "the word has no end: this is not a word2vec file, or its header is wrong")
     if space < 0 or space + 1 + num_bytes > len(block):
-        raise file.fault(number, f"the file is cut short (its header says {num_words:,} words)")
+        raise file.fault(number, f"the file is truncated (its header announces {num_words:,} words)")
     return space

@@ -151,7 +151,7 @@ def per_relation(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def calibration_figures(run: Evaluation) -> dict[str, Any]:
-    """Return reliability curve and expected calibration error, before and (if one was fitted) after temperature."""
+    """Return the reliability curve and calibration error, before and (if fitted) after temperature scaling."""
     found = {"as_predicted": _reliability(run, 1.0)}
     if run.temperature is not None:
         found["with_temperature"] = {"temperature": run.temperature, **_reliability(run, run.temperature)}
@@ -185,7 +185,7 @@ def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
 
 
 def _planted(run: Evaluation, mechanism: str, is_predicted_F: np.ndarray) -> dict[str, Any]:
-    """Return how deep planted distractors rank in predicted facts, and how often they rank first."""
+    """Return how far down planted distractors rank in predicted facts, and how often they rank first."""
     rank_F = run.explained.planted_rank[mechanism]
     chosen = is_predicted_F & ~np.isnan(rank_F)
     bag_F, size_F = run.explained.bag_F[chosen], run.explained.sentences.length[chosen]

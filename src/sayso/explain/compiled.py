@@ -18,7 +18,7 @@ from sayso.model.kernels.gate import add_mixture, compiled
 from sayso.model.kernels.threads import compiled_only, over_bags
 
 VALUES_AT_A_TIME = 2**18
-"""Values of the slopes [C, R, D] that a thread holds at once, chosen to fit the cache."""
+"""Maximum number of values in a thread's [C, R, D] block of slopes, chosen to fit the cache."""
 
 
 def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:

@@ -35,7 +35,7 @@ from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_
 from sayso.model.relation import EntityProjection
 
 VALUES_AT_A_TIME = 2**19
-"""Values of [C, R, D] that are held at once, chosen to fit the cache."""
+"""Maximum number of values in a [C, R, D] block, chosen to fit the cache."""
 
 
 class Removal(NamedTuple):
@@ -172,7 +172,7 @@ CLOSED_FORMS: dict[type[Aggregator], Explain] = {
 }
 
 EXPLAINER = Explainer(
-    leave_one_out, is_signed=True, needs_gradient=False, about="the drop of the logit without the sentence"
+    leave_one_out, is_signed=True, needs_gradient=False, about="the drop in the logit without the sentence"
 )
 
 

@@ -14,7 +14,7 @@ from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import is_compiled
 
 VALUES_AT_A_TIME = 2**19
-"""Values of the [C, R, D] gradient that are held at once, chosen to fit the cache."""
+"""Maximum number of values in a [C, R, D] block of the gradient, chosen to fit the cache."""
 
 
 @over_members

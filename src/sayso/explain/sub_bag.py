@@ -16,7 +16,7 @@ from sayso.model.extractor import Extractor
 from sayso.store.rows import Rows
 
 SENTENCES_AT_A_TIME = 2**16
-"""Sentences of sub-bags that are classified at once."""
+"""Maximum number of sentences of sub-bags that are classified at once."""
 SUBSET_SENTENCES_AT_A_TIME = 2**14
 
 

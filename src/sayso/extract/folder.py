@@ -22,7 +22,7 @@ ADVICE = "start over with --overwrite"
 _LEAST_SHARDS, _MOST_SHARDS = 16, 4_096
 _SHARD_BYTES = 32 * 2**20
 _FOLDERS = (TYPES, GATHERED, SHARDS)
-"""In the order in which they are copied: facts are useless without their sentences."""
+"""Subfolders in the order in which they are copied; facts come last, because they are useless without sentences."""
 
 
 class _Manifest(NamedTuple):

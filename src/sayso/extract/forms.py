@@ -19,7 +19,7 @@ _ROWS_AT_A_TIME = 10_000
 
 
 class ExportContext(NamedTuple):
-    """What formats may need besides the facts: their number, what identifies them, and Wikidata ids."""
+    """Data that formats may need besides the facts: their number, an identity of the collection, and Wikidata ids."""
 
     total: int
     identity: str

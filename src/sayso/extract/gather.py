@@ -1,4 +1,4 @@
-"""Sentences of a corpus, grouped by the shard of their pair: one file of lines per piece of the corpus, with an index.
+"""Group the sentences of a corpus by the shard of their pair: one file of lines per piece, with an index.
 
 A shard is a span of every such file, so there are as many files as pieces, and only one block of lines is in memory.
 Unlike the temporary files of `io.shuffle`, these stay: a killed run resumes with them, and later sentences are added.
@@ -138,7 +138,9 @@ def spans_of_shard(folder: Path, pieces: Iterable[int], shard: int) -> list[Line
         lines, path, _ = _files(folder, number)
         start_LK1, sum_LK = _read_index(path)
         if not 0 <= shard < start_LK1.shape[1] - 1:
-            raise BadInputError(f"{path}: no shard {shard} among {start_LK1.shape[1] - 1:,} shards: {_ADVICE}")
+            raise BadInputError(
+                f"{path}: shard {shard} does not exist, only {start_LK1.shape[1] - 1:,} shards: {_ADVICE}"
+            )
         bounds = start_LK1[:, shard : shard + 2].tolist()
         sums = [None] * len(bounds) if sum_LK is None else sum_LK[:, shard].tolist()
         found += [
@@ -206,7 +208,9 @@ def read_records(folder: Path) -> list[PieceRecord]:
         except JsonError as error:
             raise BadInputError(f"{path}: not a valid piece record ({error}): {_ADVICE}") from None
         if records[-1].piece.number != len(records) - 1:
-            raise BadInputError(f"{path}: contains the record of piece {records[-1].piece.number}: {_ADVICE}")
+            raise BadInputError(
+                f"{path}: this is the record of a different piece, {records[-1].piece.number}: {_ADVICE}"
+            )
     return records
 
 

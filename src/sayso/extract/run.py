@@ -39,7 +39,7 @@ from sayso.records import OnProgress, no_progress
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048
-"""For a corpus in few files: each shard is read from all pieces, and many small reads are slow."""
+"""Maximum number of pieces for a corpus in few files: a shard is read from all pieces, and small reads are slow."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,13 @@ from sayso.store.rows import Rows, ranges, starts
 from sayso.store.table import BagTable, SentenceRows, all_spans, first_mentions, replace_mentions
 
 Appearance = Literal["words", "type", "type_and_words"]
-"""The words of the mention; the entity's type instead of them (+F); the type directly before them (+FE)."""
+"""How a mention appears: as its words, as its entity's type (+F), or as the type followed by the words (+FE)."""
 
 FARTHEST = 127
-"""Distances are stored in 8 bits."""
+"""The largest distance that is stored (in 8 bits)."""
 
 _SENTENCES_AT_A_TIME = 4_000
-"""Few enough that intermediate columns stay in the processor's cache."""
+"""Small enough that intermediate columns stay in the processor's cache."""
 
 _TOKEN_COLUMNS = ("head_distance_T", "tail_distance_T", "piece_T")
 

@@ -1,4 +1,4 @@
-"""Generate an invented corpus: a typed world, its facts, and news about it with ground truth for every sentence.
+"""Generate an invented corpus: a world of typed entities, its facts, and news with ground truth for every sentence.
 
 It is the built-in example, the test bed and the load generator. `relations.toml` and `words.toml` contain its language.
 Modules, in pipeline order: `world`, `pairs`, `plan`, `names`, `phrase`, `sentences`, `articles`, `write`; `raw`

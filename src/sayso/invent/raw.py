@@ -41,7 +41,7 @@ _SIZES = {"toy": (200, 3_000, 600), "demo": (1_600, 24_000, 4_800), "fbnyt": (46
 """Numbers of articles, sentences of known pairs and sentences of withheld pairs: about 18 sentences per article."""
 
 _DEFAULTS = {"na_share": 0.3, "name_shortcut": 0.0, "unseen_wording_share": 0.0, "direct_sentences": 0}
-"""Sentences in articles mention many unrelated pairs anyway, so fewer are planned. No shortcut, no unseen wordings."""
+"""Articles mention many unrelated pairs anyway, so fewer are planned; no shortcut, no unseen wordings."""
 
 UNTYPED_SHARE = 0.15
 _HOME_SHARE = 0.5

@@ -119,7 +119,7 @@ def _parts(weight_AD: Tensor, row_YW: Tensor, table_QP: Tensor) -> tuple[Tensor,
 
 
 DEFAULT_BYTES = 512 * 2**20
-"""Enough for 90,000 words with 1,400 products each."""
+"""Default memory limit of the cache, enough for 90,000 words with 1,400 products each."""
 
 
 class TokenProducts(NamedTuple):

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 def uniform_parameter(*shape: int, fan_in: int, generator: torch.Generator) -> nn.Parameter:
     """Return values within ±1/√fan_in, for weights that sum over `fan_in` inputs.
 
-    This is the default bound of the published baselines' framework. With the larger bounds of Glorot or He, position
-    vectors that start at the distance itself (up to 30) would saturate the next layer.
+    This is the default of the framework that the published baselines use. With the larger bounds of Glorot or He,
+    position vectors that start at the distance itself (up to 30) would saturate the next layer.
     """
     bound = 1.0 / math.sqrt(fan_in)
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound, generator=generator))

@@ -132,12 +132,12 @@ def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]
 
 
 def _refuse_half_lines(stops: Mapping[str, int]) -> None:
-    """Raise `UserError` for a file that grew after a last line without a line end, which changes that line."""
+    """Raise `UserError` if text was appended to an incomplete last line, which has already been read."""
     for name, stop in stops.items():
         with Path(name).open("rb") as file:
             file.seek(stop - 1)
             if file.read(1) != b"\n" and file.seek(0, os.SEEK_END) > stop:
-                raise UserError(f"{name}: this file grew after a last line without a line end: start over")
+                raise UserError(f"{name}: text was appended to its last line, which had no line end: start over")
 
 
 def _cuts(path: Path, start: int, length: int, size: int) -> Iterator[int]:

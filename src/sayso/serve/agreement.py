@@ -80,7 +80,7 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 
 @api.post("/undo")
 def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
-    """Undo your last settling, on one fact or on any fact; return the fact."""
+    """Undo the label that you settled last, on one fact or on any fact; return the fact."""
     asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
     with bench.database.writing() as connection:
         fact = stored.undo_settling(connection, who, given.key, bench.has_fact, asked)

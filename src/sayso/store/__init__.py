@@ -1,1 +1,1 @@
-"""`Sentence` to `Bag`: group by pair, split by pair, refuse leakage, attach types and vectors, keep on disk."""
+"""Turn sentences into bags on disk: group by pair, split by pair, refuse leakage, attach types and vectors."""

@@ -16,7 +16,7 @@ from sayso.store.vocabulary import Numbering
 from sayso.tokens import shortest_cover
 
 DEFAULT_MAX_TOKENS = 130
-"""The published setting of DirectSup."""
+"""The limit in DirectSup's published code."""
 
 
 class Collected(NamedTuple):

@@ -17,7 +17,7 @@ from sayso.store.collect import DEFAULT_MAX_TOKENS
 class Inputs:
     """The input files of a corpus; all but the training file are optional.
 
-    `decisions` are on facts. `rest` has sentences of other pairs, of which those with a decision are used.
+    `decisions` has decisions on facts. `rest` has sentences about other pairs; those about decided facts are used.
     """
 
     train: Path

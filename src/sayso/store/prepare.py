@@ -169,7 +169,7 @@ class _Preparation:
         shown = ", ".join(f"{num:,} {what}" for what, num in counts.items() if num)
         return BadInputError(
             f"{self.inputs.train}: no pairs are left for training ({shown or 'all sentences are too long'}):"
-            " choose a file with sentences of other pairs"
+            " choose a file with sentences about other pairs"
         )
 
     def _read_direct(self, train: Grouped, test: Grouped | None) -> list[Sentence]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 _ROWS_PER_SLICE = 4_096
-"""Few enough that intermediate columns stay in the processor's cache."""
+"""Small enough that intermediate columns stay in the processor's cache."""
 
 
 class Rows(NamedTuple):

@@ -1,4 +1,4 @@
-"""Whether +E's ReLU is on for a mixture of sentences, for each bag and relation, compiled by numba.
+"""Compute where +E's ReLU is on, for a mixture of sentences per bag and relation (compiled by numba).
 
 Shapes: B bags, N sentences of all bags together, D width of a vector, R relations. No [N, R, D] or [B, R, D] values
 are ever written to memory, only whether each one is above zero.
