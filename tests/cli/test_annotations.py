@@ -28,27 +28,27 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("form", ["jsonl", "csv", "eraser"])
 def test_marks_of_every_annotator_survive_export_and_import(database: Path, tmp_path: Path, form: str) -> None:
     out, again = tmp_path / f"out{FORMS[form].suffix}", tmp_path / "again.jsonl"
-    assert sayso("annotations", "export", out, "--db", database, "--form", form, "--each").returncode == 0
+    assert sayso("annotations", "export", out, "--db", database, "--format", form, "--each").returncode == 0
     assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
     assert sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--each").returncode == 0
     lines = [json.loads(line) for line in again.read_text().splitlines()]
     assert sorted(lines, key=str) == sorted(MARKS, key=str)
 
 
-def test_remarks_are_exported_and_imported_next_to_marks(database: Path, tmp_path: Path) -> None:
-    nothing = sayso("annotations", "export", tmp_path / "none", "--db", database, "--form", "remarks")
+def test_comments_are_exported_and_imported_next_to_marks(database: Path, tmp_path: Path) -> None:
+    nothing = sayso("annotations", "export", tmp_path / "none", "--db", database, "--format", "comments")
     assert (nothing.returncode, "no submitted fact has a comment or flag" in nothing.stderr) == (2, True)
     said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
-    remarks, marks, again = (tmp_path / name for name in ("remarks.jsonl", "marks.jsonl", "again.jsonl"))
-    remarks.write_text(json.dumps(said) + "\n")
-    # One mark a sentence is nobody's own: the remark comes out again all the same.
+    comments, marks, again = (tmp_path / name for name in ("comments.jsonl", "marks.jsonl", "again.jsonl"))
+    comments.write_text(json.dumps(said) + "\n")
+    # Marks per sentence name no annotator, but comments always do.
     assert sayso("annotations", "export", marks, "--db", database).returncode == 0
-    taken = sayso("annotations", "import", marks, remarks, "--db", tmp_path / "other.db")
-    assert taken.stdout == "2 marks by 1 annotators on 1 facts\n1 remarks\n"
-    exported = sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--form", "remarks", "--all")
+    taken = sayso("annotations", "import", marks, comments, "--db", tmp_path / "other.db")
+    assert taken.stdout == "2 marks by 1 annotators on 1 facts\n1 comments\n"
+    exported = sayso("annotations", "export", again, "--db", tmp_path / "other.db", "--format", "comments", "--all")
     assert exported.returncode == 0, exported.stderr
-    assert again.read_text() == remarks.read_text()
-    known = sayso("annotations", "import", remarks, "--db", tmp_path / "other.db", "--known")
+    assert again.read_text() == comments.read_text()
+    known = sayso("annotations", "import", comments, "--db", tmp_path / "other.db", "--known")
     assert (known.returncode, "without --known" in known.stderr) == (2, True)
 
 
@@ -58,7 +58,7 @@ def test_the_file_name_decides_the_format(database: Path, tmp_path: Path) -> Non
     before = out.read_text()
     assert before.startswith("head,tail,relation,sentence,label,by\n")
     assert sayso("annotations", "import", out, "--db", tmp_path / "other.db").returncode == 0
-    refused = sayso("annotations", "export", out, "--db", database, "--form", "jsonl")
+    refused = sayso("annotations", "export", out, "--db", database, "--format", "jsonl")
     assert (refused.returncode, len(refused.stderr.strip().splitlines())) == (2, 1)
     assert "means the format csv, not jsonl" in refused.stderr
     assert out.read_text() == before
@@ -71,25 +71,25 @@ def test_json_reports_what_was_written(database: Path, tmp_path: Path) -> None:
         answer: dict[str, object] = json.loads(done.stdout)
         return answer
 
-    out, db, remarks = (str(tmp_path / name) for name in ("out.jsonl", "other.db", "remarks.jsonl"))
-    written = {"written": out, "form": "tuples", "num_marks": 0, "num_left_out": 2}
-    assert told("export", out, "--db", database, "--form", "tuples") == written
-    assert told("export", out, "--db", database) == written | {"form": "jsonl", "num_marks": 2, "num_left_out": 0}
+    out, db, comments = (str(tmp_path / name) for name in ("out.jsonl", "other.db", "comments.jsonl"))
+    written = {"written": out, "format": "tuples", "num_marks": 0, "num_left_out": 2}
+    assert told("export", out, "--db", database, "--format", "tuples") == written
+    assert told("export", out, "--db", database) == written | {"format": "jsonl", "num_marks": 2, "num_left_out": 0}
     said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
-    Path(remarks).write_text(json.dumps(said) + "\n")
-    counts = {"num_marks": 2, "num_annotators": 1, "num_facts": 1, "num_remarks": 1}
-    assert told("import", out, remarks, "--db", db) == {"written": db, **counts}
-    again = {"written": remarks, "form": "remarks", "num_remarks": 1}
-    assert told("export", remarks, "--db", db, "--form", "remarks", "--all") == again
+    Path(comments).write_text(json.dumps(said) + "\n")
+    counts = {"num_marks": 2, "num_annotators": 1, "num_facts": 1, "num_comments": 1}
+    assert told("import", out, comments, "--db", db) == {"written": db, **counts}
+    again = {"written": comments, "format": "comments", "num_comments": 1}
+    assert told("export", comments, "--db", db, "--format", "comments", "--all") == again
 
 
-def test_each_is_refused_for_remarks(database: Path, tmp_path: Path) -> None:
-    refused = sayso("annotations", "export", tmp_path / "out", "--db", database, "--form", "remarks", "--each")
+def test_each_is_refused_for_comments(database: Path, tmp_path: Path) -> None:
+    refused = sayso("annotations", "export", tmp_path / "out", "--db", database, "--format", "comments", "--each")
     assert (refused.returncode, "--each applies only to marks" in refused.stderr) == (2, True)
 
 
 def test_the_command_offers_every_format() -> None:
-    assert choices(export, "form") == [*FORMS, "remarks"]
+    assert choices(export, "form") == [*FORMS, "comments"]
 
 
 def test_an_export_has_one_mark_per_sentence_by_default(database: Path, tmp_path: Path) -> None:
@@ -100,18 +100,18 @@ def test_an_export_has_one_mark_per_sentence_by_default(database: Path, tmp_path
     assert labels == ["rationale", "unsure"]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "remarks"])
+@pytest.mark.parametrize("form", ["jsonl", "comments"])
 def test_incomplete_facts_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
     half = [{**MARKS[0], "head": "half"}]
     said = [{"head": head, "tail": "t", "relation": "capital", "by": "Ada", "comment": "odd"} for head in ("h", "half")]
-    remarks = [{**each, "is_wrong": False} for each in said]
-    for name, lines in (("marks", [*MARKS, *half]), ("remarks", remarks)):
+    comments = [{**each, "is_wrong": False} for each in said]
+    for name, lines in (("marks", [*MARKS, *half]), ("comments", comments)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     out, db, marks = tmp_path / "out.jsonl", tmp_path / "marks.db", tmp_path / "marks"
-    assert sayso("annotations", "import", marks, tmp_path / "remarks", "--db", db).returncode == 0
+    assert sayso("annotations", "import", marks, tmp_path / "comments", "--db", db).returncode == 0
 
     def exported(*options: str) -> tuple[str, list[str]]:
-        done = sayso("annotations", "export", out, "--db", db, "--form", form, *options)
+        done = sayso("annotations", "export", out, "--db", db, "--format", form, *options)
         assert done.returncode == 0, done.stderr
         return done.stderr, sorted({json.loads(line)["head"] for line in out.read_text().splitlines()})
 
@@ -129,7 +129,7 @@ def test_without_complete_facts_the_error_names_the_option_all(tmp_path: Path) -
 
 
 def test_marks_that_a_format_cannot_represent_are_counted(database: Path, tmp_path: Path) -> None:
-    result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database, "--form", "tuples")
+    result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database, "--format", "tuples")
     assert "2 marks cannot be written in the format tuples" in result.stderr
 
 

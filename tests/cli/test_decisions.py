@@ -28,7 +28,7 @@ def database(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("form", "num"), [("jsonld", 1), ("csv", 1), ("triples", 1), ("decisions", 2)])
 def test_each_format_is_written_and_counted(database: Path, tmp_path: Path, form: str, num: int) -> None:
     out = tmp_path / "out"
-    done = sayso("decisions", "export", out, "--db", database, "--form", form)
+    done = sayso("decisions", "export", out, "--db", database, "--format", form)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{num} facts\n"
     assert f"wrote {out}" in done.stderr
@@ -48,7 +48,7 @@ def test_facts_that_a_format_cannot_represent_are_counted(database: Path, tmp_pa
     with opened.writing() as connection:
         decide(connection, annotator_named(connection, "Ada"), make_decided(relation="P36"), "key 3")
     opened.close()
-    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--format", "quickstatements")
     assert done.stdout == "1 facts\n"
     assert "facts without Wikidata ids are left out: 1 of 2" in done.stderr
     assert (tmp_path / "out").read_text().startswith("Q1030\tP36\tQ3935\t")
@@ -61,11 +61,11 @@ def test_a_table_maps_ids_to_wikidatas(database: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "1 facts\n")
     assert out.read_text().startswith("Q1030\tP36\tQ3935\t")
     other = sayso("decisions", "export", tmp_path / "out.csv", "--db", database, "--wikidata", table)
-    assert (other.returncode, "--wikidata requires --form quickstatements" in other.stderr) == (2, True)
+    assert (other.returncode, "--wikidata requires --format quickstatements" in other.stderr) == (2, True)
 
 
 def test_no_file_is_written_if_no_fact_can_be(database: Path, tmp_path: Path) -> None:
-    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "quickstatements")
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--format", "quickstatements")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no accepted fact can be written in the format quickstatements" in done.stderr
     assert not (tmp_path / "out").exists()
@@ -105,12 +105,18 @@ def test_imported_decisions_keep_the_evidence_and_provenance_of_their_facts(tmp_
     (item,) = json.loads((tmp_path / "out").read_text())["first"]["items"]
     assert item["creator"]["name"] == "Ada"
     assert item["target"][0]["selector"]["refinedBy"]["exact"] == "Windhoek is Namibia"
-    sayso("decisions", "export", tmp_path / "lines", "--db", db, "--form", "decisions")
+    sayso("decisions", "export", tmp_path / "lines", "--db", db, "--format", "decisions")
     assert {json.loads(line)["by"] for line in (tmp_path / "lines").read_text().splitlines()} == {"Ada", "Bo"}
-    sayso("decisions", "export", tmp_path / "quick", "--db", db, "--form", "quickstatements")
+    sayso("decisions", "export", tmp_path / "quick", "--db", db, "--format", "quickstatements")
     assert (tmp_path / "quick").read_text().startswith("Q1030\tP36\tQ3935\tS854")
     done = sayso("decisions", "export", tmp_path / "out.csv", "--db", db, "--json")
-    written = {"written": str(tmp_path / "out.csv"), "form": "csv", "num_facts": 1, "num_left_out": 0, "num_damaged": 0}
+    written = {
+        "written": str(tmp_path / "out.csv"),
+        "format": "csv",
+        "num_facts": 1,
+        "num_left_out": 0,
+        "num_damaged": 0,
+    }
     assert json.loads(done.stdout) == written
     done = sayso("decisions", "import", decisions, "--facts", facts, "--db", db, "--json")
     assert json.loads(done.stdout) == {"written": str(db), "num_decisions": 2, "num_left_out": 1}
@@ -124,7 +130,7 @@ def test_imported_decisions_keep_the_evidence_and_provenance_of_their_facts(tmp_
 def test_damaged_decisions_are_counted_and_named_and_the_others_written(database: Path, tmp_path: Path) -> None:
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE entry SET value = replace(value, '0.97', 'NaN') WHERE value LIKE '%rejected%'")
-    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--form", "decisions", "--json")
+    done = sayso("decisions", "export", tmp_path / "out", "--db", database, "--format", "decisions", "--json")
     assert done.returncode == 0, done.stderr
     assert "1 damaged decisions are left out" in done.stderr
     assert "Q1030 /location/country/capital Q1: 'probability' is nan" in done.stderr

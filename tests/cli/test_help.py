@@ -53,7 +53,12 @@ def test_names_are_whole_and_flags_have_no_type_in_60_columns(help_of, words: tu
     [
         (("prepare", "--train", "x", "--judgements", "y", "--out", "z"), "--judgements is now called --decisions"),
         (("prepare", "--train", "x", "--rationales=y", "--out", "z"), "--rationales is now called --marks"),
-        (("decisions", "export", "--form", "judgements"), "--form judgements is now called --form decisions"),
+        (("decisions", "export", "--form", "judgements"), "--form judgements is now called --format decisions"),
+        (("annotations", "export", "x", "--form=remarks"), "--form remarks is now called --format comments"),
+        (
+            ("check", "x", "--form", "nre"),
+            "--form is now called --format (of an export) or --input-format (of sentences)",
+        ),
     ],
 )
 def test_an_option_of_an_earlier_version_is_refused_with_its_present_name(command: tuple[str, ...], now: str) -> None:

@@ -36,7 +36,7 @@ def completed(monkeypatch, capsys):
         ("sayso train cnns_att --device c", ["cpu", "cuda"]),
         ("sayso reproduce --variants DirectSup,CNNs+ATT+F+L", ["DirectSup,CNNs+ATT+F+LD", "DirectSup,CNNs+ATT+F+LD+E"]),
         ("sayso evaluate run --part v", ["validation"]),
-        ("sayso check x --form n", ["nre"]),
+        ("sayso check x --input-format n", ["nre"]),
         ("sayso prepare --train da", []),
     ],
 )

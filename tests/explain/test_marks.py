@@ -48,7 +48,7 @@ def test_a_csv_file_instead_of_marks_is_refused_with_the_expected_format(store: 
     path = tmp_path / "marks.csv"
     path.write_text("head,relation,tail,sentence,label,annotator\na,r,b,a and b,rationale,kim\n")
     with pytest.raises(
-        BadInputError, match=r"marks\.csv:1: .*annotations export` writes both \(--form jsonl or eraser\)"
+        BadInputError, match=r"marks\.csv:1: .*annotations export` writes both \(--format jsonl or eraser\)"
     ):
         marks_of_files([path], store, store.part("test"))
 

@@ -41,8 +41,14 @@ _UNUSABLE = frozenset(
 """Operating system errors that the user can fix."""
 
 
-RENAMED = {"--judgements": "--decisions", "--rationales": "--marks", "--form judgements": "--form decisions"}
-"""Options renamed since 0.1."""
+RENAMED = {
+    "--judgements": "--decisions",
+    "--rationales": "--marks",
+    "--form judgements": "--format decisions",
+    "--form remarks": "--format comments",
+    "--form": "--format (of an export) or --input-format (of sentences)",
+}
+"""Options renamed since 0.1; longer ones come first."""
 
 
 class _Commands(TyperGroup):

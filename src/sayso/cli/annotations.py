@@ -23,10 +23,11 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; a folder for eraser.")],
     db: AnnotationDb,
     form: Annotated[
-        Literal["jsonl", "eraser", "csv", "tuples", "remarks"] | None,
+        Literal["jsonl", "eraser", "csv", "tuples", "comments"] | None,
         typer.Option(
+            "--format",
             help="By default from the file extension: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
-            " remarks are comments and flags."
+            " comments includes facts reported as wrong.",
         ),
     ] = None,
     each: Annotated[bool, typer.Option("--each", help="Every annotator's marks, not one per sentence.")] = False,
@@ -46,12 +47,12 @@ def export(
     from sayso.annotate.marks import each_mark, settled_marks
     from sayso.annotate.store import reading_from
 
-    endings = {**{name: each.suffix for name, each in FORMS.items()}, "remarks": ".jsonl"}
+    endings = {**{name: each.suffix for name, each in FORMS.items()}, "comments": ".jsonl"}
     chosen_form = form_of(out, form, endings, "jsonl")
-    if chosen_form == "remarks":
+    if chosen_form == "comments":
         if each:
-            raise UserError("--each applies only to marks: remarks are always exported for every annotator")
-        _export_remarks(out, db, everything, as_json)
+            raise UserError("--each applies only to marks: comments are always exported for every annotator")
+        _export_comments(out, db, everything, as_json)
         return
     chosen = FORMS[chosen_form]
     with reading_from(db) as connection:
@@ -65,7 +66,7 @@ def export(
         note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
     num = len(marks) - num_left_out
     counts = {"num_marks": num, "num_left_out": num_left_out}
-    print_result(as_json, {"written": str(out), "form": chosen_form, **counts}, f"{num:,} marks")
+    print_result(as_json, {"written": str(out), "format": chosen_form, **counts}, f"{num:,} marks")
     written = out / ERASER_FILE if chosen.is_folder else out
     evaluating = ("evaluate", "RUN", "--data", "STORE", "--marks")
     following = evaluating if chosen_form in ("jsonl", "eraser") else ("annotations", "import", "--db", "FILE")
@@ -86,7 +87,7 @@ def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "
     return complete
 
 
-def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> None:
+def _export_comments(out: Path, db: Path, everything: bool, as_json: bool) -> None:
     from sayso.annotate.marks import comment_lines, fact_comments
     from sayso.annotate.store import reading_from
     from sayso.io.atomic import atomic_file
@@ -100,8 +101,8 @@ def _export_remarks(out: Path, db: Path, everything: bool, as_json: bool) -> Non
             found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
         file.writelines(comment_lines(found))
-    record = {"written": str(out), "form": "remarks", "num_remarks": len(found)}
-    print_result(as_json, record, f"{len(found):,} remarks")
+    record = {"written": str(out), "format": "comments", "num_comments": len(found)}
+    print_result(as_json, record, f"{len(found):,} comments")
     say_next(str(out), as_command("sayso", "annotations", "import", "--db", "FILE", out))
 
 
@@ -112,7 +113,7 @@ def take(
     known: Annotated[bool, typer.Option("--known", help="The marks are the known answers of a pilot round.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import marks and remarks under the annotators' names in the files; replaces marks on the same sentence.
+    """Import marks and comments under the annotators' names in the files; replaces marks on the same sentence.
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
@@ -122,15 +123,15 @@ def take(
 
     said = [path for path in files if holds_comments(path)]
     if known and said:
-        raise UserError(f"{said[0]}: remarks cannot be known answers; import them without --known")
+        raise UserError(f"{said[0]}: comments cannot be known answers; import them without --known")
     marks = [mark for path in files if path not in said for mark in read_any(path)]
-    remarks = [each for path in said for each in read_comments(path)]
+    comments = [each for path in said for each in read_comments(path)]
     with writing_to(db) as connection:
         taken = save_marks(connection, marks, known)
-        save_comments(connection, remarks)
+        save_comments(connection, comments)
     marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} annotators on {taken.num_facts:,} facts"
-    text = "\n".join([marked] * bool(marks) + [f"{len(remarks):,} remarks"] * bool(remarks))
-    print_result(as_json, {"written": str(db), **taken._asdict(), "num_remarks": len(remarks)}, text)
+    text = "\n".join([marked] * bool(marks) + [f"{len(comments):,} comments"] * bool(comments))
+    print_result(as_json, {"written": str(db), **taken._asdict(), "num_comments": len(comments)}, text)
     say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
 
 

@@ -93,12 +93,12 @@ def _report(survey: "Survey", tallies: "list[Tally]") -> dict[str, Any]:
     return asdict(survey) | {
         "mentions_not_found": sum(tally.num_bad_with("is not in the sentence") for tally in tallies),
         "bad_lines": sum(tally.num_bad for tally in tallies),
-        "form": ", ".join(sorted({tally.form for tally in tallies})),
+        "format": ", ".join(sorted({tally.form for tally in tallies})),
     }
 
 
 def _print(columns: dict[str, dict[str, Any]], tallies: "list[Tally]") -> None:
-    rows: list[list[object]] = [["format", *(report["form"] for report in columns.values())]]
+    rows: list[list[object]] = [["format", *(report["format"] for report in columns.values())]]
     rows += [[label, *(report[key] for report in columns.values())] for key, label in _LABELS.items()]
     print_table("corpus", ["", *columns], rows)
     for tally in tallies:

@@ -25,8 +25,9 @@ def export(
     form: Annotated[
         Literal["jsonld", "csv", "triples", "quickstatements", "decisions"] | None,
         typer.Option(
+            "--format",
             help="Accepted facts in one of four formats, or all decisions as JSON lines. By default from the file"
-            " extension: csv, tsv (triples), jsonl (decisions), else jsonld."
+            " extension: csv, tsv (triples), jsonl (decisions), else jsonld.",
         ),
     ] = None,
     wikidata: Wikidata = None,
@@ -45,7 +46,7 @@ def export(
     endings = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
     name = form_of(out, form, endings, "jsonld")
     if wikidata and name != "quickstatements":
-        raise UserError(f"--wikidata requires --form quickstatements, but {out} is written as {name}")
+        raise UserError(f"--wikidata requires --format quickstatements, but {out} is written as {name}")
     chosen, ids = FORMS[name], read_ids(wikidata) if wikidata else {}
     with reading_from(db) as connection:
         every, damaged = readable(decisions(connection))
@@ -60,7 +61,7 @@ def export(
     with atomic_file(out) as file:
         file.write(chosen.write(facts))
     counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
-    print_result(as_json, {"written": str(out), "form": name, **counts}, f"{len(facts):,} facts")
+    print_result(as_json, {"written": str(out), "format": name, **counts}, f"{len(facts):,} facts")
     note(f"wrote {out}; docs/workbench-facts.md documents the format")
 
 

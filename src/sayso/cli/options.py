@@ -92,7 +92,7 @@ Methods = Annotated[
 ]
 SentenceForm = Annotated[
     str,
-    typer.Option("--form", autocompletion=_complete_forms, help="Format of the sentences; auto detects it."),
+    typer.Option("--input-format", autocompletion=_complete_forms, help="Format of the sentences; auto detects it."),
 ]
 MaxBad = Annotated[
     float,

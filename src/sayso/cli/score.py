@@ -26,7 +26,9 @@ def score(
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(help="Decisions written by `sayso decisions export --form decisions`; only decided facts count."),
+        typer.Option(
+            help="Decisions written by `sayso decisions export --format decisions`; only decided facts count."
+        ),
     ] = None,
     only: Annotated[
         list[OnlyStatus] | None,

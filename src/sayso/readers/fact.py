@@ -39,7 +39,7 @@ def _triple(text: str) -> Triple:
 
 
 def read_decisions(path: Path) -> Iterator[FactDecision]:
-    """Yield the decisions in a file written by `sayso decisions export --form decisions`; raise on a bad line."""
+    """Yield the decisions in a file written by `sayso decisions export --format decisions`; raise on a bad line."""
     return (decision for _, decision in parse_lines(path, "decisions", lambda text: _decision(text, path)))
 
 

@@ -120,4 +120,6 @@ def _detect(lines: Sequence[Line], path: Path) -> str:
 def refuse_unknown_form(form: str) -> None:
     """Raise `BadInputError` for an unknown format."""
     if form != "auto" and form not in READERS:
-        raise BadInputError(f"{option('form')} {form}: unknown format; choose one of auto, {', '.join(READERS)}")
+        raise BadInputError(
+            f"{option('form', '--input-format')} {form}: unknown format; choose one of auto, {', '.join(READERS)}"
+        )

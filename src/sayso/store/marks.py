@@ -19,7 +19,7 @@ from sayso.store.table import BagTable
 _NUM_SHOWN = 20
 _EXPECTED = (
     'expected lines {"head": …, "tail": …, "relation": …, "sentence": …, "label": "rationale"}, or ERASER\'s format;'
-    " `sayso annotations export` writes both (--form jsonl or eraser)"
+    " `sayso annotations export` writes both (--format jsonl or eraser)"
 )
 
 
