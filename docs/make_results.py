@@ -87,7 +87,7 @@ def page(results: Path = RESULTS) -> str:
         lines += [
             "## Experiments",
             "",
-            "The experiments behind these settings and results ([all of them](results/experiments.md)):",
+            "Experiments behind these settings and results ([in full](results/experiments.md)):",
             "",
         ]
         lines += [f"- {title}" for title in titles]

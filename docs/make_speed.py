@@ -144,7 +144,7 @@ def page() -> str:
     lines += [f"{measured_on([growth])} Threads: {growth['threads']}.", ""]
     for axis, title in AXES.items():
         lines += [f"### {title}", "", f"![Time and memory against the {title.lower()}]({plot_name(axis)})", ""]
-        lines += [REASONS[axis], "", f"In the last step {growth_said(growth['points'], axis)}", ""]
+        lines += [REASONS[axis], "", f"Growth in the last step: {growth_said(growth['points'], axis)}", ""]
         lines += [*growth_table(growth["points"], axis), ""]
     return "\n".join(lines)
 

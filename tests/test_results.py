@@ -82,9 +82,9 @@ def parts(maker: ModuleType) -> dict[str, str]:
 
 
 def test_the_page_says_whose_marks_they_are_and_what_the_vectors_are(parts: dict[str, str]) -> None:
-    (part,) = (text for title, text in parts.items() if title == "FB-NYT, the part at hand")
+    (part,) = (text for title, text in parts.items() if title == "FB-NYT subset")
     about = part.partition("| claim |")[0]
-    assert "agreed readings of two language models" in about
+    assert "*Model readers* are two language models, not people" in about
     assert "0.67 between them and people" in about
     assert "100-d GloVe" in about
     assert "TransE" in about

@@ -204,7 +204,7 @@ def grid_table(summary: Summary) -> Table:
 
 
 def claim_tables(summary: Summary) -> list[Table]:
-    """Return the claims in their first reading, then in every reading, then each difference in the first readings."""
+    """Return the claims by their first measure, then by every measure, then each difference by the first measure."""
     claims: Sequence[Mapping[str, Any]] = summary["claims"]
     before = [None, *(row["claim"] for row in claims)]
     first = [row for row, claim in zip(claims, before, strict=False) if row["claim"] != claim]
@@ -212,10 +212,10 @@ def claim_tables(summary: Summary) -> list[Table]:
     return [
         Table(f"The paper's claims on {name}", _COLUMNS, [_row(row) for row in first], num_text=2),
         Table(
-            f"The claims in every reading, {name}", _COLUMNS, [_row(row) for row in claims], is_folded=True, num_text=2
+            f"The claims by every measure, {name}", _COLUMNS, [_row(row) for row in claims], is_folded=True, num_text=2
         ),
         Table(
-            f"Each difference in the first readings, {name}",
+            f"Each difference by the first measure, {name}",
             ["claim", "difference", "value", "widened interval"],
             [_single_row(row, single) for row in first for single in row["singles"]],
             is_folded=True,

@@ -37,7 +37,7 @@ class Collected(NamedTuple):
 
     @classmethod
     def without_claims(cls, **columns: np.ndarray | Rows) -> "Collected":
-        """Return sentences without labels and documents."""
+        """Return the sentences without their labels and documents."""
         num = len(columns["head_N"])
         return cls(**columns, relations=Rows.empty(num), **no_source(num))  # type: ignore[arg-type]
 

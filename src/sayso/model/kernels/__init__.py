@@ -20,7 +20,7 @@ KERNELS = {
     "numba": "sayso.model.kernels.numba_kernel",
     "triton": "sayso.model.kernels.triton_kernel",
 }
-"""A plain one for any hardware, a compiled one for CPUs, a fused one for NVIDIA GPUs."""
+"""Plain torch for any hardware, a compiled kernel for CPUs, and a fused one for NVIDIA GPUs."""
 
 MAX_NUMBA_WIDTH = 5
 """The widest filter that the compiled kernel supports; its sum is unrolled by hand."""
