@@ -128,7 +128,6 @@ def evaluate_run(
 
 
 def _temperature(subject: TrainedRun) -> float:
-    """Fit the temperature on the validation part."""
     other = TrainedRun(folder=subject.folder, model=subject.model, store=subject.store, part_name="validation")
     return fit_temperature(predict_logits(other.model.extractor, other.part), other.label_BR)
 

@@ -181,8 +181,6 @@ class _Stages:
 
 
 class _Rate:
-    """Sentences per second."""
-
     def __init__(self) -> None:
         self._began, self._num = time.monotonic(), 0
 

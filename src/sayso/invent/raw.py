@@ -65,8 +65,6 @@ class RawSummary(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A sentence of an article."""
-
     pair: EntityPair
     third: int | None
     draft: Draft

@@ -13,7 +13,7 @@ from sayso.invent.relations import SCENE_OF_KINDS, Wording, Wordings, strongest
 from sayso.records import Mention, Sentence, Span
 
 _ANYWHERE_SHARE = 0.15
-"""Share of the sentences that state nothing whose wording fits any two entities."""
+"""Share of neutral sentences, which state nothing, that use a wording for any two entities."""
 
 
 class MadeSentence(NamedTuple):

@@ -59,7 +59,8 @@ def expected_calibration_error(curve: ReliabilityCurve) -> float | None:
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
     """Return the T between 0.01 and 100 for which sigmoid(logit / T) gives the labels the highest likelihood.
 
-    It is found by bisection, since the slope in 1/T never falls. A result at either end means that the data does not bound T (for example, every logit has the right sign). Infinite logits are the same at every T and are left out;
+    It is found by bisection, since the slope in 1/T never falls. A result at either end means that the data does not
+    bound T (for example, every logit has the right sign). Infinite logits are the same at every T and are left out;
     without other logits T is 1.
     """
     logit_P, is_positive_P = _flat(logits, labels)

@@ -47,7 +47,7 @@ class EntityProjection(nn.Module):
 
 
 class EntityGate(NamedTuple):
-    """The part of +E between a representation and the relations: W_x, and where the ReLU after it is on.
+    """What +E applies between a representation and the relations: W_x, and whether the ReLU after it is on.
 
     `is_on` is [B, R, D], or [B, 1, D] for bags with one representation for all relations.
     """

@@ -76,7 +76,6 @@ def _table(path: Path, text: str) -> Iterator[_Entry]:
 
 
 def _json_lines(path: Path, text: str) -> Iterator[_Entry]:
-    """Parse one relation per line."""
     for number, line in lines_with_text(text):
         try:
             record = json_object(line)

@@ -26,7 +26,7 @@ LAMBDA = "lambda-"
 GRID_VARIANTS = ("CNNs+ATT+LD", "DirectSup+F+LD")
 
 _RELEASES = {
-    CLEAN_FBNYT_SENTENCES: "the FB-NYT release of which the paper's Table 1 counts 90 %",
+    CLEAN_FBNYT_SENTENCES: "the FB-NYT release that the paper uses (its Table 1 lists 90 % of the sentences)",
     LEAKING_FBNYT_SENTENCES: "the FB-NYT release whose training file contains test pairs",
 }
 """Known releases, by the number of sentences in the training file."""

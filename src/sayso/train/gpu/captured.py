@@ -200,7 +200,6 @@ class CapturedEpochs:
                 on_step(StepProgress(epoch, done, num_steps, rate))
 
     def _terms(self) -> dict[str, Tensor]:
-        """Return the loss terms of the current step."""
         assert self.buffers is not None
         fields = self.buffers.packed.cut(self.number_1)
         codes = replace(self.buffers.codes, start_S1=fields["start_S1"])

@@ -96,7 +96,7 @@ class Capacity:
     tokens: int = 0
 
     def holding(self, **needed: int) -> "Capacity":
-        """Return this capacity, enlarged as needed."""
+        """Return this capacity, enlarged to hold these sizes."""
         too_small = {name: num for name, num in needed.items() if num > getattr(self, name)}
         return replace(self, **{name: -(-int(num * _SLACK + 1) // 16) * 16 for name, num in too_small.items()})
 
