@@ -142,3 +142,17 @@ def test_marks_that_come_through_a_pipe_are_all_read(tmp_path: Path) -> None:
     words = ("--train", path, "--test", test, "--marks", "-", "--out", tmp_path / "s", "--json")
     result = sayso("prepare", *words, stdin=lines)
     assert json.loads(result.stdout)["marks"]["num_matched"] == 40
+
+
+def test_prepare_says_which_marks_are_for_learning_and_which_for_evaluation(tmp_path: Path) -> None:
+    path, marks = write_corpus(tmp_path / "x.txt"), tmp_path / "marks.jsonl"
+    lines = [
+        {"head": f"m.{i}", "tail": "m.x", "relation": "/lived", "sentence": f"p{i} in rome .", "label": "rationale"}
+        for i in range(41)
+    ]
+    marks.write_text("".join(json.dumps(mark) + "\n" for mark in lines))
+    result = sayso("prepare", "--train", path, "--marks", marks, "--out", tmp_path / "s")
+    assert (
+        "marks: 36 on training sentences, for learning; 4 on validation and 0 on test sentences, for evaluation only;"
+        " 1 match no sentence"
+    ) in " ".join(result.stderr.split())

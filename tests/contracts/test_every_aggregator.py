@@ -11,7 +11,7 @@ from sayso.features.batch import BagIndex
 from sayso.model.aggregators import AGGREGATORS
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.extractor import Extractor, ModelConfig
-from toy_batch import make_bags, make_extractor, make_vectors
+from toy_batch import NUM_RELATIONS, make_bags, make_extractor, make_vectors
 
 WIDTH = 8
 SIZES = [3, 1, 6, 1, 2]
@@ -67,6 +67,22 @@ def test_weights_of_attention_sum_to_one_in_every_bag() -> None:
     weight_NR = extractor.aggregator.weigh(vector_ND, bags, extractor.scorer)
     total_BR = torch.stack([part.sum(0) for part in weight_NR.split(SIZES)])
     torch.testing.assert_close(total_BR, torch.ones_like(total_BR))
+
+
+@over_kinds
+@over_entities
+def test_a_sentences_own_score_depends_on_no_other_sentence_and_orders_the_weights(
+    kind: str, use_entities: bool
+) -> None:
+    extractor, bags = extractor_of(kind, use_entities), make_bags(SIZES)
+    vector_ND = make_vectors(sum(SIZES), WIDTH)
+    score_NR = extractor.aggregator.own_score(vector_ND, extractor.scorer)
+    assert score_NR.shape == (sum(SIZES), NUM_RELATIONS)
+    alone_NR = torch.cat([extractor.aggregator.own_score(row_1D, extractor.scorer) for row_1D in vector_ND.split(1)])
+    torch.testing.assert_close(alone_NR, score_NR)
+    weight_NR = extractor.aggregator.weigh(vector_ND, bags, extractor.scorer).expand_as(score_NR)
+    for score_nR, weight_nR in zip(score_NR.split(SIZES), weight_NR.split(SIZES), strict=True):
+        assert torch.equal(score_nR.argsort(0), weight_nR.argsort(0))
 
 
 @over_kinds

@@ -24,6 +24,9 @@ class Mean(Aggregator):
     def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         return 1.0 / torch.bincount(bags.bag_N)[bags.bag_N][:, None].to(vector_ND)
 
+    def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+        return vector_ND.new_zeros(len(vector_ND), NUM_RELATIONS)
+
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         raise NotImplementedError
 

@@ -44,6 +44,15 @@ def test_its_probability_is_the_mean_of_the_members(name: str) -> None:
 
 
 @over_variants
+def test_the_probability_of_a_sentence_alone_is_the_mean_of_the_members(name: str) -> None:
+    ensemble, vector_ND = make_ensemble(name), make_vectors(5, 3 * WIDTH)
+    score_NR = ensemble.aggregator.own_score(vector_ND, ensemble.scorer)
+    members = zip(ensemble.members, vector_ND.chunk(3, 1), strict=True)
+    own = [member.aggregator.own_score(part_ND, member.scorer).sigmoid() for member, part_ND in members]
+    torch.testing.assert_close(score_NR.sigmoid(), torch.stack(own).mean(0))
+
+
+@over_variants
 def test_every_mechanism_explains_the_logit_of_the_mean_probability(name: str) -> None:
     case = make_ensemble(name), make_vectors(sum(SIZES), 3 * WIDTH), make_bags(SIZES)
     norm = scores_from_autograd(*case, lambda _, slope_ND: slope_ND.abs().sum(1))

@@ -179,6 +179,33 @@ def test_marks_are_matched_and_those_that_fit_nothing_are_listed(files: Inputs, 
     assert store.marks["label"].to_pylist() == ["rationale"]
 
 
+def test_marks_on_training_pairs_are_kept_apart_from_those_for_evaluation(files: Inputs, tmp_path: Path) -> None:
+    (marks,) = files.marks
+    pairs = [(person, city) for person in PEOPLE for city in CITIES[:3]]
+    given = [
+        {"head": f"id.{p}", "tail": f"id.{c}", "relation": "/lived", "sentence": f"{p} was seen in {c} .", "label": p}
+        for p, c in pairs
+    ]
+    marks.write_text(marks.read_text().splitlines()[0] + "\n" + "".join(json.dumps(mark) + "\n" for mark in given))
+    store = make(files, tmp_path / "store")
+    assert store.manifest["marks"]["num_by_part"] == {"test": 1, "validation": 6, "train": 18}
+    for part in ("train", "validation"):
+        table, columns = store.part(part), store.marks_of(part)
+        rows = dict(zip(columns["sentence"].to_pylist(), columns["label"].to_pylist(), strict=True))
+        assert store.num_marks(part) == len(rows) == table.num_sentences
+        for bag in range(table.num_bags):
+            (sentence,) = store.bag(table, bag).sentences
+            assert rows[int(table.first_B1[bag])] == sentence.head.name
+    assert store.marks["label"].to_pylist() == ["rationale"]
+
+
+def test_a_pair_that_leaks_into_training_has_its_marks_for_evaluation_only(files: Inputs, tmp_path: Path) -> None:
+    assert files.test is not None
+    files.train.write_text(files.train.read_text() + files.test.read_text())
+    store = make(files, tmp_path / "store", leak="allow")
+    assert store.manifest["marks"]["num_by_part"] == {"test": 1, "validation": 0, "train": 0}
+
+
 def test_a_store_that_calls_marks_judgements_is_read_with_a_note(
     files: Inputs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -187,9 +214,11 @@ def test_a_store_that_calls_marks_judgements_is_read_with_a_note(
     (folder / "marks.arrow").rename(folder / "judgements.arrow")
     manifest = json.loads((folder / "manifest.json").read_text())
     files_now = {**manifest["files"], "judgements.arrow": manifest["files"]["marks.arrow"]}
-    rewrite(folder / "manifest.json", files=files_now, judgements=manifest["marks"], marks=None)
+    report = {name: value for name, value in manifest["marks"].items() if name != "num_by_part"}
+    rewrite(folder / "manifest.json", files=files_now, judgements=report, marks=None)
     store = Store(folder)
     assert (store.manifest["marks"]["num_matched"], store.marks["label"].to_pylist()) == (1, ["rationale"])
+    assert (store.num_marks("test"), store.num_marks("train")) == (1, 0)
     assert "written by sayso 0.1 ('judgements' are now called 'marks')" in caplog.text
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from sayso import memory
 from sayso.errors import BadInputError, UserError
+from sayso.records import Mark
 from sayso.train.data import warnings_about
 from toy import make_sentence
 from train.toy_run import run_data, store_of, toy_config
@@ -27,6 +28,21 @@ def test_a_store_without_direct_sentences_is_refused_where_they_are_needed(bare:
     config = toy_config("direct", "words", 0.0)
     without = replace(config, loss=replace(config.loss, direct_sentences=0))
     run_data(bare, without).refuse_what_cannot_train()
+
+
+def test_a_store_without_marks_on_training_sentences_is_refused_where_they_are_needed(bare: Path) -> None:
+    config = toy_config("attention", "words", 0.0)
+    for loss in ({"mark_score": 1.0}, {"mark_ranking": 1.0}):
+        with pytest.raises(BadInputError, match=r"no marks on training sentences, which .* prepare it with marks, or"):
+            run_data(bare, replace(config, loss=replace(config.loss, **loss))).refuse_what_cannot_train()
+
+
+def test_a_ranking_without_a_fact_that_has_both_kinds_of_marks_is_refused(tmp_path: Path) -> None:
+    marks = [Mark(f"h{i}", f"t{i}", "r", f"h{i} knows t{i}", "rationale") for i in range(20)]
+    store, config = store_of(tmp_path, sentences(), marks=marks), toy_config("attention", "words", 0.0)
+    with pytest.raises(BadInputError, match="no fact of the training part has both rationale and irrelevant sentences"):
+        run_data(store, replace(config, loss=replace(config.loss, mark_ranking=1.0))).refuse_what_cannot_train()
+    run_data(store, replace(config, loss=replace(config.loss, mark_score=1.0))).refuse_what_cannot_train()
 
 
 @pytest.mark.parametrize(

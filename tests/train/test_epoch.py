@@ -8,6 +8,7 @@ import torch
 
 from sayso.features.batch import BagBatch
 from sayso.model.extractor import Extractor
+from sayso.records import Mark
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 from sayso.train.epoch import ProcessShard, TrainStep, num_steps, steps_of_epoch
@@ -132,11 +133,66 @@ def test_direct_sentences_take_turns(store: Path) -> None:
     assert max(times.values()) - min(times.values()) <= 1
 
 
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory) -> Path:
+    """A store with twelve bags of six sentences; in four of them, one sentence is a rationale and four irrelevant."""
+    sentences = [
+        make_sentence(f"h{bag} met t{bag} word{bag}x{i}", f"h{bag}", f"t{bag}", ("r",))
+        for bag in range(12)
+        for i in range(6)
+    ]
+    labels = ["rationale", "irrelevant", "irrelevant", "irrelevant", "irrelevant", "unsure"]
+    marks = [
+        Mark(f"h{bag}", f"t{bag}", "r", f"h{bag} met t{bag} word{bag}x{i}", labels[i])
+        for bag in range(4)
+        for i in range(6)
+    ]
+    return store_of(tmp_path_factory.mktemp("marked"), sentences, validation_share=0.0, marks=marks)
+
+
+def with_marks(config: RunConfig, **loss: float) -> RunConfig:
+    return replace(config, loss=replace(config.loss, mark_score=1.0, mark_ranking=3.0, **loss))
+
+
+def test_every_batch_has_marked_bags_with_all_their_marked_sentences(marked: Path) -> None:
+    plain = capped(marked, marked_bags=2)
+    data = replace(plain, config=with_marks(plain.config))
+    drawn = []
+    for step in steps_of_epoch(data, 1):
+        marks, batch_texts = step.batch.marks, texts(step.batch)
+        assert marks.target_K.tolist().count(1.0) == 2
+        assert marks.target_K.tolist().count(0.0) == 8 > 2 * (CAP - 1)
+        assert marks.weight_K.sum().item() == pytest.approx(1.0)
+        assert len(set(marks.sentence_K.tolist())) == 10
+        drawn.append({batch_texts[row] for row in marks.sentence_K.tolist()})
+        # The marked sentences come last and are in no bag.
+        assert marks.sentence_K.min() == len(batch_texts) - 10 >= step.batch.bags.num_sentences
+    assert len(set.union(*drawn)) == 20
+    again = [step.batch.marks.sentence_K for step in steps_of_epoch(data, 1)]
+    assert all(torch.equal(a, s.batch.marks.sentence_K) for a, s in zip(again, steps_of_epoch(data, 1), strict=True))
+    assert [own_texts([step]) for step in steps_of_epoch(data, 1)] == [
+        own_texts([step]) for step in steps_of_epoch(plain, 1)
+    ]
+
+
+def test_a_run_without_mark_terms_reads_no_marks(marked: Path) -> None:
+    assert {step.batch.marks for step in steps_of_epoch(capped(marked), 1)} == {None}
+
+
+def test_marks_of_shards_add_up_to_the_whole_batch(marked: Path) -> None:
+    assert_shards_add_up(run_data(marked, with_marks(toy_config(mentions="words", batch_bags=5))), 3)
+
+
 @pytest.mark.parametrize("config", [toy_config(), toy_config("direct", batch_bags=31)], ids=["attention", "direct"])
 def test_shards_add_up_to_the_whole_batch(store: Path, config: RunConfig) -> None:
     data = run_data(store, config)
     # More shards than the last batch has bags: some of its shards are empty.
-    num = data.train.table.num_bags % config.train.batch_bags + 2
+    assert_shards_add_up(data, data.train.table.num_bags % config.train.batch_bags + 2)
+
+
+def assert_shards_add_up(data: RunData, num: int) -> None:
+    """Compare the first and the last batch of an epoch with the sum of their shards."""
+    config = data.config
     objective = Objective(Extractor(config.model, data.tables(), 13).double(), config.loss)
     whole = list(steps_of_epoch(data, 1))
     shards = [list(steps_of_epoch(data, 1, ProcessShard(rank, num))) for rank in range(num)]
@@ -157,4 +213,4 @@ def loss_and_gradient(objective: Objective, steps: list[TrainStep]) -> tuple[dic
         terms = objective(batch, step.num_bags, step.num_targets)
         sum(terms.values()).backward()
         sums = {name: sums.get(name, 0.0) + value.item() for name, value in terms.items()}
-    return sums, torch.cat([p.grad.flatten() for p in objective.parameters()])
+    return sums, torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None])

@@ -1,5 +1,6 @@
 """The loss against plain loops, and the distractor term against differentiating twice."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,11 +9,19 @@ from torch import Tensor
 
 from model.plain import plain_bag_logits
 from model.variants import VARIANTS
-from sayso.features.batch import BagBatch
+from sayso.features.batch import BagBatch, MarkBatch
 from sayso.model.aggregators.direct import Direct
 from sayso.model.extractor import Extractor, ModelConfig
 from sayso.train.config import LossConfig
-from sayso.train.objective import Objective, augmented_bags, bag_term, distractor_term, sentence_term
+from sayso.train.objective import (
+    Objective,
+    augmented_bags,
+    bag_term,
+    distractor_term,
+    mark_ranking_term,
+    mark_score_term,
+    sentence_term,
+)
 from toy_batch import NUM_RELATIONS, make_batch, make_extractor, make_sentences
 
 SIZES = [1, 3, 5, 2]
@@ -170,3 +179,63 @@ def test_an_augmented_bag_is_the_kept_sentences_and_then_the_distractor() -> Non
     bags = [place_G[group_G == m].tolist() for m in range(len(DISTRACTED))]
     # Bags have sentences 0 | 1 2 3 | 4 5 6 7 8 | 9 10; distractors are 11 to 14.
     assert bags == [[0, 11], [1, 2, 3, 12], [1, 2, 3, 13], [9, 10, 14]]
+
+
+def two_facts() -> MarkBatch:
+    """Five marks: a fact with two rationales and an irrelevant sentence, and one with a single mark of each kind."""
+    return MarkBatch(
+        sentence_K=torch.tensor([0, 1, 2, 3, 4]),
+        relation_K=torch.tensor([2, 2, 2, 0, 0]),
+        target_K=torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0]),
+        weight_K=torch.full((5,), 1 / 5),
+        rationale_P=torch.tensor([0, 2, 3]),
+        irrelevant_P=torch.tensor([1, 1, 4]),
+        weight_P=torch.tensor([1 / 4, 1 / 4, 1 / 2]),
+    )
+
+
+def test_the_mark_terms_are_a_mean_over_marks_and_a_mean_over_facts_of_the_mean_over_pairs() -> None:
+    score_K = torch.tensor([0.5, -1.0, 2.0, 0.0, 3.0])
+    expected = sum(float(cross_entropy(score_K[k], two_facts().target_K[k])) for k in range(5)) / 5
+    assert float(mark_score_term(score_K, two_facts())) == pytest.approx(expected)
+    first = (math.log1p(math.exp(-1.0 - 0.5)) + math.log1p(math.exp(-1.0 - 2.0))) / 2
+    second = math.log1p(math.exp(3.0 - 0.0))
+    assert float(mark_ranking_term(score_K, two_facts())) == pytest.approx((first + second) / 2)
+
+
+@over_variants
+def test_marks_teach_the_aggregators_own_scores(config: ModelConfig) -> None:
+    extractor, batch = make_extractor(config, seed=2), replace(training_batch(), marks=two_facts().after(3))
+    loss = LossConfig(sentence=0.0, mark_score=2.0, mark_ranking=3.0)
+    terms = Objective(extractor, loss)(batch, 4, 4)
+    assert set(terms) == {"bag", "mark_score", "mark_ranking"}
+    vector_SD = extractor.encode(batch.sentences)
+    score_SR = extractor.aggregator.own_score(vector_SD, extractor.scorer)
+    score_K = score_SR[torch.arange(3, 8), two_facts().relation_K]
+    assert terms["mark_score"].item() == pytest.approx(2.0 * mark_score_term(score_K, two_facts()).item())
+    assert terms["mark_ranking"].item() == pytest.approx(3.0 * mark_ranking_term(score_K, two_facts()).item())
+    before = terms["mark_ranking"].item()
+    for parameter, gradient in zip(
+        extractor.parameters(), gradients(terms["mark_ranking"], extractor).values(), strict=True
+    ):
+        parameter.data -= 0.01 * gradient
+    assert Objective(extractor, loss)(batch, 4, 4)["mark_ranking"].item() < before
+
+
+def test_with_attention_the_ranking_term_is_the_logarithm_of_a_share_of_two_weights() -> None:
+    extractor, batch = make_extractor(VARIANTS["attention"], seed=2), make_batch([2], seed=4)
+    vector_ND = extractor.encode(batch.sentences)
+    weight_NR = extractor.aggregator.weigh(vector_ND, batch.bags, extractor.scorer)
+    pair = MarkBatch(
+        sentence_K=torch.tensor([0, 1]),
+        relation_K=torch.tensor([1, 1]),
+        target_K=torch.tensor([1.0, 0.0]),
+        weight_K=torch.full((2,), 1 / 2),
+        rationale_P=torch.tensor([0]),
+        irrelevant_P=torch.tensor([1]),
+        weight_P=torch.ones(1),
+    )
+    loss = LossConfig(mark_ranking=1.0)
+    found = Objective(extractor, loss)(replace(batch, label_BR=batch.label_BR.double(), marks=pair), 1, 0)
+    assert set(found) == {"bag", "mark_ranking"}
+    assert found["mark_ranking"].item() == pytest.approx(-math.log(weight_NR[0, 1].item()))  # the two sum to one

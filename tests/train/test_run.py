@@ -13,6 +13,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.model import predict
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
+from sayso.records import Mark
 from sayso.train import loop
 from sayso.train import run as run_module
 from sayso.train.config import RunConfig, load_config
@@ -281,3 +282,18 @@ def test_the_status_says_how_it_went(store: Path, tmp_path: Path) -> None:
         terms = [row["loss/bag"], row["loss/sentence"], row["loss/distractor"]]
         assert row["loss"] == pytest.approx(sum(terms))
     assert rows == read_metrics(tmp_path)
+
+
+@pytest.mark.parametrize("aggregator", ["attention", "direct", "noisy_or"])
+def test_a_run_learns_which_sentences_were_marked_as_rationales(tmp_path: Path, aggregator: str) -> None:
+    texts = [(f"h{i} was born in t{i}", f"h{i} went to t{i}", f"h{i} saw t{i}") for i in range(20)]
+    sentences = [make_sentence(text, f"h{i}", f"t{i}", ("r",)) for i in range(20) for text in texts[i]]
+    labels = ("rationale", "irrelevant", "unsure")
+    marks = [Mark(f"h{i}", f"t{i}", "r", texts[i][n], labels[n]) for i in range(10) for n in range(3)]
+    store = store_of(tmp_path, sentences, marks=marks)
+    config = toy_config(aggregator, "words", 0.0, max_epochs=8, batch_bags=4, learning_rate=0.02)
+    loss = replace(config.loss, direct_sentences=0, mark_score=1.0, mark_ranking=1.0, marked_bags=3)
+    train(replace(config, loss=loss), store, tmp_path / "run", "cpu")
+    rows = read_metrics(tmp_path / "run")
+    for term in ("loss/mark_score", "loss/mark_ranking"):
+        assert rows[-1][term] < 0.5 * rows[0][term]

@@ -10,7 +10,8 @@ import numpy as np
 from sayso.embeddings.word2vec import write_word_vectors
 from sayso.invent import InventSettings, invent
 from sayso.readers.jsonl import write
-from sayso.records import Sentence
+from sayso.readers.mark import write_mark
+from sayso.records import Mark, Sentence
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from sayso.store.store import Store
@@ -67,8 +68,9 @@ def store_of(
     validation_share: float = 0.3,
     relations: Sequence[str] = ("r",),
     types: Mapping[str, Sequence[str]] | None = None,
+    marks: Sequence[Mark] = (),
 ) -> Path:
-    """Return a store of these sentences, relations and types, without vectors or direct sentences."""
+    """Return a store of these sentences, relations, types and marks, without vectors or direct sentences."""
     train, inventory = folder / "train.jsonl", folder / "relations.json"
     train.write_text("".join(write(sentence) + "\n" for sentence in sentences))
     inventory.write_text(json.dumps({name: number for number, name in enumerate(relations)}))
@@ -77,6 +79,9 @@ def store_of(
     if types is not None:
         (folder / "types.json").write_text(json.dumps(types))
         inputs = replace(inputs, types=folder / "types.json")
+    if marks:
+        (folder / "marks.jsonl").write_text("".join(write_mark(mark) + "\n" for mark in marks))
+        inputs = replace(inputs, marks=(folder / "marks.jsonl",))
     prepare(inputs, settings, folder / "store", lambda *_: None)
     return folder / "store"
 

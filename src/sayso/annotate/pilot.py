@@ -66,10 +66,10 @@ class PilotChange:
 
 
 def known_answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
-    """Return the majority labels of the marks in the store; only the test part has marks."""
-    if part != "test" or "marks" not in store.manifest:
+    """Return the majority labels of the marks in the store on a part's sentences."""
+    if not store.num_marks(part):
         return {}
-    columns = store.marks
+    columns = store.marks_of(part)
     given: dict[tuple[int, int], list[str]] = {}
     rows = zip(*(columns[name].to_pylist() for name in ("sentence", "relation", "label")), strict=True)
     for sentence, relation, label in rows:

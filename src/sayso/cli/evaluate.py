@@ -94,9 +94,11 @@ def _claimed(folders: set[Path]) -> Iterator[None]:
 def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "SentenceMarks":
     from sayso.explain.marks import marks_of_files, marks_of_store
 
-    marks = marks_of_files(paths, store, subject.part.table) if paths else marks_of_store(store, subject.part_name)
+    part, name = subject.part, subject.part_name
+    marks = marks_of_files(paths, store, part.table, name) if paths else marks_of_store(store, name)
     if marks.report["num_unmatched"]:
-        note(f"{marks.report['num_unmatched']:,} marks match no sentence of the {subject.part_name} part:")
+        where = f"the {name} part" if paths else "the store"
+        note(f"{marks.report['num_unmatched']:,} marks match no sentence of {where}:")
         for reason, num in marks.report["reasons"].items():
             note(f"  {num:,} times: {reason}")
         for line in marks.report["first_unmatched"][:_NUM_UNMATCHED_SHOWN]:

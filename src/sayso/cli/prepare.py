@@ -19,7 +19,7 @@ def prepare(
     direct: Annotated[list[Path] | None, typer.Option(help="Directly supervised sentences; may be repeated.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
     entity_vectors: Annotated[Path | None, typer.Option(help="Entity vectors, for +E.")] = None,
-    marks: Annotated[list[Path] | None, typer.Option(help="Marks on test sentences; may be repeated.")] = None,
+    marks: Annotated[list[Path] | None, typer.Option(help="Marks on sentences of any part; may be repeated.")] = None,
     decisions: Annotated[
         list[Path] | None,
         typer.Option(help="Decisions on facts, which override the labels of the training lines; may be repeated."),
@@ -92,11 +92,18 @@ def _remarks(manifest: dict[str, Any]) -> list[str]:
         if entry.get("bad_lines"):
             lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
     lines += _about_decisions(manifest)
-    marks = manifest["marks"]
-    if marks["num_matched"] or marks["num_unmatched"]:
-        lines.append(f"marks: {marks['num_matched']:,} marks matched, {marks['num_unmatched']:,} match no sentence")
-        lines += marks["first_unmatched"][:3]
-    return lines
+    return lines + _about_marks(manifest["marks"])
+
+
+def _about_marks(marks: dict[str, Any]) -> list[str]:
+    if not (marks["num_matched"] or marks["num_unmatched"]):
+        return []
+    num = {part: f"{marks['num_by_part'].get(part, 0):,}" for part in ("train", "validation", "test")}
+    return [
+        f"marks: {num['train']} on training sentences, for learning; {num['validation']} on validation and"
+        f" {num['test']} on test sentences, for evaluation only; {marks['num_unmatched']:,} match no sentence",
+        *marks["first_unmatched"][:3],
+    ]
 
 
 def _about_decisions(manifest: dict[str, Any]) -> list[str]:

@@ -148,7 +148,7 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
     # In float64: one sentence may account for almost all of the sum.
-    added_NR = nn.functional.softplus(aggregator.evidence(vector_ND, extractor.scorer)).double()
+    added_NR = nn.functional.softplus(aggregator.own_score(vector_ND, extractor.scorer)).double()
     alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
     total_NR = (alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags))[bags.bag_N]
     others_NR = torch.maximum(total_NR - added_NR, alone_BR[bags.bag_N])

@@ -45,20 +45,21 @@ class SentenceMarks:
 
 
 def marks_of_store(store: Store, part: str, annotator: str | None = None) -> SentenceMarks:
-    """Return the store's marks (on test sentences only), by all annotators or by one."""
-    if part != "test" or "marks" not in store.manifest:
+    """Return the store's marks on a part's sentences, by all annotators or by one."""
+    if not (num := store.num_marks(part)):
         return SentenceMarks(
             by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
         )
-    columns = [store.marks[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
+    given = store.marks_of(part)
+    columns = [given[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
     rows = [row for row in zip(*columns, strict=True) if annotator in (None, row[3])]
     return SentenceMarks(
         by_sentence=_settle([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
-        report=dict(store.manifest["marks"]),
+        report={**store.manifest["marks"], "num_matched": num},
     )
 
 
-def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> SentenceMarks:
+def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable, part: str = "test") -> SentenceMarks:
     """Return the marks in these files; those on unknown bags, relations or sentences are counted in the report."""
     ids = store.entities["id"].to_pylist()
     targets = MarkTargets(
@@ -67,8 +68,8 @@ def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable) -> Sent
         relations={relation.name: number for number, relation in enumerate(store.relations)},
         text=lambda row: " ".join(store.words.take(pa.array(table.tokens.row(row))).to_pylist()),
     )
-    matched = match_marks(paths, targets)
-    columns = matched.columns
+    matched = match_marks(paths, {part: targets})
+    columns = matched.columns[part]
     sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
     return SentenceMarks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)
 

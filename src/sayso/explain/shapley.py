@@ -209,7 +209,7 @@ def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
     """Return the logits from running sums of −log(1 − p)."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
-    added_LR = nn.functional.softplus(aggregator.evidence(vector_LD, extractor.scorer)).double()
+    added_LR = nn.functional.softplus(aggregator.own_score(vector_LD, extractor.scorer)).double()
     alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
     return logit_of_surprise(added_LR[order_PL].cumsum(1) + alone_BR)
 

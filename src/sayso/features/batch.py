@@ -1,7 +1,7 @@
 """Batches as a model reads them: the sentences of bags concatenated without padding.
 
 Shapes: B bags, N sentences of all bags together, S encoded sentences (the N, then M distractors, then Q directly
-supervised ones), T tokens of the S sentences, concatenated, R relations.
+supervised ones, then marked ones), T tokens of the S sentences, concatenated, R relations, K marks, P pairs of marks.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -98,12 +98,38 @@ class BagIndex:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MarkBatch:
+    """K marks on sentences, and P pairs of a rationale and an irrelevant sentence of one fact.
+
+    `target_K` is 1 for a rationale and 0 for an irrelevant sentence; `rationale_P` and `irrelevant_P` are indices of
+    marks. Weighted sums are means over the whole batch, of which this may be one process's shard.
+    """
+
+    sentence_K: Tensor
+    relation_K: Tensor
+    target_K: Tensor
+    weight_K: Tensor
+    rationale_P: Tensor
+    irrelevant_P: Tensor
+    weight_P: Tensor
+
+    def after(self, num_sentences: int) -> Self:
+        """Return the marks for sentences that follow this many others."""
+        return replace(self, sentence_K=self.sentence_K + num_sentences)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the marks on the device."""
+        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
 class BagBatch:
     """B bags of sentences and, in training, their targets.
 
     The first N of the S sentences are those of the bags; then come M distractors, one for each (bag, relation) in
-    `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences. `target_S` is each sentence's
-    own target: 1 if it expresses a relation, 0 if not, NaN if unknown.
+    `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences; then those of `marks`, which
+    refers to rows of the S sentences. `target_S` is each sentence's own target: 1 if it expresses a relation, 0 if
+    not, NaN if unknown.
     """
 
     sentences: SentenceBatch
@@ -112,6 +138,7 @@ class BagBatch:
     distractor_bag_M: Tensor
     distractor_relation_M: Tensor
     target_S: Tensor
+    marks: MarkBatch | None = None
 
     def __post_init__(self) -> None:
         assert self.label_BR.shape[0] == self.bags.num_bags
@@ -121,7 +148,8 @@ class BagBatch:
 
     def to(self, device: torch.device | str) -> Self:
         """Return the batch on the device."""
-        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+        given = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(self, **{name: value.to(device) for name, value in given.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,18 +186,28 @@ class DirectSentences:
     target_Q: np.ndarray
 
 
+@dataclass(frozen=True, kw_only=True)
+class MarkedSentences:
+    """Sentences with marks; the marks refer to rows of these sentences."""
+
+    inputs: ModelInput
+    marks: MarkBatch
+
+
 def collate(
     part: Part,
     bags: np.ndarray,
     sentences: Rows | None = None,
     distractors: Distractors | None = None,
     direct: DirectSentences | None = None,
+    marked: MarkedSentences | None = None,
 ) -> BagBatch:
     """Collate bags into a batch, each with the sentences in its row of `sentences`, or with all of them."""
     table = part.table
     chosen = sentences or Rows.of_lengths(ranges(table.first_B1[:-1][bags], table.size_B[bags]), table.size_B[bags])
-    extra = [item.inputs for item in (distractors, direct) if item is not None]
+    extra = [item.inputs for item in (distractors, direct, marked) if item is not None]
     inputs = concatenate([part.inputs.take(chosen.value), *extra])
+    num_marked = len(marked.inputs.tokens) if marked else 0
     nothing = np.zeros(0, np.int64)
     return BagBatch(
         sentences=sentence_batch(inputs),
@@ -182,7 +220,8 @@ def collate(
         label_BR=part.label_rows(bags),
         distractor_bag_M=_tensor(distractors.place_M if distractors else nothing),
         distractor_relation_M=_tensor(distractors.relation_M if distractors else nothing),
-        target_S=_targets(table.is_positive_B[bags], chosen, distractors, direct),
+        target_S=_targets(table.is_positive_B[bags], chosen, distractors, direct, num_marked),
+        marks=marked.marks.after(len(inputs.tokens) - num_marked) if marked else None,
     )
 
 
@@ -198,13 +237,18 @@ def sentence_batch(inputs: ModelInput) -> SentenceBatch:
 
 
 def _targets(
-    is_positive_B: np.ndarray, chosen: Rows, distractors: Distractors | None, direct: DirectSentences | None
+    is_positive_B: np.ndarray,
+    chosen: Rows,
+    distractors: Distractors | None,
+    direct: DirectSentences | None,
+    num_marked: int,
 ) -> Tensor:
-    """Return each sentence's own target: 0 in a bag without a relation, NaN in other bags and for distractors."""
+    """Return each sentence's own target: 0 in a bag without a relation, NaN elsewhere except for direct sentences."""
     target_N = np.where(np.repeat(is_positive_B, chosen.length), np.float32(np.nan), np.float32(0))
     target_M = np.full(len(distractors.place_M) if distractors else 0, np.nan, np.float32)
     target_Q = direct.target_Q if direct else np.zeros(0, np.float32)
-    return torch.from_numpy(np.concatenate([target_N, target_M, target_Q]).astype(np.float32))
+    unknown = np.full(num_marked, np.nan, np.float32)
+    return torch.from_numpy(np.concatenate([target_N, target_M, target_Q, unknown]).astype(np.float32))
 
 
 def _tensor(values: np.ndarray) -> Tensor:

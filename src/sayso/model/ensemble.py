@@ -98,6 +98,12 @@ class MeanAggregator(Aggregator):
         parts = _split(self.members, vector_ND)
         return torch.stack([each.aggregator.weigh(part, bags, each.scorer) for each, part in parts]).mean(0)
 
+    def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+        """Return the logit of the mean probability of the sentence alone."""
+        del scorer
+        parts = _split(self.members, vector_ND)
+        return mean_logit([each.aggregator.own_score(part, each.scorer) for each, part in parts])
+
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         """Raise `NotImplementedError`: explanations combine the scores of the members instead (`explain/base.py`)."""
         raise NotImplementedError

@@ -131,7 +131,7 @@ def lack_of(store: Store, config: RunConfig) -> str:
 
 def mark_sets(store: Store) -> dict[str, SentenceMarks]:
     """Return the marks on the test part by annotator, or their majority if there are many annotators."""
-    names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if "marks" in store.manifest else []
+    names = list(dict.fromkeys(store.marks["annotator"].to_pylist())) if store.num_marks("test") else []
     if len(names) > _MOST_SETS:
         return {_EVERYBODY: _on_labels(store, marks_of_store(store, "test"))}
     return {name or _NOBODY: _on_labels(store, marks_of_store(store, "test", name)) for name in names}

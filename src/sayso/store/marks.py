@@ -22,11 +22,14 @@ _EXPECTED = (
     " `sayso annotations export` writes both (--format jsonl or eraser)"
 )
 
+MarkColumns = dict[str, np.ndarray | list[str]]
+"""The columns `sentence` (a row of the part), `relation` (an id), `label` and `annotator`."""
+
 
 class MatchedMarks(NamedTuple):
-    """Marks matched to a sentence: columns `sentence`, `relation` (ids), `label`, `annotator`; and a report."""
+    """Marks matched to a sentence, by part; and a report."""
 
-    columns: dict[str, np.ndarray | list[str]]
+    columns: dict[str, MarkColumns]
     report: dict[str, Any]
 
 
@@ -39,54 +42,67 @@ class MarkTargets:
     relations: Mapping[str, int]
     text: Callable[[int], str]
 
+    def find(self, mark: Mark) -> tuple[int, int] | str | None:
+        """Return the ids of the mark's sentence and relation, why there are none, or None if no bag has its pair."""
+        head, tail = self.entities.get(mark.head_id), self.entities.get(mark.tail_id)
+        bag = None if head is None or tail is None else self._bag_of_pair.get((head, tail))
+        if bag is None:
+            return None
+        relation = self.relations.get(mark.relation)
+        if relation is None:
+            return f"relation '{mark.relation}' is not in the inventory"
+        sentence = self._sentences_of(bag).get(sentence_key(mark.sentence))
+        return "the bag has no such sentence" if sentence is None else (sentence, relation)
+
     @cached_property
-    def bag_of_pair(self) -> dict[tuple[int, int], int]:
-        """The bag of each pair of entity ids."""
+    def _bag_of_pair(self) -> dict[tuple[int, int], int]:
         pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
         return {pair: bag for bag, pair in enumerate(pairs)}
 
-    def sentences_of(self, bag: int) -> dict[str, int]:
-        """Return the sentences of a bag by their keys."""
-        first, last = self.table.first_B1[bag : bag + 2].tolist()
-        return {sentence_key(self.text(row)): row for row in range(first, last)}
+    @cached_property
+    def _sentences_of(self) -> Callable[[int], dict[str, int]]:
+        """A function from a bag to its sentences by their keys, which remembers its results."""
+
+        def sentences_of(bag: int) -> dict[str, int]:
+            first, last = self.table.first_B1[bag : bag + 2].tolist()
+            return {sentence_key(self.text(row)): row for row in range(first, last)}
+
+        return cache(sentences_of)
 
 
-def match_marks(paths: Sequence[Path], targets: MarkTargets | None, max_bad_share: float = 1.0) -> MatchedMarks:
-    """Match the marks in files to sentences of the bags; unmatched marks are counted and listed.
+def match_marks(paths: Sequence[Path], targets: Mapping[str, MarkTargets], max_bad_share: float = 1.0) -> MatchedMarks:
+    """Match the marks in files to sentences of the parts; unmatched marks are counted and listed.
+
+    A mark belongs to the first part that has a bag for its pair.
 
     Raises:
         BadInputError: no line of a file is a mark, or more than `max_bad_share` of its lines are not.
     """
-    rows: list[tuple[int, int, str, str]] = []
+    rows: dict[str, list[tuple[int, int, str, str]]] = {part: [] for part in targets}
     unmatched, reasons = list[str](), Counter[str]()
-    sentences_of = cache(targets.sentences_of) if targets else None
     for path in paths:
         tally = Tally(path, MARKS)
         for number, item in read_marks(path):
             if isinstance(item, BadLine):
                 tally.count_bad(path, number, item.reason)
-                found: tuple[int, int] | str = item.reason
+                found: tuple[str, int, int] | str = item.reason
             else:
                 tally.num_good += 1
-                found = _place_of(item, targets, sentences_of)
+                found = _place_of(item, targets)
             if isinstance(found, str):
                 reasons[kind_of_fault(found)] += 1
                 unmatched += [f"{path}:{number}: {found}"] if len(unmatched) < _NUM_SHOWN else []
             elif isinstance(item, Mark):
-                rows.append((*found, item.label, item.annotator))
+                part, sentence, relation = found
+                rows[part].append((sentence, relation, item.label, item.annotator))
         if not tally.num_good:
             raise BadInputError(f"{tally.shown[0]}; no line of this file is a mark: {_EXPECTED}")
         tally.refuse_too_many_bad(max_bad_share)
-    sentence, relation, label, annotator = zip(*rows, strict=True) if rows else ((), (), (), ())
     return MatchedMarks(
-        columns={
-            "sentence": np.array(sentence, np.int64),
-            "relation": np.array(relation, np.int32),
-            "label": list(label),
-            "annotator": list(annotator),
-        },
+        columns={part: _columns(of_part) for part, of_part in rows.items()},
         report={
-            "num_matched": len(rows),
+            "num_matched": sum(map(len, rows.values())),
+            "num_by_part": {part: len(of_part) for part, of_part in rows.items()},
             "num_unmatched": reasons.total(),
             "reasons": dict(reasons),
             "first_unmatched": unmatched,
@@ -94,18 +110,20 @@ def match_marks(paths: Sequence[Path], targets: MarkTargets | None, max_bad_shar
     )
 
 
-def _place_of(
-    mark: Mark, targets: MarkTargets | None, sentences_of: Callable[[int], dict[str, int]] | None
-) -> tuple[int, int] | str:
-    """Return the ids of the mark's sentence and relation, or why it does not match."""
-    if targets is None or sentences_of is None:
-        return "the store has no test part to match"
-    head, tail = targets.entities.get(mark.head_id), targets.entities.get(mark.tail_id)
-    bag = None if head is None or tail is None else targets.bag_of_pair.get((head, tail))
-    if bag is None:
-        return f"no test bag for the pair '{mark.head_id}', '{mark.tail_id}'"
-    relation = targets.relations.get(mark.relation)
-    if relation is None:
-        return f"relation '{mark.relation}' is not in the inventory"
-    sentence = sentences_of(bag).get(sentence_key(mark.sentence))
-    return "the bag has no such sentence" if sentence is None else (sentence, relation)
+def _place_of(mark: Mark, targets: Mapping[str, MarkTargets]) -> tuple[str, int, int] | str:
+    """Return the part and the ids of the mark's sentence and relation, or why it does not match."""
+    for part, target in targets.items():
+        found = target.find(mark)
+        if found is not None:
+            return found if isinstance(found, str) else (part, *found)
+    return f"no {' or '.join(targets)} bag for the pair '{mark.head_id}', '{mark.tail_id}'"
+
+
+def _columns(rows: Sequence[tuple[int, int, str, str]]) -> MarkColumns:
+    sentence, relation, label, annotator = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return {
+        "sentence": np.array(sentence, np.int64),
+        "relation": np.array(relation, np.int32),
+        "label": list(label),
+        "annotator": list(annotator),
+    }

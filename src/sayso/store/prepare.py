@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from sayso.store.group import BagBuilder, Grouped, group_lines
 from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import ParallelReader
-from sayso.store.store import FORMAT, refuse_no_store, write_store
+from sayso.store.store import FORMAT, marks_file, refuse_no_store, write_store
 from sayso.store.table import BagTable
 from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
 
@@ -82,8 +82,7 @@ class _Preparation:
         vector_ED, self.reports["entity_vectors"] = entity_vectors(
             ids, words.name_vector_ED, self.inputs.entity_vectors
         )
-        targets = self._mark_targets(parts["test"], words.words) if test else None
-        marks = match_marks(self.inputs.marks, targets, self.settings.max_bad_share)
+        marks = match_marks(self.inputs.marks, self._mark_targets(parts, words.words), self.settings.max_bad_share)
         relations = self.inventory or [Relation(name) for name in self.vocabulary.relations]
         self.reports |= {"words": words.report, "marks": marks.report}
         files: dict[str, dict[str, Column]] = {
@@ -92,7 +91,7 @@ class _Preparation:
             "entities": {"id": ids, "name": self._names(), "type": types.type_E, "vector": vector_ED},
             "types": {"name": types.names},
             "documents": {"id": list(self.vocabulary.documents)},
-            "marks": dict(marks.columns),
+            **{marks_file(part): dict(columns) for part, columns in marks.columns.items() if columns["label"]},
             "relations": {
                 "name": [relation.name for relation in relations],
                 "definition": [relation.definition for relation in relations],
@@ -193,13 +192,17 @@ class _Preparation:
             types = {**direct_types(direct, types, names, self.settings.seed), **types}
         return finest_types(ids, types, count_mentions(train, len(ids)))
 
-    def _mark_targets(self, test: BagTable, words: Sequence[str]) -> MarkTargets:
-        return MarkTargets(
-            table=test,
-            entities=self.vocabulary.entities,
-            relations=self.vocabulary.relations,
-            text=lambda row: " ".join(words[number] for number in test.tokens.row(row).tolist()),
-        )
+    def _mark_targets(self, parts: Mapping[str, BagTable], words: Sequence[str]) -> dict[str, MarkTargets]:
+        """Return what marks are matched to; a pair in several parts (`leak`) has its marks for evaluation."""
+        entities, relations = self.vocabulary.entities, self.vocabulary.relations
+
+        def targets(table: BagTable) -> MarkTargets:
+            def text(row: int) -> str:
+                return " ".join(words[number] for number in table.tokens.row(row).tolist())
+
+            return MarkTargets(table=table, entities=entities, relations=relations, text=text)
+
+        return {part: targets(parts[part]) for part in ("test", "validation", "train") if part in parts}
 
     def _names(self) -> list[str]:
         """Return the first name of each entity; empty for one whose sentences were all left out."""

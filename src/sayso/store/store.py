@@ -54,6 +54,11 @@ class StoreManifest:
     leakage: dict[str, Any] = field(default_factory=dict)
 
 
+def marks_file(part: str) -> str:
+    """Return the name of the table of marks on a part's sentences."""
+    return "marks" if part == "test" else f"{part}.marks"
+
+
 def refuse_no_store(folder: Path) -> None:
     """Raise `UserError` if a folder contains anything that is not part of a store, so it must not be overwritten."""
     refuse_foreign(folder, lambda name: name == MANIFEST or name.endswith(".arrow"), "a store")
@@ -207,10 +212,23 @@ class Store:
         rows = zip(*(columns[name].to_pylist() for name in names), strict=True)
         return [Relation(name, definition, example, bool(functional)) for name, definition, example, functional in rows]
 
-    @cached_property
+    @property
     def marks(self) -> dict[str, pa.Array]:
         """Rationale marks on test sentences: `sentence`, `relation` (ids), `label`, `annotator`."""
-        return read_columns(self.files, "judgements.arrow" if self._is_old else "marks.arrow")
+        return self.marks_of("test")
+
+    def marks_of(self, part: str) -> dict[str, pa.Array]:
+        """Return the columns of the marks on a part's sentences: `sentence`, `relation` (ids), `label`, `annotator`."""
+        if self._is_old:
+            return read_columns(self.files, "judgements.arrow")
+        return read_columns(self.files, f"{marks_file(part)}.arrow")
+
+    def num_marks(self, part: str) -> int:
+        """Return the number of marks on the sentences of a part."""
+        report = self.manifest.get("marks", {})
+        # Older stores have marks on test sentences only.
+        num_by_part = report.get("num_by_part") or {"test": report.get("num_matched", 0)}
+        return int(num_by_part.get(part, 0))
 
     @cached_property
     def _documents(self) -> pa.Array:

@@ -40,7 +40,8 @@ class LossConfig:
 
     `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences
     per batch. `distractor` is the weight λ of learning from distractors (+LD), `margin` is its γ, and
-    `distractor_measure` is how a distractor's contribution is measured.
+    `distractor_measure` is how a distractor's contribution is measured. `mark_score` and `mark_ranking` are the weights
+    of learning from marks, with the marks on `marked_bags` training bags per batch.
     """
 
     sentence: Annotated[float, _WEIGHT] = 1.0
@@ -48,9 +49,22 @@ class LossConfig:
     distractor: Annotated[float, _WEIGHT] = 0.0
     margin: Annotated[float, _WEIGHT] = 1e-5
     distractor_measure: Literal["gradient_x_input", "positive_part", "saliency"] = "gradient_x_input"
+    mark_score: Annotated[float, _WEIGHT] = 0.0
+    mark_ranking: Annotated[float, _WEIGHT] = 0.0
+    marked_bags: Annotated[int, Range(1, 10_000)] = 16
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+    @property
+    def needs_marks(self) -> bool:
+        """Whether training uses marks."""
+        return self.mark_score > 0 or self.mark_ranking > 0
+
+    @property
+    def plain_terms(self) -> list[str]:
+        """The names of the settings in use that captured steps do not support."""
+        return [name for name in ("mark_score", "mark_ranking") if getattr(self, name) > 0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sayso.distractors import DistractorPool
 from sayso.errors import BadInputError, option
+from sayso.explain.marks import marks_of_store
 from sayso.features.batch import Part
 from sayso.features.mentions import model_input
 from sayso.memory import refuse_beyond_memory
@@ -17,6 +18,7 @@ from sayso.seeding import sub_seed
 from sayso.store.columns import to_numpy
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
+from sayso.train.marks import MarkedBags
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class RunData:
                 f"{folder}: the store has no directly supervised sentences, which DirectSup needs:"
                 f" prepare it with {option('direct')}, or set loss.direct_sentences=0"
             )
+        if self.config.loss.needs_marks and not len(self.marked_bags):
+            raise BadInputError(self._about_missing_marks())
 
     def part(self, name: str) -> Part:
         """Return a part of the store as the model reads it."""
@@ -123,6 +127,30 @@ class RunData:
     def distractors(self) -> DistractorPool | None:
         """The pool of distractors, if the run needs them."""
         return DistractorPool(self.train.table, self.type_E) if self.config.loss.distractor else None
+
+    @cached_property
+    def marked(self) -> MarkedBags | None:
+        """The training bags with marks, if the run needs them."""
+        if not self.config.loss.needs_marks:
+            return None
+        return MarkedBags(self.train.table, marks_of_store(self.store, "train"))
+
+    @cached_property
+    def marked_bags(self) -> np.ndarray:
+        """The indices of the marked bags that teach something: without `mark_score`, those with a ranking."""
+        assert self.marked is not None
+        return self.marked.all_bags if self.config.loss.mark_score else self.marked.ranked_bags
+
+    def _about_missing_marks(self) -> str:
+        if self.marked is not None and len(self.marked.all_bags):
+            return (
+                f"{self.store.folder}: no fact of the training part has both rationale and irrelevant sentences, which"
+                " loss.mark_ranking needs: set loss.mark_score, or mark more sentences"
+            )
+        return (
+            f"{self.store.folder}: the store has no marks on training sentences, which loss.mark_score and"
+            f" loss.mark_ranking need: prepare it with {option('marks')}, or set both to 0"
+        )
 
 
 def _copied(matrix: np.ndarray) -> Tensor:

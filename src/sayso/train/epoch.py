@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sayso.distractors import facts_of, insert
-from sayso.features.batch import BagBatch, DirectSentences, Distractors, collate
+from sayso.features.batch import BagBatch, DirectSentences, Distractors, MarkedSentences, collate
 from sayso.features.mentions import ModelInput, model_input
 from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges, starts
@@ -59,7 +59,7 @@ def steps_of_epoch(data: RunData, epoch: int, shard: ProcessShard = ProcessShard
 
 
 class EpochPlan:
-    """The random choices of an epoch: order of the bags, sentences of each, distractors, direct sentences."""
+    """The random choices of an epoch: order of the bags, their sentences, distractors, direct and marked sentences."""
 
     def __init__(self, data: RunData, epoch: int) -> None:
         self.data, self.epoch = data, epoch
@@ -68,13 +68,20 @@ class EpochPlan:
         self.kept = _cap(table, data.config.data.max_bag_sentences, self._stream("cap"))
         self.num_targets_B = np.where(table.is_positive_B, 0, self.kept.length)
         self.distractors = self._draw_distractors() if data.distractors else None
-        self.direct_order = self._order_direct() if data.direct else np.zeros(0, np.int64)
+        loss, no_rows = data.config.loss, np.zeros(0, np.int64)
+        self.direct_order = self._in_turn("direct", data.direct_rows, loss.direct_sentences) if data.direct else no_rows
+        self.marked_order = self._in_turn("marks", data.marked_bags, loss.marked_bags) if data.marked else no_rows
 
     def batch(self, bags: np.ndarray, number: int, shard: ProcessShard) -> BagBatch:
         """Return this process's shard of the batch with these bags."""
         mine = bags[shard.rank :: shard.num]
         return collate(
-            self.data.train, mine, self.kept.take(mine), self._distractors_of(mine), self._direct_of(number, shard)
+            self.data.train,
+            mine,
+            self.kept.take(mine),
+            self._distractors_of(mine),
+            self._direct_of(number, shard),
+            self._marked_of(number, shard),
         )
 
     def num_targets(self, bags: np.ndarray, number: int) -> int:
@@ -107,11 +114,9 @@ class EpochPlan:
             relation_M=relation_M[rows.value],
         )
 
-    def _order_direct(self) -> np.ndarray:
-        """Return the directly supervised sentences in batch order, repeated as needed."""
-        rows = self.data.direct_rows
-        wanted = num_steps(self.data) * self.data.config.loss.direct_sentences
-        stream = self._stream("direct")
+    def _in_turn(self, name: str, rows: np.ndarray, per_batch: int) -> np.ndarray:
+        """Return the rows in random batch order, all of them once before any is repeated."""
+        wanted, stream = num_steps(self.data) * per_batch, self._stream(name)
         return np.concatenate([stream.permutation(rows) for _ in range(-(-wanted // len(rows)))])[:wanted]
 
     def _direct_rows(self, number: int) -> np.ndarray:
@@ -124,6 +129,15 @@ class EpochPlan:
             return None
         rows = self._direct_rows(number)[shard.rank :: shard.num]
         return DirectSentences(inputs=part.inputs.take(rows), target_Q=part.table.expresses_N[rows])
+
+    def _marked_of(self, number: int, shard: ProcessShard) -> MarkedSentences | None:
+        marked, per_batch = self.data.marked, self.data.config.loss.marked_bags
+        if marked is None:
+            return None
+        # Each bag once: few marked bags are repeated within a batch.
+        bags = np.unique(self.marked_order[number * per_batch : (number + 1) * per_batch])
+        rows, marks = marked.take(bags, bags[shard.rank :: shard.num])
+        return MarkedSentences(inputs=self.data.train.inputs.take(rows), marks=marks)
 
 
 def _cap(table: BagTable, most: int, stream: np.random.Generator) -> Rows:

@@ -1,7 +1,7 @@
-"""The loss, term by term: bags, directly supervised sentences, distractors.
+"""The loss, term by term: bags, directly supervised sentences, distractors, marks.
 
 Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, M distractors, G sentences of the
-M augmented bags, D width of a sentence vector, R relations.
+M augmented bags, K marks, D width of a sentence vector, R relations.
 """
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sayso.explain.gradient_x_input import gradient_x_input
 from sayso.explain.saliency import saliency
-from sayso.features.batch import BagBatch, BagIndex
+from sayso.features.batch import BagBatch, BagIndex, MarkBatch
 from sayso.model.extractor import Extractor
 from sayso.model.ragged import bag_max
 from sayso.train.config import LossConfig
@@ -37,6 +37,20 @@ class Objective(nn.Module):
             terms["sentence"] = self.config.sentence * sentence_term(logit_S, batch.target_S, num_targets)
         if self.config.distractor:
             terms["distractor"] = self.config.distractor * self._distractor_term(vector_SD, batch, num_bags)
+        if batch.marks is not None:
+            terms |= self._mark_terms(vector_SD, batch.marks)
+        return terms
+
+    def _mark_terms(self, vector_SD: Tensor, marks: MarkBatch) -> dict[str, Tensor]:
+        """Return the terms that teach marked sentences their own scores."""
+        extractor, config = self.extractor, self.config
+        score_KR = extractor.aggregator.own_score(vector_SD[marks.sentence_K], extractor.scorer)
+        score_K = score_KR.gather(1, marks.relation_K[:, None])[:, 0]
+        terms = {}
+        if config.mark_score:
+            terms["mark_score"] = config.mark_score * mark_score_term(score_K, marks)
+        if config.mark_ranking:
+            terms["mark_ranking"] = config.mark_ranking * mark_ranking_term(score_K, marks)
         return terms
 
     def _distractor_term(self, vector_SD: Tensor, batch: BagBatch, num_bags: int) -> Tensor:
@@ -81,6 +95,22 @@ def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor
 def distractor_term(distractor_M: Tensor, own_M: Tensor, margin: float) -> Tensor:
     """Return max(0, γ + GI(s′) − max GI) + |GI(s′)| for each augmented bag (paper, eq. 7)."""
     return (margin + distractor_M - own_M).relu() + distractor_M.abs()
+
+
+def mark_score_term(score_K: Tensor, marks: MarkBatch) -> Tensor:
+    """Return the mean binary cross-entropy of the marked sentences' own scores for the relation of the mark."""
+    target_K = marks.target_K.to(score_K.dtype)
+    loss_K = nn.functional.binary_cross_entropy_with_logits(score_K, target_K, reduction="none")
+    return (marks.weight_K * loss_K).sum()
+
+
+def mark_ranking_term(score_K: Tensor, marks: MarkBatch) -> Tensor:
+    """Return the mean of softplus(irrelevant − rationale) over the pairs of a fact, then over the facts with both.
+
+    With attention this is −log(a / (a + b)) for a rationale with weight a and an irrelevant sentence with weight b.
+    """
+    loss_P = nn.functional.softplus(score_K[marks.irrelevant_P] - score_K[marks.rationale_P])
+    return (marks.weight_P * loss_P).sum()
 
 
 def augmented_bags(batch: BagBatch) -> tuple[Tensor, Tensor]:

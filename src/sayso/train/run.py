@@ -130,7 +130,7 @@ class _Run:
             {"the store": int(fingerprint[:12], 16), "the state of the run": epoch}, self.shard, self.device
         )
         warnings = warnings_about(self.data, self.device.type)
-        if reason := why_not_captured(self.extractor, self.device, self.shard):
+        if reason := self._why_not_captured():
             warnings.append(f"steps are not captured in a CUDA graph, so training is several times slower: {reason}")
         description = description_of(self.config, fingerprint, self.device, self.shard.num, warnings)
         self.folder.begin(self.config, description, epoch)
@@ -157,9 +157,12 @@ class _Run:
             or status.epoch - status.best_epoch >= settings.patience
         )
 
+    def _why_not_captured(self) -> str | None:
+        return why_not_captured(self.extractor, self.config.loss, self.device, self.shard)
+
     def _how_to_train(self) -> TrainOne:
         """Return the function that trains one epoch, with captured steps if possible."""
-        if self.device.type == "cuda" and why_not_captured(self.extractor, self.device, self.shard) is None:
+        if self.device.type == "cuda" and self._why_not_captured() is None:
             return CapturedEpochs(self.extractor, self.optimizer, self.data).train_epoch
         objective = share_gradients(Objective(self.extractor, self.config.loss), self.shard)
         return partial(train_epoch, objective, self.extractor, self.optimizer, self.data, self.shard)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpu import needs_gpu
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
-from sayso.train.config import RunConfig, config_of
+from sayso.train.config import LossConfig, RunConfig, config_of
 from sayso.train.epoch import ProcessShard
 from sayso.train.gpu.captured import CapturedEpochs, pack, why_not_captured
 from sayso.train.loop import TrainingError, train_epoch
@@ -140,9 +140,23 @@ def test_half_precision_stays_close(store) -> None:
 
 def test_steps_are_captured_on_one_gpu_alone(store) -> None:
     extractor = Extractor(toy_config().model, run_data(store, toy_config()).tables(), 13)
-    assert why_not_captured(extractor, torch.device("cpu"), ProcessShard()) is None
+    loss = toy_config().loss
+    assert why_not_captured(extractor, loss, torch.device("cpu"), ProcessShard()) is None
     assert (
-        why_not_captured(extractor, torch.device("cuda"), ProcessShard(0, 2)) == "several processes share every batch"
+        why_not_captured(extractor, loss, torch.device("cuda"), ProcessShard(0, 2))
+        == "several processes share every batch"
     )
     if not compiler.IS_THERE:
-        assert why_not_captured(extractor, torch.device("cuda"), ProcessShard()) == "triton is not installed"
+        assert why_not_captured(extractor, loss, torch.device("cuda"), ProcessShard()) == "triton is not installed"
+
+
+def test_steps_are_not_captured_if_the_run_learns_from_marks(store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "IS_THERE", True)
+    extractor = Extractor(toy_config().model, run_data(store, toy_config()).tables(), 13)
+    cuda, shard = torch.device("cuda"), ProcessShard()
+    assert why_not_captured(extractor, LossConfig(), cuda, shard) is None
+    for loss, names in (
+        (LossConfig(mark_score=1.0), "loss.mark_score"),
+        (LossConfig(mark_score=1.0, mark_ranking=3.0), "loss.mark_score and loss.mark_ranking"),
+    ):
+        assert why_not_captured(extractor, loss, cuda, shard) == f"{names} cannot be captured"

@@ -37,6 +37,11 @@ class Attention(Aggregator):
         del scorer
         return bag_softmax(self.attend(vector_ND), bags.bag_N, bags.num_bags)
 
+    def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+        """Return e_NR: a difference of two scores is the logarithm of the ratio of the two weights."""
+        del scorer
+        return self.attend(vector_ND)
+
     def attend(self, vector_ND: Tensor) -> Tensor:
         """Return e_NR, the scores before the softmax."""
         return vector_ND @ self._direction_RD.T

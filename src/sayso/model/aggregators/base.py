@@ -61,6 +61,13 @@ class Aggregator(nn.Module, ABC):
         """Return weight_NR, each sentence's weight for each relation; [N, 1] if all relations share it."""
 
     @abstractmethod
+    def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+        """Return score_NR, a logit of how far each sentence alone states each relation; marks teach these scores.
+
+        A sentence's score depends on no other sentence, and within a bag the weights have the order of the scores.
+        """
+
+    @abstractmethod
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         """Return the closed form of ∂o_k/∂x_n for all sentences and relations.
 

@@ -85,6 +85,10 @@ class Direct(Aggregator):
         logit_N: Tensor = self.classifier(vector_ND)
         return logit_N
 
+    def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+        """Return the sentence logit, which is the same for all relations."""
+        return self.sentence_logit(vector_ND)[:, None].expand(-1, scorer.bias_R.shape[0])
+
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         """Return the terms of ∂o_k/∂x_n = α_n (m_n ∘ g_k) + (Σ_d m_nd g_kd x_nd) ∇α_n."""
         weight_N1 = self.weigh(vector_ND, bags, scorer)

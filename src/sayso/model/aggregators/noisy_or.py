@@ -46,9 +46,9 @@ class NoisyOr(Aggregator):
     def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return weight_NR, each sentence's own probability, which does not depend on the bag."""
         del bags
-        return self.evidence(vector_ND, scorer).sigmoid()
+        return self.own_score(vector_ND, scorer).sigmoid()
 
-    def evidence(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
+    def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
         """Return z_NR, the logit of each sentence's own probability."""
         return nn.functional.linear(vector_ND, _direction(scorer), self.bias_R)
 
@@ -69,7 +69,7 @@ class NoisyOr(Aggregator):
     def _surprise(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return −log(1 − p_k), to which every sentence adds softplus(z_nk)."""
         alone_BR = scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
-        added_NR = nn.functional.softplus(self.evidence(vector_ND, scorer))
+        added_NR = nn.functional.softplus(self.own_score(vector_ND, scorer))
         return nn.functional.softplus(alone_BR) + bag_sum(added_NR, bags.bag_N, bags.num_bags)
 
 
