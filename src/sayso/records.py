@@ -228,6 +228,11 @@ class Mark(NamedTuple):
     label: str
     annotator: str = ""
 
+    @property
+    def fact(self) -> Triple:
+        """The fact that the mark is about."""
+        return Triple(self.head_id, self.relation, self.tail_id)
+
 
 ONE_SENTENCE = "one_sentence"
 SENTENCES_TOGETHER = "sentences_together"

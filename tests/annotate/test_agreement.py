@@ -2,21 +2,22 @@ import pytest
 
 from sayso.annotate import agreement as disagreement
 from sayso.annotate import marking as work
-from sayso.annotate.agreement import SubmittedMark, report
+from sayso.annotate.agreement import report
 from sayso.annotate.people import annotator_named
+from sayso.annotate.queue import QueueSettings, write_settings
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.metrics.agreement import cohen_kappa, krippendorff_alpha
-from sayso.records import Triple
+from sayso.records import Mark, Triple
 
 CAPITAL, CONTAINS = Triple("h", "capital", "t"), Triple("h", "contains", "t")
 
 
-def marks(fact: Triple, **labels: str) -> list[SubmittedMark]:
+def marks(fact: Triple, **labels: str) -> list[Mark]:
     """Return annotators' marks on sentences 0, 1, …: one letter per mark, a dot for no mark."""
     names = {"r": "rationale", "i": "irrelevant", "u": "unsure"}
     return [
-        SubmittedMark(fact, f"sentence {place}", person, names[letter])
+        Mark(fact.head_id, fact.tail_id, fact.relation, f"sentence {place}", names[letter], person)
         for person, letters in labels.items()
         for place, letter in enumerate(letters)
         if letter != "."
@@ -71,16 +72,17 @@ def mark_all(connection: Connection, name: str, is_submitted: bool = True, **lab
 def test_marks_are_hidden_until_enough_people_have_submitted(connection: Connection) -> None:
     mark_all(connection, "Ada", one="rationale")
     mark_all(connection, "Ben", is_submitted=False, one="irrelevant")
-    assert disagreement.disagreements(connection, 2) == {}
+    assert disagreement.disagreements(connection) == {}
     work.submit(connection, annotator_named(connection, "Ben"), FACT, ["one"], "now")
-    assert list(disagreement.disagreements(connection, 2)) == [FACT]
-    assert disagreement.disagreements(connection, 3) == {}
+    assert list(disagreement.disagreements(connection)) == [FACT]
+    write_settings(connection, QueueSettings(annotators_per_fact=3))
+    assert disagreement.disagreements(connection) == {}
 
 
 def test_only_sentences_with_different_marks_are_disputed(connection: Connection) -> None:
     mark_all(connection, "Ada", one="rationale", two="rationale")
     mark_all(connection, "Ben", one="rationale", two="unsure")
-    (disputed,) = disagreement.disagreements(connection, 2)[FACT]
+    (disputed,) = disagreement.disagreements(connection)[FACT]
     assert disputed.sentence == "two"
     assert disputed.labels == (("Ada", "rationale"), ("Ben", "unsure"))
 
@@ -91,7 +93,7 @@ def test_what_was_settled_is_kept_and_can_be_undone(connection: Connection) -> N
     cleo = annotator_named(connection, "Cleo")
     disagreement.settle(connection, cleo, FACT, "one", "rationale", "key 1")
     assert disagreement.settled_labels(connection) == {(FACT, "one"): ("rationale", "Cleo")}
-    assert disagreement.disagreements(connection, 2)[FACT][0].settled == "rationale"
+    assert disagreement.disagreements(connection)[FACT][0].settled == "rationale"
     assert disagreement.undo_settling(connection, cleo, "key 2") == FACT
     assert disagreement.settled_labels(connection) == {}
     assert disagreement.undo_settling(connection, cleo, "key 3") is None

@@ -5,6 +5,7 @@ from sayso.annotate import marking as work
 from sayso.annotate.agreement import closed_facts
 from sayso.annotate.assignment import hold, next_fact
 from sayso.annotate.people import Annotator, annotator_named
+from sayso.annotate.queue import QueueSettings, write_settings
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.records import Triple
@@ -99,10 +100,12 @@ def finish(connection: Connection, person: Annotator, fact: Triple, per_fact: in
 def test_the_first_assignment_fixes_how_many_people_mark_a_fact(connection: Connection) -> None:
     ada, ben, cleo = people(connection, "Ada", "Ben", "Cleo")
     finish(connection, ada, QUEUE[0], per_fact=2)
-    assert closed_facts(connection, 1) == [], "a lower number would show Ada's marks to who is still to mark the fact"
+    write_settings(connection, QueueSettings(annotators_per_fact=1))
+    assert closed_facts(connection) == set(), "a lower number would show Ada's marks to who is still to mark the fact"
     assert claim.claim_next(connection, ben, QUEUE, 1) == QUEUE[0]
     finish(connection, ben, QUEUE[0], per_fact=1)
-    assert closed_facts(connection, 5) == [QUEUE[0]]
+    write_settings(connection, QueueSettings(annotators_per_fact=5))
+    assert closed_facts(connection) == {QUEUE[0]}
     assert claim.claim_next(connection, cleo, QUEUE, 5) == QUEUE[1], "a higher one would let them mark what is shown"
     with pytest.raises(UserError, match="enough annotators"):
         claim.claim(connection, cleo, QUEUE[0], 5)

@@ -4,29 +4,21 @@ Only submitted facts count, and practice in a pilot round does not. Marks become
 closed: the required number of annotators have submitted it, and it will not be assigned to anyone else.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, groupby
 
 import numpy as np
 
 from sayso.annotate.log import Change, HasFact, accept_all, record, undo
 from sayso.annotate.marking import LABELS, MARK, fact_number, fact_of, find_fact, sentence_number
 from sayso.annotate.people import AGREED, Annotator
+from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.metrics.agreement import cohen_kappa, krippendorff_alpha, percent_agreement
-from sayso.records import Triple
-
-
-class SubmittedMark(NamedTuple):
-    """An annotator's label on one sentence of a submitted fact."""
-
-    fact: Triple
-    sentence: str
-    annotator: str
-    label: str
+from sayso.records import Mark, Triple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +58,7 @@ class AgreementReport:
     pairs: tuple[PairAgreement, ...]
 
 
-def report(marks: Sequence[SubmittedMark]) -> AgreementReport:
+def report(marks: Sequence[Mark]) -> AgreementReport:
     """Compute the agreement of submitted marks."""
     relations = sorted({mark.fact.relation for mark in marks})
     overall, pairs = _measure("", marks)
@@ -74,24 +66,25 @@ def report(marks: Sequence[SubmittedMark]) -> AgreementReport:
     return AgreementReport(overall=overall, relations=tuple(by_relation), pairs=tuple(pairs))
 
 
-def submitted_marks(connection: Connection) -> list[SubmittedMark]:
+def submitted_marks(connection: Connection) -> list[Mark]:
     """Return the marks on all submitted facts, ordered by fact and sentence."""
     rows = connection.execute(
-        "SELECT head_id, relation, tail_id, text, name, value FROM entry AS marked"
+        "SELECT head_id, tail_id, relation, text, value, name FROM entry AS marked"
         " JOIN fact ON fact.id = marked.fact JOIN sentence ON sentence.id = marked.sentence"
         " JOIN annotator ON annotator.id = marked.owner WHERE kind = 'mark'"
         " AND EXISTS (SELECT 1 FROM finished WHERE finished.annotator = marked.owner AND finished.fact = marked.fact)"
         " ORDER BY marked.fact, marked.sentence, marked.owner"
     )
-    return [SubmittedMark(Triple(*row[:3]), *row[3:]) for row in rows]
+    return [Mark(*row) for row in rows]
 
 
-def _measure(relation: str, marks: Sequence[SubmittedMark]) -> tuple[Agreement, list[PairAgreement]]:
-    people, units, label_of = _table(marks)
-    rows = {name: [label_of.get((name, unit)) for unit in units] for name in people}
+def _measure(relation: str, marks: Sequence[Mark]) -> tuple[Agreement, list[PairAgreement]]:
+    units = Counter((mark.fact, mark.sentence) for mark in marks)
+    label_of = {(mark.annotator, mark.fact, mark.sentence): mark.label for mark in marks}
+    people = sorted({mark.annotator for mark in marks})
+    rows = {name: [label_of.get((name, *unit)) for unit in units] for name in people}
     pairs = list(_pairs(rows))
-    num_U = [sum(row[unit] is not None for row in rows.values()) for unit in range(len(units))]
-    shared = [unit for unit, num in zip(units, num_U, strict=True) if num > 1]
+    shared = [unit for unit, num in units.items() if num > 1]
     return Agreement(
         relation=relation,
         num_facts=len({fact for fact, _ in shared}),
@@ -100,14 +93,6 @@ def _measure(relation: str, marks: Sequence[SubmittedMark]) -> tuple[Agreement, 
         kappa=_weighed([(pair.kappa, pair.num_units) for pair in pairs]),
         alpha=krippendorff_alpha(list(rows.values())) if rows else None,
     ), pairs
-
-
-def _table(
-    marks: Sequence[SubmittedMark],
-) -> tuple[list[str], list[tuple[Triple, str]], dict[tuple[str, tuple[Triple, str]], str]]:
-    people = sorted({mark.annotator for mark in marks})
-    units = list(dict.fromkeys((mark.fact, mark.sentence) for mark in marks))
-    return people, units, {(mark.annotator, (mark.fact, mark.sentence)): mark.label for mark in marks}
 
 
 def _pairs(rows: dict[str, list[str | None]]) -> Iterator[PairAgreement]:
@@ -129,13 +114,6 @@ def _weighed(weighted: Sequence[tuple[float | None, int]]) -> float | None:
 SCOPE = "agree"
 
 
-class Settled(NamedTuple):
-    """The label that settled a disagreement, and the name of the person who settled it."""
-
-    label: str
-    annotator: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
     """A sentence of a closed fact that annotators have marked differently.
@@ -149,50 +127,42 @@ class Disagreement:
     settled_by: str
 
 
-def closed_facts(connection: Connection, annotators_per_fact: int) -> list[Triple]:
+def closed_facts(connection: Connection) -> set[Triple]:
     """Return the facts that enough annotators have submitted, not counting practice.
 
-    Enough means the quota of the fact's assignments, or `annotators_per_fact` if it has none (imported marks).
+    Enough means the quota of the fact's assignments, or the setting if it has none (imported marks).
     """
     rows = connection.execute(
-        "SELECT fact FROM finished GROUP BY fact HAVING count(*) >="
-        " coalesce((SELECT max(quota) FROM claim WHERE claim.fact = finished.fact), ?) ORDER BY fact",
-        (annotators_per_fact,),
-    ).fetchall()
-    return [fact_of(connection, row[0]) for row in rows]
+        "SELECT head_id, relation, tail_id FROM finished JOIN fact ON fact.id = finished.fact GROUP BY finished.fact"
+        " HAVING count(*) >= coalesce((SELECT max(quota) FROM claim WHERE claim.fact = finished.fact), ?)",
+        (read_settings(connection).annotators_per_fact,),
+    )
+    return {Triple(*row) for row in rows}
 
 
-def disagreements(connection: Connection, annotators_per_fact: int) -> dict[Triple, list[Disagreement]]:
+def disagreements(connection: Connection) -> dict[Triple, list[Disagreement]]:
     """Return the sentences of closed facts that annotators have marked differently, grouped by fact."""
-    closed = set(closed_facts(connection, annotators_per_fact))
-    found: dict[Triple, dict[str, list[tuple[str, str]]]] = {}
-    for mark in submitted_marks(connection):
-        if mark.fact in closed:
-            found.setdefault(mark.fact, {}).setdefault(mark.sentence, []).append((mark.annotator, mark.label))
-    settled = settled_labels(connection)
-    return {
-        fact: differing
-        for fact, sentences in found.items()
-        if (
-            differing := [
-                Disagreement(sentence=text, labels=tuple(labels), settled=agreed.label, settled_by=agreed.annotator)
-                for text, labels in sentences.items()
-                if len({label for _, label in labels}) > 1
-                for agreed in (settled.get((fact, text), Settled("", "")),)
-            ]
-        )
-    }
+    closed, settled = closed_facts(connection), settled_labels(connection)
+    marks = (mark for mark in submitted_marks(connection) if mark.fact in closed)
+    found: dict[Triple, list[Disagreement]] = {}
+    for (fact, text), theirs in groupby(marks, key=lambda mark: (mark.fact, mark.sentence)):
+        labels = tuple((mark.annotator, mark.label) for mark in theirs)
+        if len({label for _, label in labels}) > 1:
+            label, by = settled.get((fact, text), ("", ""))
+            disputed = Disagreement(sentence=text, labels=labels, settled=label, settled_by=by)
+            found.setdefault(fact, []).append(disputed)
+    return found
 
 
-def settled_labels(connection: Connection) -> dict[tuple[Triple, str], Settled]:
-    """Return the settled labels, by fact and sentence."""
+def settled_labels(connection: Connection) -> dict[tuple[Triple, str], tuple[str, str]]:
+    """Return (label, annotator who settled it), by fact and sentence."""
     rows = connection.execute(
         "SELECT head_id, relation, tail_id, text, value, name FROM entry JOIN fact ON fact.id = fact"
         " JOIN sentence ON sentence.id = sentence JOIN step ON step.id = step JOIN annotator ON annotator.id = actor"
         " WHERE owner = ? AND kind = ?",
         (AGREED, MARK),
     )
-    return {(Triple(*row[:3]), row[3]): Settled(*row[4:]) for row in rows}
+    return {(Triple(*row[:3]), row[3]): (row[4], row[5]) for row in rows}
 
 
 def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:

@@ -57,8 +57,7 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
 
     Raises `UserError`, saving nothing, if the decision could not be read back.
     """
-    fact = Triple(decided.head_id, decided.relation, decided.tail_id)
-    value = decided.to_json()
+    fact, value = decided.triple, decided.to_json()
     if isinstance(read := _read(fact, value), DamagedDecision):
         raise UserError(f"this decision cannot be saved: {read.reason}")
     if found := control_character(*fact, decided.head_name, decided.tail_name, decided.annotator):
@@ -76,10 +75,11 @@ def decide_on_found(
     """Save decisions on extracted facts and return their count; `by` is used for decisions without a name."""
     num = 0
     for fact in facts:
-        made = wanted.get(Triple(fact.head_id, fact.relation, fact.tail_id))
+        made = wanted.get(fact.triple)
         if made is not None:
             annotator = annotator_named(connection, made.by or by)
-            decided = fact.decided(made.decision, annotator.name, made.at or now(), made.reason)
+            at, is_label = made.at or now(), fact.status == "known"
+            decided = fact.decided(made.decision, annotator.name, at, made.reason, is_label)
             decide(connection, annotator, decided, uuid.uuid4().hex)
             num += 1
     return num

@@ -34,23 +34,16 @@ class Imported(NamedTuple):
 
 
 def each_mark(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
-    """Yield every annotator's submitted marks, not counting practice, on all facts or only on the given ones."""
-    for fact, sentence, annotator, label in submitted_marks(connection):
-        if facts is None or fact in facts:
-            yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label, annotator)
+    """Return every annotator's submitted marks, not counting practice, on all facts or only on the given ones."""
+    return (mark for mark in submitted_marks(connection) if facts is None or mark.fact in facts)
 
 
 def settled_marks(connection: Connection, facts: Collection[Triple] | None = None) -> Iterator[Mark]:
     """Yield one mark per sentence, without an annotator: the settled label, otherwise the majority."""
     settled = settled_labels(connection)
-    labels: dict[tuple[Triple, str], list[str]] = {}
-    for mark in submitted_marks(connection):
-        if facts is not None and mark.fact not in facts:
-            continue
-        labels.setdefault((mark.fact, mark.sentence), []).append(mark.label)
-    for (fact, sentence), given in labels.items():
-        agreed = settled.get((fact, sentence))
-        label = agreed.label if agreed else majority(given)
+    # The marks are ordered by fact and sentence.
+    for (fact, sentence), given in groupby(each_mark(connection, facts), key=lambda mark: (mark.fact, mark.sentence)):
+        label, _ = settled.get((fact, sentence)) or (majority(mark.label for mark in given), "")
         yield Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label)
 
 
@@ -65,19 +58,15 @@ def save_marks(connection: Connection, marks: Iterable[Mark], is_known: bool = F
     for name, theirs in by_person.items():
         _take(connection, name, theirs, is_known)
     everything = [each for theirs in by_person.values() for each in theirs]
-    facts = {(each.head_id, each.relation, each.tail_id) for each in everything}
-    return Imported(len(everything), len(by_person), len(facts))
+    return Imported(len(everything), len(by_person), len({each.fact for each in everything}))
 
 
 def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) -> None:
     annotator = annotator_named(connection, name)
     changes: dict[tuple[int, int, str], Change] = {}
-    facts = {Triple(each.head_id, each.relation, each.tail_id): 0 for each in marks}
-    for fact in facts:
-        facts[fact] = fact_number(connection, fact)
+    facts = {fact: fact_number(connection, fact) for fact in dict.fromkeys(each.fact for each in marks)}
     for each in marks:
-        number = facts[Triple(each.head_id, each.relation, each.tail_id)]
-        change = Change(number, sentence_number(connection, each.sentence), MARK, each.label)
+        change = Change(facts[each.fact], sentence_number(connection, each.sentence), MARK, each.label)
         changes[change[:3]] = change  # the last mark on a sentence counts
     if not is_known:
         for fact, number in facts.items():

@@ -76,9 +76,8 @@ def export(
 def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
     """Return the facts that enough annotators have submitted, and print how many others there are."""
     from sayso.annotate.agreement import closed_facts
-    from sayso.annotate.queue import read_settings
 
-    complete = submitted.intersection(closed_facts(connection, read_settings(connection).annotators_per_fact))
+    complete = submitted.intersection(closed_facts(connection))
     if num_left_out := len(submitted - complete):
         about = f"{num_left_out:,} facts that are still waiting for annotators"
         if not complete:

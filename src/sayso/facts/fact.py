@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.json_line import finite, json_object, nested, objects, share, string, strings, whole
-from sayso.records import Sentence, Source, Support, as_written, support_kind
+from sayso.records import Sentence, Source, Support, Triple, as_written, support_kind
 from sayso.tokens import shortest_cover
 
 Decision = Literal["accepted", "rejected", "needs_evidence"]
@@ -69,6 +69,11 @@ class Fact:
     tail_name: str
     probability: float
 
+    @property
+    def triple(self) -> Triple:
+        """The ids of head, relation and tail."""
+        return Triple(self.head_id, self.relation, self.tail_id)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fact as plain values, with the entities' ids as `head` and `tail`."""
         return {
@@ -94,6 +99,19 @@ class QuotedFact(Fact):
     data_fingerprint: str
     mechanism: str
     quotes: tuple[Quote, ...]
+
+    def decided(
+        self, decision: Decision, annotator: str, decided_at: str, reason: str, is_label: bool
+    ) -> "DecidedFact":
+        """Return the record of a person's decision on the fact."""
+        return DecidedFact(
+            **{each.name: getattr(self, each.name) for each in fields(QuotedFact)},
+            decision=decision,
+            annotator=annotator,
+            decided_at=decided_at,
+            reason=reason,
+            is_label=is_label,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +157,12 @@ class DecidedFact(QuotedFact):
         )
 
 
+_IDS = {"head_id": "head", "relation": "relation", "tail_id": "tail"}
+_RUN = {"run": "run", "variant": "variant", "model_fingerprint": "model", "data_fingerprint": "data"}
+_TEXTS = {"head_name": "head_name", "tail_name": "tail_name", **_RUN}
+"""The keys of an extracted fact's fields in JSON; unlike an id, a text may be empty."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtractedFact(QuotedFact):
     """A fact that `sayso extract` found in a corpus.
@@ -157,17 +181,6 @@ class ExtractedFact(QuotedFact):
         """Sorts by descending probability, then by ids."""
         return -self.probability, self.head_id, self.relation, self.tail_id
 
-    def decided(self, decision: Decision, annotator: str, decided_at: str, reason: str = "") -> DecidedFact:
-        """Return the record of a person's decision on the fact."""
-        return DecidedFact(
-            **{each.name: getattr(self, each.name) for each in fields(QuotedFact)},
-            decision=decision,
-            annotator=annotator,
-            decided_at=decided_at,
-            reason=reason,
-            is_label=self.status == "known",
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, as docs/extract.md describes them."""
         return {
@@ -178,10 +191,7 @@ class ExtractedFact(QuotedFact):
             "support": self.support._asdict(),
             "evidence": [_evidence(each) for each in self.quotes],
             "mechanism": self.mechanism,
-            "run": self.run,
-            "variant": self.variant,
-            "model": self.model_fingerprint,
-            "data": self.data_fingerprint,
+            **{key: getattr(self, name) for name, key in _RUN.items()},
         }
 
     def to_json(self) -> str:
@@ -200,24 +210,16 @@ class ExtractedFact(QuotedFact):
         Raises:
             BadLineError: a value is missing or has the wrong type.
         """
-        head_id, relation, tail_id = (string(record, key) for key in ("head", "relation", "tail"))
-        head_name, tail_name = _text(record, "head_name"), _text(record, "tail_name")
+        ids = {name: string(record, key) for name, key in _IDS.items()}
+        texts = {name: _text(record, key) for name, key in _TEXTS.items()}
         contradicts = tuple(strings(record, "contradicts"))
-        run, variant, model, data = (_text(record, key) for key in ("run", "variant", "model", "data"))
-        refuse_control(head_id, head_name, relation, tail_id, tail_name, run, variant, model, data, *contradicts)
+        refuse_control(*ids.values(), *texts.values(), *contradicts)
         return cls(
-            head_id=head_id,
-            head_name=head_name,
-            relation=relation,
-            tail_id=tail_id,
-            tail_name=tail_name,
+            **ids,
+            **texts,
             probability=share(record, "probability"),
             num_sentences=whole(record, "num_sentences"),
             support=_support(record),
-            run=run,
-            variant=variant,
-            model_fingerprint=model,
-            data_fingerprint=data,
             mechanism=_text(record, "mechanism"),
             quotes=tuple(_quote(each, "", _document(each)) for each in objects(record, "evidence")),
             status=_one_of(STATUSES, _text(record, "status"), "status"),

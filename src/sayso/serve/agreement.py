@@ -14,12 +14,10 @@ from starlette.responses import Response
 from sayso.annotate import agreement as stored
 from sayso.annotate.forms import FORMS
 from sayso.annotate.marks import comment_lines, each_mark, fact_comments, settled_marks
-from sayso.annotate.queue import read_settings
 from sayso.serve.access import Bench, Who
-from sayso.serve.annotate.schemas import FactName, FactRequest, Label, NextFact, UndoRequest
-from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, styled
+from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
+from sayso.serve.bag_fact import FactName, FactParam, bag_fact_of, find_bag_fact, styled
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.predictions.lookup import FactParam
 from sayso.serve.render import Render
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])
@@ -51,28 +49,21 @@ def get_agreement(bench: Bench) -> stored.AgreementReport:
 def get_disagreements(bench: Bench, _: Who) -> list[DisputedFact]:
     """Return the disputed facts."""
     with bench.database.reading() as connection:
-        found = stored.disagreements(connection, read_settings(connection).annotators_per_fact)
-    shown = ((bag_fact_of(bench, fact), sentences) for fact, sentences in found.items())
+        found = stored.disagreements(connection)
     return [
-        DisputedFact(
-            bag=fact.number,
-            relation=fact.relation.name,
-            head_name=fact.head_name,
-            tail_name=fact.tail_name,
-            sentences=sentences,
-        )
-        for fact, sentences in shown
-        if fact
+        DisputedFact(**dict(shown.name), head_name=shown.head_name, tail_name=shown.tail_name, sentences=sentences)
+        for fact, sentences in found.items()
+        if (shown := bag_fact_of(bench, fact))
     ]
 
 
 @api.post("/settle")
 def post_settling(bench: Bench, who: Who, given: Settling) -> None:
     """Settle a disputed sentence."""
-    shown = find_bag_fact(bench, given.bag, given.relation)
+    shown = find_bag_fact(bench, given)
     text = shown.text(given.sentence)
     with bench.database.writing() as connection:
-        disputed = stored.disagreements(connection, read_settings(connection).annotators_per_fact).get(shown.fact, [])
+        disputed = stored.disagreements(connection).get(shown.fact, [])
         if text not in {each.sentence for each in disputed}:
             raise RequestError(HTTPStatus.CONFLICT, "Annotators do not disagree on this sentence.")
         stored.settle(connection, who, shown.fact, text, given.label, given.key)
@@ -81,11 +72,11 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 @api.post("/undo")
 def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
     """Undo the label that you settled last, on one fact or on any fact; return the fact."""
-    asked = find_bag_fact(bench, given.fact.bag, given.fact.relation).fact if given.fact else None
+    asked = find_bag_fact(bench, given.fact).fact if given.fact else None
     with bench.database.writing() as connection:
         fact = stored.undo_settling(connection, who, given.key, bench.has_fact, asked)
     shown = bag_fact_of(bench, fact) if fact else None
-    return NextFact(fact=FactName(bag=shown.number, relation=shown.relation.name) if shown else None)
+    return NextFact(fact=shown.name if shown else None)
 
 
 exports = APIRouter(prefix="/api/annotations", tags=["annotations"])
@@ -105,8 +96,8 @@ def export(
     chosen = FORMS[form]
     with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
         target = Path(folder) / f"annotations{chosen.suffix}"
-        closed = frozenset(stored.closed_facts(connection, read_settings(connection).annotators_per_fact))
-        chosen.write(target, (each_mark if each else settled_marks)(connection, closed))
+        marks = (each_mark if each else settled_marks)(connection, stored.closed_facts(connection))
+        chosen.write(target, marks)
         content = _zipped(target) if chosen.is_folder else target.read_bytes()
     name = "annotations.zip" if chosen.is_folder else target.name
     media = "application/zip" if chosen.is_folder else "text/csv" if form == "csv" else "application/x-ndjson"
@@ -117,8 +108,7 @@ def export(
 def get_comments(bench: Bench, _: Who) -> Response:
     """Return comments on closed facts, and reports that a fact is wrong, as JSON lines."""
     with bench.database.reading() as connection:
-        closed = frozenset(stored.closed_facts(connection, read_settings(connection).annotators_per_fact))
-        content = "".join(comment_lines(fact_comments(connection, closed)))
+        content = "".join(comment_lines(fact_comments(connection, stored.closed_facts(connection))))
     headers = {"Content-Disposition": 'attachment; filename="comments.jsonl"'}
     return Response(content, media_type="application/x-ndjson", headers=headers)
 
@@ -138,10 +128,9 @@ pages = APIRouter(include_in_schema=False)
 def home(render: Render, bench: Bench, _: Who) -> Response:
     """Show agreement and disputed facts."""
     with bench.database.reading() as connection:
-        settings = read_settings(connection)
         figures = stored.report(stored.submitted_marks(connection))
-        found = stored.disagreements(connection, settings.annotators_per_fact)
-        said = fact_comments(connection, frozenset(stored.closed_facts(connection, settings.annotators_per_fact)))
+        found = stored.disagreements(connection)
+        said = fact_comments(connection, stored.closed_facts(connection))
     disputed = [
         {"shown": shown, "num": len(each), "num_settled": sum(bool(one.settled) for one in each)}
         for fact, each in found.items()
@@ -160,9 +149,9 @@ def home(render: Render, bench: Bench, _: Who) -> Response:
 @pages.get("/agreement/fact")
 def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
     """Show the disputed sentences of one fact, to settle them."""
-    shown = find_bag_fact(bench, *asked)
+    shown = find_bag_fact(bench, asked)
     with bench.database.reading() as connection:
-        found = stored.disagreements(connection, read_settings(connection).annotators_per_fact)
+        found = stored.disagreements(connection)
         said = fact_comments(connection, {shown.fact})
     if shown.fact not in found:
         raise not_found("Annotators do not disagree on this fact.")

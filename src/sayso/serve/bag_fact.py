@@ -2,12 +2,31 @@
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Annotated
 from urllib.parse import urlencode
+
+from fastapi import Depends
+from pydantic import BaseModel, Field
 
 from sayso.records import Bag, Relation, Sentence, Triple
 from sayso.serve.errors import RequestError, not_found
 from sayso.serve.fact_view import StyledText, styled_sentence
 from sayso.serve.workbench import Workbench
+
+
+class FactName(BaseModel):
+    """A fact: the bag's index in the part, and the relation."""
+
+    bag: Annotated[int, Field(ge=0, le=2**53)]
+    relation: Annotated[str, Field(max_length=500)]
+
+    @property
+    def url_query(self) -> str:
+        """The fact as a URL query string."""
+        return urlencode(dict(self))
+
+
+FactParam = Annotated[FactName, Depends()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,24 +69,30 @@ class BagFact:
         return self.bag.sentences[place].text
 
     @property
+    def name(self) -> FactName:
+        """The fact as requests name it."""
+        return FactName(bag=self.number, relation=self.relation.name)
+
+    @property
     def url_query(self) -> str:
         """The fact as a URL query string."""
-        return urlencode({"bag": self.number, "relation": self.relation.name})
+        return self.name.url_query
 
 
-def find_bag_fact(bench: Workbench, bag: int, relation: str) -> BagFact:
+def find_bag_fact(bench: Workbench, asked: FactName) -> BagFact:
     """Return the fact with this bag and relation; not found (404) if there is none."""
-    number = bench.relation_numbers.get(relation)
-    if number is None or bag >= bench.table.num_bags:
+    number = bench.relation_numbers.get(asked.relation)
+    if number is None or asked.bag >= bench.table.num_bags:
         raise not_found("Fact not found in the store.")
-    return BagFact(number=bag, bag=bench.bag(bag), relation=bench.store.relations[number])
+    return BagFact(number=asked.bag, bag=bench.bag(asked.bag), relation=bench.store.relations[number])
 
 
 def bag_fact_of(bench: Workbench, fact: Triple) -> BagFact | None:
     """Return the store's bag and relation for a fact; None if the store does not have the pair."""
     if not bench.has_fact(fact):
         return None
-    return find_bag_fact(bench, bench.bag_of_pair[fact.head_id, fact.tail_id], fact.relation)
+    bag = bench.bag_of_pair[fact.head_id, fact.tail_id]
+    return find_bag_fact(bench, FactName(bag=bag, relation=fact.relation))
 
 
 def styled(sentence: Sentence) -> list[StyledText]:

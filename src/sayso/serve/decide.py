@@ -1,7 +1,6 @@
 """Record a decision: the fact, who decided what and why, and the sentences shown on the page."""
 
 import secrets
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Annotated, Literal
 
@@ -10,10 +9,10 @@ from pydantic import BaseModel, Field
 from sayso.annotate.decisions import decide, withdraw
 from sayso.annotate.people import Annotator, now
 from sayso.facts.explanation import Explanation
-from sayso.facts.fact import DecidedFact, Decision, Fact, Quote, quote_of
-from sayso.records import Triple
-from sayso.serve.annotate.schemas import FactName, KeyedRequest, Prose
-from sayso.serve.predictions.lookup import FactKey, find_fact, find_run, marks_visible
+from sayso.facts.fact import Decision, Fact, QuotedFact, quote_of
+from sayso.serve.annotate.schemas import KeyedRequest, Prose
+from sayso.serve.bag_fact import FactName
+from sayso.serve.predictions.lookup import find_fact, find_run, marks_visible
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.workbench import Workbench
 
@@ -43,58 +42,33 @@ class PredictionDecision(FactName, DecisionRequest):
 
 def save_decision(bench: Workbench, who: Annotator, given: PredictionDecision) -> None:
     """Save a decision on a run's fact; refused if the fact is withheld from the annotator."""
-    run, asked = find_run(given.run, bench), FactKey(given.bag, given.relation)
-    row = find_fact(run, asked)
-    with_marks = marks_visible(bench, who, asked)
-    fact = run.fact(row)
-    triple = Triple(fact["head_id"], given.relation, fact["tail_id"])
-
-    def record(decision: Decision, reason: str) -> DecidedFact:
-        return decided_fact(run, run.explanation(row, with_marks), decision, reason, who)
-
-    save(bench, who, triple, given, record)
+    run = find_run(given.run, bench)
+    explanation = run.explanation(find_fact(run, given), marks_visible(bench, who, given))
+    save(bench, who, given, quoted_fact(run, explanation), bool(explanation.is_label))
 
 
-def save(
-    bench: Workbench,
-    who: Annotator,
-    fact: Triple,
-    given: DecisionRequest,
-    record: Callable[[Decision, str], DecidedFact],
-) -> None:
-    """Save or withdraw a decision; `record` builds the stored record from the decision and its reason."""
+def save(bench: Workbench, who: Annotator, given: DecisionRequest, fact: QuotedFact, is_label: bool) -> None:
+    """Save or withdraw a decision; `is_label` says whether the knowledge base has the fact."""
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
-            withdraw(connection, who, fact, given.key)
+            withdraw(connection, who, fact.triple, given.key)
         else:
-            decide(connection, who, record(given.decision, given.reason.strip()), given.key)
+            decided = fact.decided(given.decision, who.name, now(), given.reason.strip(), is_label)
+            decide(connection, who, decided, given.key)
 
 
-def decided_fact(
-    run: RunPredictions, explanation: Explanation, decision: Decision, reason: str, annotator: Annotator
-) -> DecidedFact:
-    """Return the record of a decision made now, with the run's explanation of the fact."""
-    manifest = run.predictions.manifest
-    return DecidedFact(
+def quoted_fact(run: RunPredictions, explanation: Explanation) -> QuotedFact:
+    """Return a fact with the sentences of its smallest set and the rationales, or else the top-ranked sentence."""
+    carrying = [each for each in explanation.evidence if each.is_in_smallest or each.mark == "rationale"]
+    return QuotedFact(
         **{each.name: getattr(explanation, each.name) for each in fields(Fact)},
-        decision=decision,
-        reason=reason,
-        annotator=annotator.name,
-        decided_at=now(),
-        is_label=bool(explanation.is_label),
         run=run.name,
         variant=explanation.variant,
-        model_fingerprint=str(manifest["model_fingerprint"]),
-        data_fingerprint=str(manifest["data_fingerprint"]),
+        model_fingerprint=str(run.predictions.manifest["model_fingerprint"]),
+        data_fingerprint=str(run.predictions.manifest["data_fingerprint"]),
         mechanism=explanation.ranked_by,
-        quotes=_quotes(explanation),
-    )
-
-
-def _quotes(explanation: Explanation) -> tuple[Quote, ...]:
-    """Return the sentences of the smallest set and those marked as rationales, or else the top-ranked one."""
-    carrying = [each for each in explanation.evidence if each.is_in_smallest or each.mark == "rationale"]
-    return tuple(
-        quote_of(each.sentence, each.rank, each.scores[explanation.ranked_by], each.mark)
-        for each in (carrying or explanation.evidence[:1])[:MAX_QUOTES]
+        quotes=tuple(
+            quote_of(each.sentence, each.rank, each.scores[explanation.ranked_by], each.mark)
+            for each in (carrying or explanation.evidence[:1])[:MAX_QUOTES]
+        ),
     )

@@ -105,7 +105,7 @@ def list_page(render: Render, bench: Bench, query: Annotated[DecisionPageQuery, 
     return render(
         "decisions/list.html",
         wanted=wanted,
-        rows=[(row, fact_link(bench, row.run, Triple(row.head_id, row.relation, row.tail_id))) for row in rows],
+        rows=[(row, fact_link(bench, row.run, row.triple)) for row in rows],
         totals={name: num for name, num in totals.items() if name != stored.DAMAGED},
         damaged=[(each, fact_link(bench, "", each.fact)) for each in damaged],
         num_found=num_found,

@@ -1,5 +1,7 @@
 """JSON responses about facts, with the fields of `Explanation.to_dict` and of extracted facts."""
 
+from dataclasses import dataclass
+
 from pydantic import BaseModel
 
 from sayso.facts.fact import ExtractedFact, Quote
@@ -146,10 +148,6 @@ def quote_response(quote: Quote) -> QuoteResponse:
     return QuoteResponse.model_validate({**quote._asdict(), "source": quote.place})
 
 
-_MADE = ("quotes", "support", "decision")
-"""Fields of the response that are not copied from the fact."""
-
-
 class ExtractionResponse(BaseModel):
     """An open file of facts: its name in URLs, and how many of its facts are decided."""
 
@@ -158,25 +156,12 @@ class ExtractionResponse(BaseModel):
     num_decided: int
 
 
-class ExtractedFactResponse(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class ExtractedFactResponse(ExtractedFact):
     """A fact with its quotes in rank order; `contradicts` are the tails in the knowledge base instead."""
 
-    head_id: str
-    head_name: str
-    relation: str
-    tail_id: str
-    tail_name: str
-    probability: float
-    status: str
-    contradicts: list[str]
-    num_sentences: int
-    support: SupportResponse
-    quotes: list[QuoteResponse]
-    mechanism: str
-    run: str
-    variant: str
-    model_fingerprint: str
-    data_fingerprint: str
+    support: SupportResponse  # type: ignore[assignment]
+    quotes: list[QuoteResponse]  # type: ignore[assignment]
     decision: str
 
 
@@ -187,7 +172,6 @@ def extraction_response(file: ExtractedFile) -> ExtractionResponse:
 
 def extracted_fact_response(fact: ExtractedFact, threshold: float | None, decision: str) -> ExtractedFactResponse:
     """Return everything the file contains about a fact, and the decision on it."""
-    values = {name: getattr(fact, name) for name in ExtractedFactResponse.model_fields if name not in _MADE}
     quotes = [quote_response(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
-    support = {**fact.support._asdict(), "text": support_text(fact, threshold)}
-    return ExtractedFactResponse.model_validate({**values, "quotes": quotes, "support": support, "decision": decision})
+    support = SupportResponse(**fact.support._asdict(), text=support_text(fact, threshold))
+    return ExtractedFactResponse(**{**vars(fact), "quotes": quotes, "support": support, "decision": decision})

@@ -5,16 +5,19 @@ Shapes: F facts.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from math import ceil
-from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sayso.facts.fact import Fact
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 PAGE_SIZE = 50
@@ -48,10 +51,10 @@ class TableQuery(BaseModel):
         return {name: value for name, value in values.items() if value != ""}
 
     @classmethod
-    def within(cls, text: str) -> Self:
-        """Parse the query string of a link; return the default query if it is invalid."""
+    def within(cls, within: Annotated[str, Query(max_length=2_000)] = "") -> Self:
+        """Return the query of the list that a fact was opened from; the default query if it is invalid."""
         try:
-            return cls.model_validate(dict(parse_qsl(text)))
+            return cls.model_validate(dict(parse_qsl(within)))
         except ValidationError:
             return cls()
 
@@ -78,19 +81,19 @@ class TableQuery(BaseModel):
         return urlencode({name: value for name, value in values.items() if value != is_default[name]})
 
 
-_SHARED = ("head_id", "head_name", "relation", "tail_id", "tail_name", "probability", "support", "num_sentences")
-
-
-class Numbered(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class FactRow(Fact):
     """A row of a table; `number` is its index among all facts."""
 
-    @property
-    def number(self) -> int:
-        """The row's index."""
+    number: int
+    support: str
+    num_sentences: int
 
+
+_COLUMNS = [field.name for field in fields(FactRow) if field.name != "number"]
 
 QueryT = TypeVar("QueryT", bound=TableQuery)
-RowT = TypeVar("RowT", bound=Numbered)
+RowT = TypeVar("RowT", bound=FactRow)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +111,7 @@ class TablePage(Generic[RowT]):
         return (self.page - 1) * PAGE_SIZE + 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Position(Generic[RowT]):
     """A fact's 1-based position in a query's results (0 if it is not there), and its neighbours."""
 
@@ -139,7 +142,7 @@ class FactTable(ABC, Generic[QueryT, RowT]):
     def rows(self, numbers: np.ndarray) -> list[RowT]:
         """Return the table rows of these facts."""
         which = pa.array(numbers, pa.int64())
-        columns: dict[str, list[Any]] = {name: self._columns[name].take(which).to_pylist() for name in _SHARED}
+        columns: dict[str, list[Any]] = {name: self._columns[name].take(which).to_pylist() for name in _COLUMNS}
         columns |= {"number": numbers.tolist(), **self._own_columns(numbers)}
         return [
             self.row_type(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
@@ -181,15 +184,11 @@ class FactTable(ABC, Generic[QueryT, RowT]):
         found = self.find_all(query)
         places = np.flatnonzero(found == row)
         if not len(places):
-            return Position(number=0, num=len(found))
+            return Position(0, len(found))
         position = int(places[0])
-        rows = {each.number: each for each in self.rows(found[max(0, position - 1) : position + 2])}
-        return Position(
-            number=position + 1,
-            num=len(found),
-            before=rows[int(found[position - 1])] if position else None,
-            after=rows[int(found[position + 1])] if position + 1 < len(found) else None,
-        )
+        before, after = found[max(0, position - 1) : position], found[position + 1 : position + 2]
+        neighbours = (next(iter(self.rows(each)), None) for each in (before, after))
+        return Position(position + 1, len(found), *neighbours)
 
     def _order(self, sort: str) -> np.ndarray:
         """Return the indices of the facts in ascending order; NaN comes first."""

@@ -135,36 +135,35 @@ def test_an_invalid_query_is_refused(client: Client) -> None:
 def test_each_sentence_has_both_sides(runs: list[RunPredictions]) -> None:
     one, two = runs
     bag, relation = one.fact(0)["bag"], "capital"
-    found = compare((one, two), bag, relation)
-    assert found
-    assert [side.run.name for side in found.sides] == ["one", "two"]
-    for each in found.sentences:
-        left, right = each.sides
+    sides, sentences = compare((one, two), bag, relation)
+    assert [side.run.name for side in sides] == ["one", "two"]
+    for left, right in sentences:
         assert left
         assert right
         assert left.text == right.text
-    assert [each.sides[0].place for each in found.sentences if each.sides[0]] == [1, 2, 3]
+    assert [left.place for left, _ in sentences if left] == [1, 2, 3]
 
 
 def test_sentences_are_ordered_by_the_mechanism_asked_for(runs: list[RunPredictions]) -> None:
-    found = compare((runs[0], runs[1]), runs[0].fact(0)["bag"], "capital", "attention")
-    assert found
-    scores = [each.sides[0].bar("attention").score for each in found.sentences if each.sides[0]]
+    _, sentences = compare(runs, runs[0].fact(0)["bag"], "capital", "attention")
+    scores = [left.bar("attention").score for left, _ in sentences if left]
     assert scores == sorted(scores, reverse=True)
 
 
 def test_a_run_without_the_fact_is_an_empty_side(runs: list[RunPredictions]) -> None:
     one, two = runs
     only_one = next(row for row in range(one.index.num_facts) if two.index.find(*_key(one, row)) is None)
-    found = compare((two, one), *_key(one, only_one))
-    assert found
-    assert found.sides[0].fact is None
-    assert found.sides[1].fact
-    assert all(each.sides[0] is None and each.sides[1] for each in found.sentences)
+    sides, sentences = compare((two, one), *_key(one, only_one))
+    assert sides[0].fact is None
+    assert sides[1].fact
+    assert sentences
+    assert all(left is None and right for left, right in sentences)
 
 
-def test_comparing_a_fact_that_no_run_has_returns_none(runs: list[RunPredictions]) -> None:
-    assert compare((runs[0], runs[1]), 10**6, "capital") is None
+def test_comparing_a_fact_that_no_run_has_has_no_sentences(runs: list[RunPredictions]) -> None:
+    sides, sentences = compare(runs, 10**6, "capital")
+    assert [side.fact for side in sides] == [None, None]
+    assert sentences == []
 
 
 def _key(run: RunPredictions, row: int) -> tuple[int, str]:

@@ -30,7 +30,7 @@ def listed(file: ExtractedFile, query: ReviewQuery = ReviewQuery()) -> list[Extr
 
 def decided(connection: Connection, fact: ExtractedFact, decision: str, key: str) -> None:
     ada = annotator_named(connection, "Ada")
-    decide(connection, ada, fact.decided(decision, "Ada", "2026-01-01T00:00:00+00:00"), key)  # type: ignore[arg-type]
+    decide(connection, ada, fact.decided(decision, "Ada", "2026-01-01T00:00:00+00:00", "", False), key)  # type: ignore[arg-type]
 
 
 def test_new_facts_come_first_and_then_the_most_probable(file: ExtractedFile) -> None:

@@ -1,7 +1,6 @@
 """The annotator's pages: progress, one fact at a time, and the result of the pilot round."""
 
 from http import HTTPStatus
-from urllib.parse import urlencode
 
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
@@ -13,8 +12,7 @@ from sayso.annotate.queue import read_settings
 from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.api import go_on
 from sayso.serve.annotate.schemas import MAX_COMMENT
-from sayso.serve.bag_fact import bag_fact_of, find_bag_fact, run_scores, styled
-from sayso.serve.predictions.lookup import FactParam
+from sayso.serve.bag_fact import FactParam, bag_fact_of, find_bag_fact, run_scores, styled
 from sayso.serve.render import Render
 
 router = APIRouter(include_in_schema=False)
@@ -43,14 +41,14 @@ def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
 def start(bench: Bench, who: Who) -> Response:
     """Redirect to the next fact in the queue, or to the start page if there is none."""
     turn = go_on(bench, who)
-    to = f"/annotate/fact?{urlencode(turn.fact.model_dump())}" if turn.fact else "/annotate?done=1"
+    to = f"/annotate/fact?{turn.fact.url_query}" if turn.fact else "/annotate?done=1"
     return RedirectResponse(to, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/annotate/fact")
 def fact(render: Render, bench: Bench, who: Who, asked: FactParam) -> Response:
     """Show one fact to mark: the relation with its definition, and all sentences of the bag."""
-    shown = find_bag_fact(bench, *asked)
+    shown = find_bag_fact(bench, asked)
     with bench.database.reading() as connection:
         mine = work_of(connection, who.id, shown.fact)
         place = place_of(connection, who)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sayso.serve.bag_fact import RunScores
+from sayso.serve.bag_fact import FactName, RunScores
 from sayso.tokens import control_character
 
 MAX_COMMENT = 5_000
@@ -29,23 +29,14 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class FactName(BaseModel):
-    """A fact: the bag's index in the part, and the relation."""
-
-    bag: Annotated[int, Field(ge=0, le=2**53)]
-    relation: Annotated[str, Field(max_length=500)]
-
-
-class FactRequest(FactName, StrictModel):
-    """A fact and a request key; a request sent twice with the same key takes effect once."""
-
-    key: Annotated[str, Field(min_length=8, max_length=64)]
-
-
 class KeyedRequest(BaseModel):
     """A request key chosen by the sender; a request sent twice with the same key takes effect once."""
 
     key: Annotated[str, Field(min_length=8, max_length=64)]
+
+
+class FactRequest(FactName, KeyedRequest, StrictModel):
+    """A fact and a request key."""
 
 
 class UndoRequest(KeyedRequest, StrictModel):

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from sayso.serve.access import Bench, MaybeWho
+from sayso.serve.bag_fact import FactParam
 from sayso.serve.errors import not_found
 from sayso.serve.fact_schemas import (
     ComparedResponse,
@@ -17,7 +18,6 @@ from sayso.serve.fact_schemas import (
 from sayso.serve.fact_table import TablePage
 from sayso.serve.predictions.curve import Curve, facts_at
 from sayso.serve.predictions.lookup import (
-    FactParam,
     QueryParam,
     RunParam,
     find_fact,
@@ -79,7 +79,7 @@ def get_comparison(
 ) -> list[ComparedResponse]:
     """Return one fact in two runs; refused if you have yet to annotate it."""
     runs = [find_run(name, bench) for name in (left, right)]
-    rows = [run.index.find(*asked) for run in runs]
+    rows = [run.index.find(asked.bag, asked.relation) for run in runs]
     if rows == [None, None]:
         raise not_found("Neither run has this fact.")
     with_marks = marks_visible(bench, who, asked)

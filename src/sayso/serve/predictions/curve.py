@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.serve.fact_table import code
 from sayso.serve.predictions.table import PredictionQuery, PredictionTable
 
 MAX_POINTS = 48
@@ -39,9 +40,7 @@ class Curve:
 
 def make_curve(index: PredictionTable, threshold: float, relation: str = "", num_unread: int = 0) -> Curve:
     """Compute the curve; `num_unread` facts that could not be read still count in the denominator of recall."""
-    is_asked_F = np.ones(index.num_facts, bool)
-    if relation:
-        is_asked_F = index.relation_F == (index.relations.index(relation) if relation in index.relations else -1)
+    is_asked_F = np.full(index.num_facts, not relation) | (index.relation_F == code(index.relations, relation))
     is_predicted_F = is_asked_F & (index.probability_F >= threshold)
     num_positives = int(index.is_label_F[is_asked_F].sum()) + num_unread
     if not num_positives or not is_predicted_F.any():
@@ -82,50 +81,3 @@ def _points(curve: PrecisionRecallCurve, steps: np.ndarray) -> list[CurvePoint]:
         )
         for step, first, stop in zip(steps.tolist(), [0, *stops[:-1]], stops, strict=True)
     ]
-
-
-WIDTH, HEIGHT = 720, 420
-LEFT, RIGHT, TOP, BOTTOM = 44, 18, 36, 52
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tick:
-    """A grid line: its position and its label."""
-
-    position: float
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurveDrawing:
-    """The curve as an SVG polyline, its points and its grid."""
-
-    line: str
-    places: list[tuple[float, float]]
-    across: list[Tick]
-    up: list[Tick]
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    top: int = TOP
-    bottom: int = HEIGHT - BOTTOM
-
-
-def draw_curve(curve: Curve) -> CurveDrawing:
-    """Return the drawing; both axes range from 0 to 1."""
-    shares = [step / 5 for step in range(6)]
-    return CurveDrawing(
-        line=" ".join(f"{_across(recall)},{_up(precision)}" for recall, precision in curve.line),
-        places=[(_across(point.recall), _up(point.precision)) for point in curve.points],
-        across=[Tick(position=_across(share), text=f"{share:g}") for share in shares],
-        up=[Tick(position=_up(share), text=f"{share:g}") for share in shares],
-    )
-
-
-def _across(share: float) -> float:
-    return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
-
-
-def _up(share: float) -> float:
-    return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)

@@ -8,27 +8,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, NamedTuple
-from urllib.parse import urlencode
 
 from fastapi import Depends, Query
 
 from sayso.annotate.assignment import withheld_facts
 from sayso.annotate.marking import work_of
 from sayso.annotate.people import Annotator
-from sayso.records import Triple
 from sayso.serve.access import Bench
-from sayso.serve.bag_fact import find_bag_fact
+from sayso.serve.bag_fact import FactName, find_bag_fact
 from sayso.serve.errors import RequestError, not_found
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery, PredictionRow
 from sayso.serve.workbench import Workbench
-
-
-class FactKey(NamedTuple):
-    """A fact in URLs: the bag's index in the part, and the relation's name."""
-
-    bag: int
-    relation: str
 
 
 def find_run(run: str, bench: Bench) -> RunPredictions:
@@ -41,28 +32,17 @@ def find_run(run: str, bench: Bench) -> RunPredictions:
     return found.current
 
 
-def fact_param(bag: Annotated[int, Query(ge=0, le=2**53)], relation: Annotated[str, Query(max_length=500)]) -> FactKey:
-    """Return the fact given in the URL."""
-    return FactKey(bag, relation)
-
-
-def find_fact(run: RunPredictions, asked: FactKey) -> int:
+def find_fact(run: RunPredictions, asked: FactName) -> int:
     """Return the index of the fact; not found (404) if the run does not have it."""
-    row = run.index.find(*asked)
+    row = run.index.find(asked.bag, asked.relation)
     if row is None:
         raise not_found(f"Fact not found in {run.name}: it is neither a label nor predicted.")
     return row
 
 
-def within_query(within: Annotated[str, Query(max_length=2_000)] = "") -> PredictionQuery:
-    """Return the query of the list that the fact was opened from, encoded in one URL parameter."""
-    return PredictionQuery.within(within)
-
-
 RunParam = Annotated[RunPredictions, Depends(find_run)]
-FactParam = Annotated[FactKey, Depends(fact_param)]
 QueryParam = Annotated[PredictionQuery, Query()]
-WithinParam = Annotated[PredictionQuery, Depends(within_query)]
+WithinParam = Annotated[PredictionQuery, Depends(PredictionQuery.within)]
 
 
 WITHHELD = "You have yet to annotate this fact. Model scores and other people's marks are shown after you submit it."
@@ -75,21 +55,21 @@ class Visibility(NamedTuple):
     with_marks: bool
 
 
-def visibility_of(bench: Workbench, who: Annotator | None, asked: FactKey) -> Visibility:
+def visibility_of(bench: Workbench, who: Annotator | None, asked: FactName) -> Visibility:
     """Return what someone may see of a fact."""
     if who is None:
         return Visibility(is_withheld=False, with_marks=True)
-    fact = find_bag_fact(bench, *asked).fact
+    fact = find_bag_fact(bench, asked).fact
     with bench.database.reading() as connection:
         is_withheld = fact in withheld_facts(connection, who, bench.has_fact)
         return Visibility(is_withheld, with_marks=work_of(connection, who.id, fact).is_submitted and not is_withheld)
 
 
-def marks_visible(bench: Workbench, who: Annotator | None, asked: FactKey) -> bool:
+def marks_visible(bench: Workbench, who: Annotator | None, asked: FactName) -> bool:
     """Return whether someone may see annotators' marks on a fact; raise if the fact is withheld from them."""
     visibility = visibility_of(bench, who, asked)
     if visibility.is_withheld:
-        raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: {annotate_url(asked)}",))
+        raise RequestError(HTTPStatus.FORBIDDEN, WITHHELD, (f"annotate it: /annotate/fact?{asked.url_query}",))
     return visibility.with_marks
 
 
@@ -99,13 +79,8 @@ def hide_withheld(bench: Workbench, who: Annotator | None, rows: Sequence[Predic
         return list(rows)
     with bench.database.reading() as connection:
         withheld = withheld_facts(connection, who, bench.has_fact)
-    return [_hide(row) if Triple(row.head_id, row.relation, row.tail_id) in withheld else row for row in rows]
+    return [_hide(row) if row.triple in withheld else row for row in rows]
 
 
 def _hide(row: PredictionRow) -> PredictionRow:
     return replace(row, probability=None, support="", disagreement=None, faithfulness=None, is_withheld=True)
-
-
-def annotate_url(asked: FactKey) -> str:
-    """Return the URL for annotating a fact."""
-    return f"/annotate/fact?{urlencode(asked._asdict())}"

@@ -1,5 +1,6 @@
 """The prediction pages: facts as a table, one fact, the same fact in two runs, the curve."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -11,16 +12,15 @@ from starlette.responses import RedirectResponse, Response
 from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
 from sayso.serve.access import Bench, MaybeWho
+from sayso.serve.bag_fact import FactParam
 from sayso.serve.errors import not_found
-from sayso.serve.fact_view import FactView, SentenceView, StyledText, view_fact
-from sayso.serve.predictions.curve import draw_curve, facts_at
+from sayso.serve.fact_view import FactView, SentenceView, view_fact
+from sayso.serve.predictions.curve import facts_at
 from sayso.serve.predictions.lookup import (
     WITHHELD,
-    FactParam,
     QueryParam,
     RunParam,
     WithinParam,
-    annotate_url,
     find_fact,
     find_run,
     hide_withheld,
@@ -41,42 +41,17 @@ class Side:
     shown: FactView | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SharedSentence:
-    """A sentence of the bag in both runs."""
-
-    read: list[StyledText]
-    sides: tuple[SentenceView | None, ...]
-
-    @property
-    def is_contested(self) -> bool:
-        """Whether only one of the runs ranks it first."""
-        places = {each.place == 1 for each in self.sides if each}
-        return len(places) > 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """A fact in two runs; sentences in the order of the first run that has it."""
-
-    sides: tuple[Side, ...]
-    sentences: list[SharedSentence]
-
-
 def compare(
-    runs: tuple[RunPredictions, ...], bag: int, relation: str, by: str = "", with_marks: bool = True
-) -> Comparison | None:
-    """Compare a fact in these runs, ranked by a mechanism; None if no run has it."""
-    sides = tuple(_side(run, bag, relation, by, with_marks) for run in runs)
-    leading = next((side.shown for side in sides if side.shown), None)
-    if leading is None:
-        return None
+    runs: Sequence[RunPredictions], bag: int, relation: str, by: str = "", with_marks: bool = True
+) -> tuple[list[Side], list[list[SentenceView | None]]]:
+    """Compare a fact in these runs, ranked by a mechanism: a side per run, and each sentence as every side shows it.
+
+    The sentences are in the order of the first run that has the fact; there are none if no run has it.
+    """
+    sides = [_side(run, bag, relation, by, with_marks) for run in runs]
     by_text = [{each.text: each for each in side.shown.sentences} if side.shown else {} for side in sides]
-    sentences = [
-        SharedSentence(read=each.read, sides=tuple(known.get(each.text) for known in by_text))
-        for each in leading.sentences
-    ]
-    return Comparison(sides=sides, sentences=sentences)
+    leading = next(filter(None, by_text), {})
+    return sides, [[known.get(text) for known in by_text] for text in leading]
 
 
 def _side(run: RunPredictions, bag: int, relation: str, by: str, with_marks: bool) -> Side:
@@ -140,7 +115,7 @@ def fact_page(
         "relation": bench.store.relations[bench.relation_numbers[asked.relation]],
         "query": query,
         "position": run.index.position(row, query),
-        "annotate_url": annotate_url(asked),
+        "annotate_url": f"/annotate/fact?{asked.url_query}",
     }
     if visibility.is_withheld:
         return render("predictions/withheld.html", **shared, notice=WITHHELD)
@@ -176,18 +151,14 @@ def compare_page(
     usual = runs[0].ranked_by if runs[0].ranked_by in mechanisms else next(iter(mechanisms), "")
     by = by if by in mechanisms else usual
     visibility = visibility_of(bench, who, asked)
-    found = compare(runs, *asked, by, visibility.with_marks)
-    if found is None:
+    sides, sentences = compare(runs, asked.bag, asked.relation, by, visibility.with_marks)
+    having = next((side.run.name for side in sides if side.fact), None)
+    if having is None:
         raise not_found("Neither run has this fact.")
     if visibility.is_withheld:
-        having = next(side.run.name for side in found.sides if side.fact)
-        return RedirectResponse(prediction_url(having, *asked), HTTPStatus.SEE_OTHER)
+        return RedirectResponse(prediction_url(having, asked.bag, asked.relation), HTTPStatus.SEE_OTHER)
     return render(
-        "predictions/compare.html",
-        asked=asked,
-        found=found,
-        by=by,
-        mechanisms=mechanisms,
+        "predictions/compare.html", asked=asked, sides=sides, sentences=sentences, by=by, mechanisms=mechanisms
     )
 
 
@@ -210,7 +181,6 @@ def curve_page(
         run=run,
         relation=relation,
         curve=curve,
-        drawing=draw_curve(curve),
         point=point if chosen else None,
         chosen=chosen,
         rows=rows,
@@ -220,6 +190,4 @@ def curve_page(
 
 def _decisions(bench: Workbench, rows: list[PredictionRow]) -> dict[Triple, str]:
     with bench.database.reading() as connection:
-        return decisions_on(
-            connection, [Triple(row.head_id, row.relation, row.tail_id) for row in rows if not row.is_withheld]
-        )
+        return decisions_on(connection, [row.triple for row in rows if not row.is_withheld])

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sayso.metrics.faithfulness import comprehensiveness
-from sayso.serve.fact_table import FactTable, Share, TableQuery, floats
+from sayso.serve.fact_table import FactRow, FactTable, Share, TableQuery, floats
 from sayso.store.predictions import Predictions
 
 Loss = Annotated[float, Field(ge=-1.0, le=1.0)]
@@ -47,23 +47,12 @@ PRESETS: tuple[tuple[str, PredictionQuery], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictionRow:
-    """A row of the table; `number` is its index in the predictions.
+class PredictionRow(FactRow):
+    """A row of the table; metrics are None and the support is empty if the fact `is_withheld` from the annotator."""
 
-    Metrics are None and the support is empty if the fact `is_withheld` from the annotator.
-    """
-
-    number: int
+    probability: float | None  # type: ignore[assignment]
     bag: int
-    head_id: str
-    head_name: str
-    relation: str
-    tail_id: str
-    tail_name: str
-    probability: float | None
     is_label: bool
-    support: str
-    num_sentences: int
     disagreement: float | None
     faithfulness: float | None
     is_withheld: bool = False

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.decisions import decision_on
-from sayso.annotate.people import Annotator, now
+from sayso.annotate.people import Annotator
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
 from sayso.serve.decide import DecisionRequest, SentByForm, save
@@ -34,7 +34,6 @@ pages = APIRouter(include_in_schema=False)
 
 MAX_ID = 2_000
 """In characters; an id may be a URL."""
-_Id = Annotated[str, Query(max_length=MAX_ID)]
 
 
 class FactIds(BaseModel):
@@ -68,25 +67,15 @@ def find_file(facts: str, bench: Bench) -> ExtractedFile:
     return found
 
 
-def triple_param(head: _Id, relation: Annotated[str, Query(max_length=500)], tail: _Id) -> Triple:
-    """Return the fact with the ids given in the URL."""
-    return Triple(head, relation, tail)
-
-
-def review_within(within: Annotated[str, Query(max_length=2_000)] = "") -> ReviewQuery:
-    """Return the query of the list that the fact was opened from."""
-    return ReviewQuery.within(within)
-
-
 FileParam = Annotated[ExtractedFile, Depends(find_file)]
-TripleParam = Annotated[Triple, Depends(triple_param)]
+IdsParam = Annotated[FactIds, Depends()]
 ReviewQueryParam = Annotated[ReviewQuery, Query()]
-ReviewWithinParam = Annotated[ReviewQuery, Depends(review_within)]
+ReviewWithinParam = Annotated[ReviewQuery, Depends(ReviewQuery.within)]
 
 
-def find_extracted(file: ExtractedFile, asked: Triple) -> int:
+def find_extracted(file: ExtractedFile, asked: FactIds) -> int:
     """Return the index of the fact; not found (404) if the file does not have it."""
-    row = file.index.decided.find(asked)
+    row = file.index.decided.find(asked.fact)
     if row is None:
         raise not_found(f"Fact not found in {file.name}.")
     return row
@@ -105,11 +94,11 @@ def get_extracted_facts(file: FileParam, query: ReviewQueryParam) -> TablePage[R
 
 
 @api.get("/{facts}/fact")
-def get_extracted_fact(bench: Bench, file: FileParam, asked: TripleParam) -> ExtractedFactResponse:
+def get_extracted_fact(bench: Bench, file: FileParam, asked: IdsParam) -> ExtractedFactResponse:
     """Return one fact with its quotes."""
     fact = file.fact(find_extracted(file, asked))
     with bench.database.reading() as connection:
-        decided = decision_on(connection, asked)
+        decided = decision_on(connection, asked.fact)
     return extracted_fact_response(fact, file.threshold, decided.decision if decided else "")
 
 
@@ -137,12 +126,12 @@ def list_page(render: Render, file: FileParam, query: ReviewQueryParam) -> Respo
 
 
 @pages.get("/review/{facts}/fact")
-def fact_page(render: Render, bench: Bench, file: FileParam, asked: TripleParam, query: ReviewWithinParam) -> Response:
+def fact_page(render: Render, bench: Bench, file: FileParam, asked: IdsParam, query: ReviewWithinParam) -> Response:
     """Show one fact with its quotes."""
     row = find_extracted(file, asked)
     fact = file.fact(row)
     with bench.database.reading() as connection:
-        decision = decision_on(connection, asked)
+        decision = decision_on(connection, asked.fact)
     number = bench.relation_numbers.get(asked.relation)
     return render(
         "review/fact.html",
@@ -168,8 +157,8 @@ def decide_form(bench: Bench, who: Who, file: FileParam, given: Annotated[Review
 
 
 def _save(bench: Workbench, who: Annotator, file: ExtractedFile, given: ReviewDecision) -> None:
-    fact = file.fact(find_extracted(file, given.fact))
-    save(bench, who, given.fact, given, lambda decision, reason: fact.decided(decision, who.name, now(), reason))
+    fact = file.fact(find_extracted(file, given))
+    save(bench, who, given, fact, fact.status == "known")
 
 
 def _named(bench: Workbench, ids: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from sayso.facts.fact import DECISIONS
 from sayso.facts.file import fact_at, not_a_fact
 from sayso.readers.files import MAX_LINE_BYTES
 from sayso.records import Triple
-from sayso.serve.fact_table import FactTable, TableQuery, code, coded
+from sayso.serve.fact_table import FactRow, FactTable, TableQuery, code, coded
 
 _TEXT = pa.large_string()
 _SCHEMA = pa.schema(
@@ -154,19 +154,10 @@ _URGENCY = {"known": 0, "": 1, "contradicts": 2, "new": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewRow:
+class ReviewRow(FactRow):
     """A row of the table; `number` is its line in the file, from 0; `decision` may be empty."""
 
-    number: int
-    head_id: str
-    head_name: str
-    relation: str
-    tail_id: str
-    tail_name: str
-    probability: float
     status: str
-    support: str
-    num_sentences: int
     decision: str
 
 
@@ -195,10 +186,6 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
             "status": [self._statuses[code] for code in self._status_F[numbers].tolist()],
             "decision": [CHOICES[code] for code in self.decided.decision_F[numbers].tolist()],
         }
-
-    def triple(self, row: int) -> Triple:
-        """Return the ids of a fact."""
-        return Triple(*(self._columns[name][row].as_py() for name in Triple._fields))
 
     def _numbers(self, sort: str) -> np.ndarray | None:
         if sort == "status":
