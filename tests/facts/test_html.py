@@ -2,10 +2,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sayso.errors import UserError
 from sayso.facts import html
 from sayso.facts.explanation import Evidence, Explanation
+from sayso.facts.html import styled_sentence, styled_words
 from sayso.records import Sentence, Support
 
 
@@ -53,3 +56,38 @@ def test_words_are_shaded_by_their_share_of_the_strongest_and_weak_ones_are_not(
 def test_without_jinja_a_page_is_refused_in_one_line(no_jinja: None) -> None:
     with pytest.raises(UserError, match="HTML pages need jinja2: pip install jinja2"):
         explanation("Windhoek in Namibia", ()).to_html()
+
+
+def test_two_occurrences_side_by_side_stay_two() -> None:
+    sentence = {"tokens": ["h", "h", "and", "t"], "head_spans": [[0, 1], [1, 2]], "tail_spans": [[3, 4]]}
+    sentence["source"] = None
+    assert [part.text for part in styled_sentence(sentence)] == ["h", "h", "and", "t"]
+
+
+def test_stretches_join_to_the_sentence_as_its_document_writes_it() -> None:
+    source = {"document_id": "d", "start": 0, "stop": 20, "glued": [1, 3, 6, 7], "curly": [3]}
+    tokens = ["(", "h", "and", "'s", "New", "t", ",", "too"]
+    spans = {"head_spans": [[1, 2]], "tail_spans": [[4, 6]]}
+    parts = list(styled_sentence({"tokens": tokens, **spans, "source": source}))
+    assert [(part.gap, part.text, part.kind) for part in parts] == [
+        ("", "(", ""),
+        ("", "h", "head"),
+        (" ", "and’s", ""),
+        (" ", "New t", "tail"),
+        ("", ",too", ""),
+    ]
+
+
+@given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.floats(-5, 5)), min_size=1, max_size=9))
+def test_no_word_is_lost_and_shades_follow_the_scores(pairs: list[tuple[str, float]]) -> None:
+    words, scores = zip(*pairs, strict=True)
+    parts = list(styled_words(words, scores))
+    assert [part.text for part in parts] == list(words)
+    for part, score in zip(parts, scores, strict=True):
+        assert 0 <= part.strength <= 1
+        assert part.kind in ("", "for" if score > 0 else "against")
+        assert bool(part.kind) == (part.strength > 0.1)
+
+
+def test_words_without_scores_are_one_stretch() -> None:
+    assert [part.text for part in styled_words(["so", "it", "is"], [])] == ["so it is"]

@@ -3,7 +3,8 @@
 import importlib.util
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.errors import UserError
@@ -15,26 +16,21 @@ if TYPE_CHECKING:
 NEEDS_JINJA = "HTML pages need jinja2: pip install jinja2"
 
 _PACKAGES = ("facts", "evaluate", "reproduce")
-_WEAKEST_SHADE = 0.08
-"""Words below this share of the sentence's strongest score are not shaded."""
+_WEAKEST = 0.1
+"""Words up to this share of the sentence's strongest score are not shaded."""
 
 
-class TokenPiece(NamedTuple):
-    """A token with the gap before it; `opens` names the mention that starts with it, `closes` says whether one ends."""
+class StyledText(NamedTuple):
+    """Consecutive words with one style: plain, a `head` or `tail` mention, or `for` or `against` the fact.
 
-    gap: str
-    token: str
-    opens: str
-    closes: bool
-
-
-class ShadedWord(NamedTuple):
-    """A word that the model read; `side` is `for` or `against` the fact, or empty if the score is weak."""
+    `strength` is the share of the strongest word's score; `gap` is the space before the words.
+    """
 
     text: str
-    side: str
-    strength: float
-    score: float
+    kind: str = ""
+    gap: str = " "
+    strength: float = 0.0
+    score: float = 0.0
 
 
 def can_render() -> bool:
@@ -57,36 +53,51 @@ def explanation_page(facts: Sequence[dict[str, Any]]) -> str:
     return render("explanation.html", title=title, facts=facts)
 
 
-@cache
-def _environment() -> "Environment":
+def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
+    """Yield the sentence as written, with its mentions.
+
+    >>> spans = {"head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
+    >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], **spans, "source": None}
+    >>> [(each.text, each.kind) for each in styled_sentence(sentence)]
+    [('so', ''), ('el_paso', 'tail'), ('is in', ''), ('texas', 'head')]
+    """
+    kinds = [("", 0)] * len(evidence["tokens"])
+    for side in ("head", "tail"):
+        for start, stop in evidence[f"{side}_spans"]:
+            # The start is part of the key, so that adjacent mentions stay separate.
+            kinds[start:stop] = [(side, start)] * (stop - start)
+    source = evidence["source"] and Source(**evidence["source"])
+    written = zip(kinds, as_written(evidence["tokens"], source), strict=True)
+    for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
+        words = [word for _, word in group]
+        text = "".join(gap + token for gap, token in words)
+        yield StyledText(text.lstrip(" "), kind, words[0][0])
+
+
+def styled_words(words: Sequence[str], scores: Sequence[float]) -> Iterator[StyledText]:
+    """Yield the model's input, each word styled by its contribution if that is known and not weak."""
+    if not scores:
+        yield StyledText(" ".join(words))
+        return
+    peak = max(map(abs, scores)) or 1.0
+    for word, score in zip(words, scores, strict=True):
+        strength = abs(score) / peak
+        kind = "" if strength <= _WEAKEST else "for" if score > 0 else "against"
+        yield StyledText(word, kind, strength=strength, score=score)
+
+
+def make_environment(*folders: Path) -> "Environment":
+    """Return a template environment that escapes all values and raises on undefined ones."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise UserError(NEEDS_JINJA) from None
-    folders = [str(files("sayso") / package / "templates") for package in _PACKAGES]
-    environment = Environment(
-        loader=FileSystemLoader(folders),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"pieces": lambda each: list(_pieces(each)), "shades": lambda each: list(_shades(each))}
+    loader = FileSystemLoader(folders)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+@cache
+def _environment() -> "Environment":
+    environment = make_environment(*(Path(__file__).parents[1] / package / "templates" for package in _PACKAGES))
+    environment.filters |= {"styled_sentence": styled_sentence, "styled_words": styled_words}
     return environment
-
-
-def _pieces(evidence: dict[str, Any]) -> Iterator[TokenPiece]:
-    sides = [(side, span) for side in ("head", "tail") for span in evidence[f"{side}_spans"]]
-    opening = {start: side for side, (start, _) in sides}
-    closing = {stop - 1 for _, (_, stop) in sides}
-    source = evidence["source"] and Source(**evidence["source"])
-    for place, (gap, token) in enumerate(as_written(evidence["tokens"], source)):
-        yield TokenPiece(gap, token, opening.get(place, ""), place in closing)
-
-
-def _shades(evidence: dict[str, Any]) -> Iterator[ShadedWord]:
-    peak = max(map(abs, evidence["word_scores"]), default=0.0) or 1.0
-    for word, score in zip(evidence["seen"], evidence["word_scores"], strict=True):
-        strength = abs(score) / peak
-        side = "" if strength < _WEAKEST_SHADE else "for" if score > 0 else "against"
-        yield ShadedWord(word, side, strength, score)

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from fastapi import Depends
 from pydantic import BaseModel, Field
 
+from sayso.facts.html import StyledText, styled_sentence
 from sayso.records import Bag, Relation, Sentence, Triple
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.fact_view import StyledText, styled_sentence
 from sayso.serve.workbench import Workbench
 
 

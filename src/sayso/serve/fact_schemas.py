@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from sayso.facts.explanation import support_sentence
 from sayso.facts.fact import ExtractedFact, Quote
-from sayso.serve.fact_view import support_text
 from sayso.serve.predictions.run import DistractorRank, RunPredictions, TopSentence
 from sayso.serve.review.file import ExtractedFile
 
@@ -173,5 +173,11 @@ def extraction_response(file: ExtractedFile) -> ExtractionResponse:
 def extracted_fact_response(fact: ExtractedFact, threshold: float | None, decision: str) -> ExtractedFactResponse:
     """Return everything the file contains about a fact, and the decision on it."""
     quotes = [quote_response(each) for each in sorted(fact.quotes, key=lambda each: each.rank)]
-    support = SupportResponse(**fact.support._asdict(), text=support_text(fact, threshold))
-    return ExtractedFactResponse(**{**vars(fact), "quotes": quotes, "support": support, "decision": decision})
+    made = {"quotes": quotes, "support": support_response(fact, threshold), "decision": decision}
+    return ExtractedFactResponse(**{**vars(fact), **made})
+
+
+def support_response(fact: ExtractedFact, threshold: float | None) -> SupportResponse:
+    """Return what the prediction rests on; the threshold may be unknown."""
+    text = support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
+    return SupportResponse(**fact.support._asdict(), text=text)

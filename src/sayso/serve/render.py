@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Depends
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from sayso.facts.html import make_environment
 from sayso.records import SUPPORT_LABELS, Triple
 
 
@@ -66,13 +66,7 @@ def review_url(facts: str, fact: Triple, within: str = "") -> str:
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
-_environment = Environment(
-    loader=FileSystemLoader(FOLDER / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_environment = make_environment(FOLDER / "templates")
 _environment.filters |= {"spaced": spaced, "readable": readable, "percent": percent, "figure": figure}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,

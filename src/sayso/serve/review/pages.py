@@ -21,9 +21,10 @@ from sayso.serve.fact_schemas import (
     ExtractionResponse,
     extracted_fact_response,
     extraction_response,
+    support_response,
 )
 from sayso.serve.fact_table import TablePage
-from sayso.serve.fact_view import support_text, view_extracted
+from sayso.serve.fact_view import view_extracted
 from sayso.serve.render import Render, review_url
 from sayso.serve.review.file import ExtractedFile
 from sayso.serve.review.table import PRESETS, ReviewQuery, ReviewRow
@@ -138,7 +139,7 @@ def fact_page(render: Render, bench: Bench, file: FileParam, asked: IdsParam, qu
         file=file,
         asked=asked,
         fact=fact,
-        support={**fact.support._asdict(), "text": support_text(fact, file.threshold)},
+        support=support_response(fact, file.threshold),
         definition="" if number is None else bench.store.relations[number].definition,
         instead=_named(bench, fact.contradicts),
         shown=view_extracted(fact),
