@@ -20,27 +20,27 @@ def test_a_name_that_cannot_be_read_is_refused(connection: Connection, name: str
 
 def test_a_session_opens_until_it_is_closed(connection: Connection) -> None:
     ada = people.annotator_named(connection, "Ada")
-    secret = people.open_session(connection, ada)
-    assert people.session_annotator(connection, secret) == ada
-    assert people.session_annotator(connection, secret + "x") is None
+    secret = people.new_secret(connection, "session", ada)
+    assert people.secret_annotator(connection, "session", secret) == ada
+    assert people.secret_annotator(connection, "session", secret + "x") is None
     people.close_session(connection, secret)
-    assert people.session_annotator(connection, secret) is None
+    assert people.secret_annotator(connection, "session", secret) is None
 
 
 def test_links_and_their_sessions_can_be_ended(connection: Connection) -> None:
     ada = people.annotator_named(connection, "Ada")
-    old = people.make_link(connection, ada)
-    secret = people.open_session(connection, ada)
+    old = people.new_secret(connection, "link", ada)
+    secret = people.new_secret(connection, "session", ada)
     people.end_links(connection)
-    assert people.link_annotator(connection, old) is None
-    assert people.session_annotator(connection, secret) is None
+    assert people.secret_annotator(connection, "link", old) is None
+    assert people.secret_annotator(connection, "session", secret) is None
     assert not people.has_link(connection, ada)
-    assert people.link_annotator(connection, people.make_link(connection, ada)) == ada
+    assert people.secret_annotator(connection, "link", people.new_secret(connection, "link", ada)) == ada
 
 
 def test_the_database_stores_no_secret_in_plain_text(connection: Connection) -> None:
     ada = people.annotator_named(connection, "Ada")
-    secrets = [people.open_session(connection, ada), people.make_link(connection, ada)]
+    secrets = [people.new_secret(connection, "session", ada), people.new_secret(connection, "link", ada)]
     held = [
         str(value)
         for table in ("session", "link")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sayso.annotate import marking as work
-from sayso.annotate.assignment import claim, hold, is_practice, next_fact
+from sayso.annotate.assignment import claim, hold, is_held, next_fact
 from sayso.annotate.marks import each_mark
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import (
@@ -125,7 +125,7 @@ def test_work_begun_in_a_round_counts_also_where_others_have_submitted_the_fact_
     change = pilot_change(connection, [], 0)
     assert (change.num_back_in_queue, change.num_practised) == (1, 0)
     set_pilot(connection, ada, [], ANSWERS, "key 3")
-    assert [is_practice(connection, person, FACTS[0]) for person in (ada, ben)] == [True, False]
+    assert [is_held(connection, person, FACTS[0], as_practice=True) for person in (ada, ben)] == [True, False]
     given = [next_fact(connection, annotator_named(connection, name), FACTS, None) for name in ("Cleo", "Ada")]
     assert given == [FACTS[0], FACTS[1]], "others complete what Ben has begun, but not who knows the answers"
     do(connection, "Ben", FACTS[0], yes="rationale", no="irrelevant")

@@ -4,16 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.facts.corpus_facts import CorpusFacts, FactCollector, PredictedBags
+from sayso.facts.corpus_facts import CorpusFacts, FactCollector
 
 PROBABILITIES = st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75]), min_size=2, max_size=2), max_size=12)
 
 
-def judged(rows: list[tuple[int, list[float]]]) -> PredictedBags:
+def judged(rows: list[tuple[int, list[float]]]) -> tuple[np.ndarray, ...]:
     """Return bags given by line and probabilities; the head's number is the line, the size one more."""
     line_B = np.array([line for line, _ in rows], np.int64)
     probability_BR = np.array([row for _, row in rows], np.float32).reshape(-1, 2)
-    return PredictedBags(probability_BR, line_B, line_B + 100, line_B, line_B + 1)
+    return probability_BR, line_B, line_B + 100, line_B, line_B + 1
 
 
 @given(PROBABILITIES, st.sampled_from([0.0, 0.5, 0.6]), st.none() | st.integers(1, 5), st.randoms())
@@ -31,7 +31,7 @@ def test_facts_come_most_probable_first_then_in_the_order_of_the_corpus(
     random.shuffle(bags)
     finder = FactCollector(threshold, top)
     for first in range(0, len(bags), 3):
-        finder.add(judged(bags[first : first + 3]))
+        finder.add(*judged(bags[first : first + 3]))
     found = [(row["probability"], row["line"], row["relation"]) for row in finder.sorted()]
     assert found == expected[:top]
     assert finder.num_pairs == len(bags)
@@ -41,7 +41,7 @@ def test_facts_come_most_probable_first_then_in_the_order_of_the_corpus(
 
 def test_a_fact_names_its_pair_and_relation() -> None:
     finder = FactCollector(0.5, None)
-    finder.add(PredictedBags(np.array([[0.25, 0.75]], np.float32), *(np.array([n]) for n in (1, 0, 7, 3))))
+    finder.add(np.array([[0.25, 0.75]], np.float32), *(np.array([n]) for n in (1, 0, 7, 3)))
     facts = CorpusFacts(
         found_F=finder.sorted(),
         relations=("born", "died"),

@@ -5,13 +5,14 @@ many annotators mark the fact (its quota, set by the first assignment). Marks be
 that many have submitted the fact, so lowering the quota would end the blind phase early.
 """
 
+import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sayso.annotate.log import HasFact, accept_all
 from sayso.annotate.marking import MARK, SUBMITTED, fact_number, fact_of, find_fact, work_of
-from sayso.annotate.people import Annotator, annotators
+from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import facts_in_work, pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
@@ -43,10 +44,11 @@ def claim(
     is_begun = bool(work_of(connection, annotator.id, fact).labels)
     if is_begun and is_held(connection, annotator, fact):
         return
-    quota = None if is_pilot or annotators_per_fact is None else _quota(connection, number) or annotators_per_fact
-    others = _others(connection, annotator, number)
-    if quota is not None and not is_begun and len(others) >= quota:
-        raise UserError(f"this fact already has enough annotators ({len(others)})")
+    quota = None
+    if annotators_per_fact is not None and not is_pilot:
+        num_others, quota = _filled(connection, annotator, number, annotators_per_fact)
+        if num_others >= quota and not is_begun:
+            raise UserError(f"this fact already has enough annotators ({num_others})")
     connection.execute(
         "INSERT INTO claim (annotator, fact, time, is_pilot, quota) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (annotator, fact) DO UPDATE SET time = excluded.time, is_pilot = excluded.is_pilot,"
@@ -55,23 +57,10 @@ def claim(
     )
 
 
-def has_room(connection: Connection, annotator: Annotator, fact: Triple, annotators_per_fact: int) -> bool:
-    """Return whether the fact needs more annotators."""
-    number = fact_number(connection, fact)
-    return len(_others(connection, annotator, number)) < (_quota(connection, number) or annotators_per_fact)
-
-
-def is_held(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
-    """Return whether the fact is assigned to the annotator."""
-    query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ?"
-    return connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone() is not None
-
-
-def is_practice(connection: Connection, annotator: Annotator, fact: Triple) -> bool:
-    """Return whether the fact is assigned to the annotator as practice, in a pilot round."""
-    query = "SELECT is_pilot FROM claim WHERE annotator = ? AND fact = ?"
-    row = connection.execute(query, (annotator.id, find_fact(connection, fact))).fetchone()
-    return row is not None and bool(row[0])
+def is_held(connection: Connection, annotator: Annotator, fact: Triple, as_practice: bool = False) -> bool:
+    """Return whether the fact is assigned to the annotator; if `as_practice`, in a pilot round."""
+    query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ? AND is_pilot >= ?"
+    return connection.execute(query, (annotator.id, find_fact(connection, fact), as_practice)).fetchone() is not None
 
 
 def claim_next(
@@ -107,7 +96,8 @@ def neighbour(
     connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = accept_all
 ) -> Triple | None:
     """Return the annotator's fact `distance` places after (before, if negative) this one in the open part."""
-    row = [each for each in _row(connection, annotator) if has_fact(each)]
+    rows = connection.execute(f"{_ROW} ORDER BY claim.id", (annotator.id,))
+    row = [each for each in itertools.starmap(Triple, rows) if has_fact(each)]
     if fact not in row:
         return row[-1] if row and distance < 0 else None
     place = row.index(fact) + distance
@@ -139,20 +129,13 @@ def place_of(connection: Connection, annotator: Annotator) -> tuple[Triple, int]
 _ROW = "SELECT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE annotator = ?"
 
 
-def _row(connection: Connection, annotator: Annotator) -> list[Triple]:
-    return [Triple(*row) for row in connection.execute(f"{_ROW} ORDER BY claim.id", (annotator.id,))]
-
-
-def _others(connection: Connection, annotator: Annotator, fact: int) -> list[int]:
-    """Return the ids of the other annotators assigned to the fact."""
-    query = f"SELECT annotator FROM claim WHERE fact = ? AND annotator <> ? AND {_HELD}"
-    return [row[0] for row in connection.execute(query, (fact, annotator.id, time.time() - _HELD_SECONDS))]
-
-
-def _quota(connection: Connection, fact: int) -> int | None:
-    """Return how many annotators the fact needs; None if it is not assigned."""
-    quota: int | None = connection.execute("SELECT max(quota) FROM claim WHERE fact = ?", (fact,)).fetchone()[0]
-    return quota
+def _filled(connection: Connection, annotator: Annotator, fact: int, annotators_per_fact: int) -> tuple[int, int]:
+    """Return how many others the fact is assigned to, and how many annotators it needs."""
+    others, quota = connection.execute(
+        f"SELECT count(*) FILTER (WHERE annotator <> ? AND {_HELD}), max(quota) FROM claim WHERE fact = ?",
+        (annotator.id, time.time() - _HELD_SECONDS, fact),
+    ).fetchone()
+    return others, quota or annotators_per_fact
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +163,11 @@ def next_fact(
     if following:
         return following
     per_fact = read_settings(connection).annotators_per_fact
+
+    def has_room(fact: Triple) -> bool:
+        num_others, quota = _filled(connection, annotator, fact_number(connection, fact), per_fact)
+        return num_others < quota
+
     pilot = set(pilot_facts(connection))
     # Skip facts of past rounds unless someone has started to mark them as real work, which must be completed.
     apart = pilot | (set(pilot_facts(connection, with_past=True)) - facts_in_work(connection))
@@ -187,12 +175,8 @@ def next_fact(
         found = claim_next(connection, annotator, filter(has_fact, pilot_facts(connection)), None, is_pilot=True)
     else:
         found = claim_next(connection, annotator, (fact for fact in queue if fact not in apart), per_fact)
-    passed_over = (
-        fact
-        for fact in open_facts(connection, annotator)
-        if fact != after and has_fact(fact) and (fact in apart or has_room(connection, annotator, fact, per_fact))
-    )
-    return found or next(passed_over, None)
+    passed_over = (fact for fact in open_facts(connection, annotator) if fact != after and has_fact(fact))
+    return found or next((fact for fact in passed_over if fact in apart or has_room(fact)), None)
 
 
 def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
@@ -200,28 +184,18 @@ def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
 
     Facts of the pilot round have no limit, since everyone marks them.
     """
-    is_pilot = fact in pilot_facts(connection)
-    claim(connection, annotator, fact, None if is_pilot else read_settings(connection).annotators_per_fact, is_pilot)
+    per_fact = read_settings(connection).annotators_per_fact
+    claim(connection, annotator, fact, per_fact, is_pilot=fact in pilot_facts(connection))
 
 
 def progress(connection: Connection) -> list[AnnotatorProgress]:
     """Return the progress of every annotator who has made a mark."""
-    num = {
-        (row[0], row[1]): row[2]
-        for row in connection.execute(
-            "SELECT owner, kind, count(*) FROM entry WHERE owner > 0 AND kind IN (?, ?) GROUP BY owner, kind",
-            (MARK, SUBMITTED),
-        )
-    }
-    return [
-        AnnotatorProgress(
-            annotator=person.name,
-            num_submitted=num.get((person.id, SUBMITTED), 0),
-            num_marks=num.get((person.id, MARK), 0),
-        )
-        for person in annotators(connection)
-        if (person.id, MARK) in num
-    ]
+    rows = connection.execute(
+        "SELECT name, sum(kind = ?), sum(kind = ?) AS num_marks FROM entry JOIN annotator ON annotator.id = owner"
+        " GROUP BY owner HAVING num_marks ORDER BY owner",
+        (SUBMITTED, MARK),
+    )
+    return [AnnotatorProgress(annotator=row[0], num_submitted=row[1], num_marks=row[2]) for row in rows]
 
 
 def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> set[Triple]:

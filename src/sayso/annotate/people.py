@@ -3,12 +3,13 @@
 import hashlib
 import secrets
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 
 MAX_NAME = 60
+SecretKind = Literal["session", "link"]
 
 AGREED = 0
 """The owner of settled marks and of decisions."""
@@ -43,29 +44,14 @@ def annotators(connection: Connection) -> list[Annotator]:
     return [Annotator(*row) for row in connection.execute("SELECT id, name FROM annotator ORDER BY id")]
 
 
-def open_session(connection: Connection, annotator: Annotator) -> str:
-    """Start a session and return its secret; the database stores only the digest."""
-    return _keep_secret(connection, "session", annotator)
-
-
 def close_session(connection: Connection, secret: str) -> None:
     """End the session with this secret."""
     connection.execute("DELETE FROM session WHERE digest = ?", (_digest(secret),))
 
 
-def session_annotator(connection: Connection, secret: str) -> Annotator | None:
-    """Return the annotator whose session has this secret, or None."""
-    return _secret_annotator(connection, "session", secret)
-
-
 def has_other_sessions(connection: Connection, annotator: Annotator) -> bool:
     """Return whether anyone else is signed in."""
     return connection.execute("SELECT 1 FROM session WHERE annotator <> ?", (annotator.id,)).fetchone() is not None
-
-
-def make_link(connection: Connection, annotator: Annotator) -> str:
-    """Create a sign-in link for the annotator and return its token."""
-    return _keep_secret(connection, "link", annotator)
 
 
 def end_links(connection: Connection) -> None:
@@ -79,11 +65,6 @@ def has_link(connection: Connection, annotator: Annotator) -> bool:
     return connection.execute("SELECT 1 FROM link WHERE annotator = ?", (annotator.id,)).fetchone() is not None
 
 
-def link_annotator(connection: Connection, token: str) -> Annotator | None:
-    """Return the annotator whose link has this token, or None."""
-    return _secret_annotator(connection, "link", token)
-
-
 def server_secret(connection: Connection) -> bytes:
     """Return the secret for form tokens; it survives a restart, so open pages keep working."""
     connection.execute(
@@ -93,15 +74,16 @@ def server_secret(connection: Connection) -> bytes:
     return bytes.fromhex(row[0])
 
 
-def _keep_secret(connection: Connection, table: str, annotator: Annotator) -> str:
+def new_secret(connection: Connection, table: SecretKind, annotator: Annotator) -> str:
+    """Start a session or create a sign-in link; return its secret, of which the database stores only the digest."""
     secret = secrets.token_urlsafe(32)
     row = (_digest(secret), annotator.id, now())
     connection.execute(f"INSERT INTO {table} (digest, annotator, created) VALUES (?, ?, ?)", row)
     return secret
 
 
-def _secret_annotator(connection: Connection, table: str, secret: str) -> Annotator | None:
-    """Return the owner of a secret, looked up by digest so that timing reveals nothing."""
+def secret_annotator(connection: Connection, table: SecretKind, secret: str) -> Annotator | None:
+    """Return whose session or link has this secret, looked up by digest so that timing reveals nothing; or None."""
     query = f"SELECT id, name FROM {table} JOIN annotator ON annotator.id = annotator WHERE digest = ?"
     row = connection.execute(query, (_digest(secret),)).fetchone()
     return Annotator(*row) if row else None

@@ -5,23 +5,15 @@ Shapes: B bags, R relations, F facts.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sayso.errors import MissingExtraError
 from sayso.facts.fact import Fact
 
-_COLUMNS = np.dtype(
-    [
-        ("probability", np.float32),
-        ("line", np.int64),
-        ("relation", np.int32),
-        ("head", np.int32),
-        ("tail", np.int32),
-        ("num_sentences", np.int32),
-    ]
-)
+_INTEGERS = ("relation", "head", "tail", "num_sentences")
+_COLUMNS = np.dtype([("probability", np.float32), ("line", np.int64), *((name, np.int32) for name in _INTEGERS)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +25,6 @@ class CorpusFact(Fact):
     def to_dict(self) -> dict[str, Any]:
         """Return the fact as plain values."""
         return {**super().to_dict(), "num_sentences": self.num_sentences}
-
-
-class PredictedBags(NamedTuple):
-    """B bags with their probabilities; `line_B` is the corpus line on which each pair first appears."""
-
-    probability_BR: np.ndarray
-    head_B: np.ndarray
-    tail_B: np.ndarray
-    line_B: np.ndarray
-    size_B: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,17 +75,23 @@ class FactCollector:
         self.highest = float("nan")
         self._pieces = [np.zeros(0, _COLUMNS)]
 
-    def add(self, bags: PredictedBags) -> None:
-        """Add the bags of one part of the corpus."""
-        probability_BR = bags.probability_BR
+    def add(
+        self,
+        probability_BR: np.ndarray,
+        head_B: np.ndarray,
+        tail_B: np.ndarray,
+        line_B: np.ndarray,
+        size_B: np.ndarray,
+    ) -> None:
+        """Add the bags of one part of the corpus; `line_B` is the line on which each pair first appears."""
         self.num_pairs += len(probability_BR)
         if probability_BR.size:
             self.highest = float(np.fmax(self.highest, probability_BR.max()))
         bag, relation = np.nonzero(probability_BR >= self.threshold)
         found = np.zeros(len(bag), _COLUMNS)
         found["probability"], found["relation"] = probability_BR[bag, relation], relation
-        found["head"], found["tail"], found["line"] = bags.head_B[bag], bags.tail_B[bag], bags.line_B[bag]
-        found["num_sentences"] = bags.size_B[bag]
+        found["head"], found["tail"], found["line"] = head_B[bag], tail_B[bag], line_B[bag]
+        found["num_sentences"] = size_B[bag]
         self._pieces.append(found)
         if self.top is not None:
             self._pieces = [self.sorted()]

@@ -3,14 +3,15 @@
 Facts in the knowledge base are left out: their labels trained the model, so they say nothing about new facts.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from sayso.errors import BadInputError, option
-from sayso.facts.fact import STATUSES, ExtractedFact, Status
+from sayso.facts.fact import STATUSES, Status
 from sayso.facts.file import read_extracted
 from sayso.metrics.calibration import expected_calibration_error, reliability_curve
 from sayso.metrics.interval import Interval, wilson_interval
@@ -19,6 +20,7 @@ from sayso.readers.fact import read_decisions, read_triples
 from sayso.records import Triple
 
 CUTOFFS = (20, 50, 100, 300)
+_NOT_COMPARED = "not_compared"
 NOT_KNOWN: tuple[Status, ...] = tuple(status for status in STATUSES if status != "known")
 
 
@@ -114,7 +116,6 @@ class Score:
 
 
 class _Labelled(NamedTuple):
-    relation: str
     probability: float
     is_right: bool
 
@@ -130,79 +131,49 @@ def score_extraction(path: Path, truth: Truth, only: Collection[Status] = NOT_KN
     Raises:
         BadInputError: a line is not a fact, a fact is repeated, or no fact is left to score.
     """
-    facts = _LabelledFacts(path, truth, only)
-    facts.add(read_extracted(path))
-    return facts.score()
+    labelled, by_relation = list[_Labelled](), defaultdict[str, list[_Labelled]](list)
+    num_scored, num_left_out = Counter[str](), Counter[str]()
+    num_undecided, known, matched = 0, set[Triple](), set[Triple]()
+    for fact in read_extracted(path):
+        is_right = truth.label(fact.triple)
+        if fact.status not in only:
+            num_left_out[fact.status or _NOT_COMPARED] += 1
+            if is_right and fact.status == "known":
+                known.add(fact.triple)
+        elif is_right is None:
+            num_undecided += 1
+        else:
+            if fact.triple in matched:
+                fault = f"the fact {' '.join(fact.triple)} is repeated; score one extraction at a time"
+                raise BadInputError(f"{path}: {fault}")
+            # Keep only facts in the ground truth: an extraction may be far larger.
+            if is_right or truth.wrong is not None:
+                matched.add(fact.triple)
+            num_scored[fact.status or _NOT_COMPARED] += 1
+            labelled.append(_Labelled(fact.probability, is_right))
+            by_relation[fact.relation].append(labelled[-1])
+    if not labelled:
+        raise _nothing_to_score(path, truth, num_left_out, num_undecided)
+    # A right fact in the knowledge base was not withheld, so it cannot be found among the new ones.
+    num_true = Counter(fact.relation for fact in truth.right - known)
+    curve = _curve(labelled, num_true.total())
+    return Score(
+        overall=_figures(labelled, num_true.total()),
+        precision_at=[_top(curve, k) for k in CUTOFFS],
+        reliability=_reliability(labelled),
+        per_relation={name: _figures(by_relation[name], num_true[name]) for name in sorted({*by_relation, *num_true})},
+        num_scored=dict(num_scored),
+        num_left_out=dict(num_left_out),
+        num_undecided=num_undecided,
+    )
 
 
-class _LabelledFacts:
-    """Facts to score, and counts of the others."""
-
-    def __init__(self, path: Path, truth: Truth, only: Collection[Status]) -> None:
-        self.path, self.truth, self.only = path, truth, only
-        self.labelled: list[_Labelled] = []
-        self.num_scored: dict[str, int] = {}
-        self.num_left_out: dict[str, int] = {}
-        self.num_undecided = 0
-        self.known: set[Triple] = set()
-        self.matched: set[Triple] = set()
-
-    def add(self, facts: Iterable[ExtractedFact]) -> None:
-        for fact in facts:
-            triple = Triple(fact.head_id, fact.relation, fact.tail_id)
-            is_right = self.truth.label(triple)
-            if fact.status not in self.only:
-                _count(self.num_left_out, fact.status)
-                if is_right and fact.status == "known":
-                    self.known.add(triple)
-            elif is_right is None:
-                self.num_undecided += 1
-            else:
-                self._refuse_repeated(triple)
-                _count(self.num_scored, fact.status)
-                self.labelled.append(_Labelled(fact.relation, fact.probability, is_right))
-
-    def _refuse_repeated(self, triple: Triple) -> None:
-        # Keep only facts in the ground truth: an extraction may be far larger.
-        if triple in self.matched:
-            raise BadInputError(f"{self.path}: the fact {' '.join(triple)} is repeated; score one extraction at a time")
-        if triple in self.truth.right or self.truth.wrong is not None:
-            self.matched.add(triple)
-
-    def score(self) -> Score:
-        if not self.labelled:
-            raise self._nothing_to_score()
-        # A right fact in the knowledge base was not withheld, so it cannot be found among the new ones.
-        to_find = self.truth.right - self.known
-        names = sorted({each.relation for each in self.labelled} | {fact.relation for fact in to_find})
-        by_relation: dict[str, list[_Labelled]] = {name: [] for name in names}
-        num_true = dict.fromkeys(names, 0)
-        for each in self.labelled:
-            by_relation[each.relation].append(each)
-        for fact in to_find:
-            num_true[fact.relation] += 1
-        curve = _curve(self.labelled, len(to_find))
-        return Score(
-            overall=_figures(self.labelled, len(to_find)),
-            precision_at=[_top(curve, k) for k in CUTOFFS],
-            reliability=_reliability(self.labelled),
-            per_relation={name: _figures(by_relation[name], num_true[name]) for name in names},
-            num_scored=self.num_scored,
-            num_left_out=self.num_left_out,
-            num_undecided=self.num_undecided,
-        )
-
-    def _nothing_to_score(self) -> BadInputError:
-        if self.num_undecided:
-            num = len(self.truth.right) + len(self.truth.wrong or ())
-            return BadInputError(f"{self.truth.path}: none of its {num:,} decisions is about a fact in {self.path}")
-        counts = ", ".join(f"{num:,} {status.replace('_', ' ')}" for status, num in self.num_left_out.items())
-        return BadInputError(f"{self.path}: no facts to score ({counts}); choose other statuses with {option('only')}")
-
-
-def _count(counts: dict[str, int], status: str) -> None:
-    name = status or "not_compared"
-    counts[name] = counts.get(name, 0) + 1
+def _nothing_to_score(path: Path, truth: Truth, num_left_out: Counter[str], num_undecided: int) -> BadInputError:
+    if num_undecided:
+        num = len(truth.right) + len(truth.wrong or ())
+        return BadInputError(f"{truth.path}: none of its {num:,} decisions is about a fact in {path}")
+    counts = ", ".join(f"{num:,} {status.replace('_', ' ')}" for status, num in num_left_out.items())
+    return BadInputError(f"{path}: no facts to score ({counts}); choose other statuses with {option('only')}")
 
 
 def _curve(labelled: Sequence[_Labelled], num_true: int) -> PrecisionRecallCurve:

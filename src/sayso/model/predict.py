@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sayso.errors import BadInputError
-from sayso.facts.corpus_facts import CorpusFacts, FactCollector, PredictedBags
+from sayso.facts.corpus_facts import CorpusFacts, FactCollector
 from sayso.features.batch import BagBatch, Part, SentenceBatch, collate, sentence_batch
 from sayso.features.lexicon import TypesById
 from sayso.features.mentions import ModelInput
@@ -110,7 +110,7 @@ def facts_of_corpus(
     for taken in intake.portions(len(model.relations), entities):
         probability_BR = predict_probabilities(model.extractor, taken.part)
         size_B = taken.part.table.size_B
-        finder.add(PredictedBags(probability_BR, taken.head_B, taken.tail_B, taken.line_B, size_B))
+        finder.add(probability_BR, taken.head_B, taken.tail_B, taken.line_B, size_B)
         num_repeated += taken.num_repeated
     return CorpusFacts(
         found_F=finder.sorted(),

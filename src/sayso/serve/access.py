@@ -40,7 +40,7 @@ class Access:
         if not hasattr(request.state, "annotator"):
             secret = request.cookies.get(self.cookie, "")
             with self._database.reading() as connection:
-                request.state.annotator = people.session_annotator(connection, secret) if secret else None
+                request.state.annotator = people.secret_annotator(connection, "session", secret)
         found: Annotator | None = request.state.annotator
         return found
 
@@ -65,7 +65,7 @@ class Access:
         """Start a session, ending the browser's previous one, and redirect to a page."""
         with self._database.writing() as connection:
             people.close_session(connection, request.cookies.get(self.cookie, ""))
-            secret = people.open_session(connection, annotator)
+            secret = people.new_secret(connection, "session", annotator)
         answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
         self.set_cookie(answer, secret)
         return answer
@@ -82,7 +82,7 @@ class Access:
     def link_annotator(self, token: str) -> Annotator | None:
         """Return the annotator whose link has this token, or None."""
         with self._database.reading() as connection:
-            return people.link_annotator(connection, token)
+            return people.secret_annotator(connection, "link", token)
 
     def meet(self, request: HTTPConnection) -> tuple[str, str]:
         """Return the browser's cookie, or a new one without a session, and the token for its sign-in form."""

@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sayso.annotate.people import annotator_named, end_links, has_link, make_link
+from sayso.annotate.people import annotator_named, end_links, has_link, new_secret
 from sayso.annotate.store import AnnotationDatabase
 from sayso.errors import UserError
 from sayso.serve.settings import ServeSettings
@@ -157,7 +157,7 @@ def make_links(
         for name in names:
             annotator = annotator_named(connection, name)
             if not has_link(connection, annotator):
-                links.append((annotator.name, f"{shown}/enter?token={make_link(connection, annotator)}"))
+                links.append((annotator.name, f"{shown}/enter?token={new_secret(connection, 'link', annotator)}"))
     return links
 
 

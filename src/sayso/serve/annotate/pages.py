@@ -5,7 +5,7 @@ from http import HTTPStatus
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.assignment import is_practice, place_of, progress
+from sayso.annotate.assignment import is_held, place_of, progress
 from sayso.annotate.marking import work_of
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
@@ -54,7 +54,7 @@ def fact(render: Render, bench: Bench, who: Who, asked: FactParam) -> Response:
         place = place_of(connection, who)
         is_pilot = shown.fact in pilot_facts(connection)
         is_pilot_done = is_pilot and pilot_result(connection, who, bench.has_fact).is_done
-        is_past_practice = not is_pilot and is_practice(connection, who, shown.fact)
+        is_past_practice = not is_pilot and is_held(connection, who, shown.fact, as_practice=True)
         num_done = next((each.num_submitted for each in progress(connection) if each.annotator == who.name), 0)
     scores = run_scores(bench, shown) if mine.is_submitted else []
     sentences = [
