@@ -9,7 +9,6 @@ from test_layers import SOURCE
 TESTS = Path(__file__).parent
 
 COVERED_BY = {
-    "annotate/schema": "annotate/test_store",
     "cli/export": "integrations/test_onnx",
     "documents/folder": "documents/test_build",
     "documents/settings": "documents/test_build",

@@ -283,8 +283,7 @@ def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, 
     >>> as_written(("it", "'s", "so"), Source("d", 0, 7, glued=(1,), curly=(1,)))
     [('', 'it'), ('', '’s'), (' ', 'so')]
     """
-    written = [(" ", token) for token in tokens]
-    written[:1] = [("", token) for token in tokens[:1]]
+    written = [(" " if number else "", token) for number, token in enumerate(tokens)]
     for number in source.glued if source else ():
         written[number] = "", tokens[number]
     for number in source.curly if source else ():
@@ -293,9 +292,7 @@ def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, 
 
 
 def sentence_key(text: str) -> str:
-    """Return a key that identifies a sentence, whether or not names are joined by `_`.
-
-    Corpora join the names of a pair (`el_paso`), so the same sentence looks different for every pair.
+    """Return a key that identifies a sentence, whichever names a corpus joins by `_` in it (those of the pair).
 
     >>> sentence_key("from el_paso to del rio")
     'from el paso to del rio'

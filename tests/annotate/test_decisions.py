@@ -14,7 +14,6 @@ from sayso.annotate.decisions import (
     decision_on,
     decisions,
     decisions_on,
-    readable,
     undo_decision,
     withdraw,
 )
@@ -47,7 +46,7 @@ def test_the_last_decision_counts_no_matter_who_made_it(connection: Connection, 
     later = make_decided(decision="rejected", annotator="Ben")
     decide(connection, annotator_named(connection, "Ben"), later, "key 2")
     assert decision_on(connection, FACT) == later
-    assert decisions(connection) == [later]
+    assert decisions(connection)[0] == [later]
     assert curators(connection) == ["Ben"]
 
 
@@ -81,7 +80,7 @@ def test_the_same_decision_made_again_a_little_later_is_no_second_step(connectio
 def test_a_withdrawal_can_be_undone(connection: Connection, ada: Annotator) -> None:
     decide(connection, ada, make_decided(), "key 1")
     withdraw(connection, ada, FACT, "key 2")
-    assert decisions(connection) == []
+    assert decisions(connection)[0] == []
     undo_decision(connection, ada, "key 3")
     assert decision_on(connection, FACT) == make_decided()
 
@@ -94,13 +93,13 @@ def test_filters_keep_what_fits(connection: Connection, ada: Annotator) -> None:
     ]
     for number, fact in enumerate(facts):
         decide(connection, ada, fact, f"key {number}")
-    assert decisions(connection) == facts[::-1]
-    assert decisions(connection, DecisionFilter(decision="rejected")) == [facts[1]]
-    assert decisions(connection, DecisionFilter(relation="born")) == [facts[2]]
-    assert decisions(connection, DecisionFilter(annotator="Ben")) == [facts[2]]
-    assert decisions(connection, DecisionFilter(q="El Paso nami")) == [facts[1]]
-    assert decisions(connection, DecisionFilter(q="%' OR 1")) == []
-    assert decisions(connection, first=1, num=1) == [facts[1]]
+    assert decisions(connection)[0] == facts[::-1]
+    assert decisions(connection, DecisionFilter(decision="rejected"))[0] == [facts[1]]
+    assert decisions(connection, DecisionFilter(relation="born"))[0] == [facts[2]]
+    assert decisions(connection, DecisionFilter(annotator="Ben"))[0] == [facts[2]]
+    assert decisions(connection, DecisionFilter(q="El Paso nami"))[0] == [facts[1]]
+    assert decisions(connection, DecisionFilter(q="%' OR 1"))[0] == []
+    assert decisions(connection, first=1, num=1)[0] == [facts[1]]
     assert count_decisions(connection) == {"accepted": 2, "rejected": 1, "needs_evidence": 0}
     assert count_decisions(connection, DecisionFilter(q="paso"))["rejected"] == 1
 
@@ -155,11 +154,11 @@ def test_a_damaged_decision_is_reported_and_can_be_replaced(
     for table in ("entry", "event"):
         connection.execute(f"UPDATE {table} SET value = {damage} WHERE fact = 2")
     assert isinstance(decision_on(connection, FACT), DamagedDecision)
-    (whole,), (damaged,) = readable(decisions(connection))
+    (whole,), (damaged,) = decisions(connection)
     assert (whole.tail_id, damaged.fact) == ("Q1", FACT)
     assert sum(count_decisions(connection).values()) == 2
     assert curators(connection) == ["Ada"]
     assert decided_since(connection)[FACT][1] in (DAMAGED, "accepted")
-    assert decisions(connection, DecisionFilter(q="nami", decision="rejected")) == []
+    assert decisions(connection, DecisionFilter(q="nami", decision="rejected"))[0] == []
     decide(connection, ada, make_decided(), "key 2")
     assert decision_on(connection, FACT) == make_decided()

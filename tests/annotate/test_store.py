@@ -8,8 +8,15 @@ import pytest
 from sayso.annotate.agreement import submitted_marks
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import pilot_facts
-from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
-from sayso.annotate.store import AnnotationDatabase, DiskFullError, is_open_to_others, reading_from, writing_to
+from sayso.annotate.store import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    AnnotationDatabase,
+    DiskFullError,
+    is_open_to_others,
+    reading_from,
+    writing_to,
+)
 from sayso.errors import BadInputError
 
 

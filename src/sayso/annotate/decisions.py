@@ -7,14 +7,14 @@ counts for everyone, and the log keeps earlier ones.
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
 from sayso.annotate.marking import fact_number, fact_of, find_fact
 from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
-from sayso.facts.fact import DECISIONS, DecidedFact, ExtractedFact
+from sayso.facts.fact import DECISIONS, DecidedFact, Decision, ExtractedFact
 from sayso.readers.base import BadLineError
 from sayso.readers.fact import FactDecision
 from sayso.records import Triple
@@ -46,7 +46,7 @@ class DamagedDecision(NamedTuple):
 class DecisionFilter:
     """Which decisions to list; empty fields match everything."""
 
-    decision: str = ""
+    decision: Decision | Literal[""] = ""
     relation: str = ""
     annotator: str = ""
     q: str = ""
@@ -123,26 +123,20 @@ def decided_since(connection: Connection, event: int = 0) -> dict[Triple, tuple[
 
 def decisions(
     connection: Connection, wanted: DecisionFilter = DecisionFilter(), first: int = 0, num: int = -1
-) -> list[DecidedFact | DamagedDecision]:
-    """Return the matching decisions, latest first, starting at `first`; all of them if `num` is negative."""
+) -> tuple[list[DecidedFact], list[DamagedDecision]]:
+    """Return the matching decisions, latest first, starting at `first`; all of them if `num` is negative.
+
+    Damaged ones are apart.
+    """
     where, values = _where(wanted)
     rows = connection.execute(
         "SELECT value, head_id, relation, tail_id FROM entry JOIN fact ON fact.id = entry.fact"
         f" WHERE {where} ORDER BY step DESC LIMIT ? OFFSET ?",
         (*values, num, first),
     )
-    return [_read(Triple(*fact), value) for value, *fact in rows]
-
-
-def readable(
-    found: Iterable[DecidedFact | DamagedDecision],
-) -> tuple[list[DecidedFact], list[DamagedDecision]]:
-    """Split decisions into readable and damaged ones."""
-    every = list(found)
-    return (
-        [each for each in every if isinstance(each, DecidedFact)],
-        [each for each in every if isinstance(each, DamagedDecision)],
-    )
+    found = [_read(Triple(*fact), value) for value, *fact in rows]
+    readable = [each for each in found if isinstance(each, DecidedFact)]
+    return readable, [each for each in found if isinstance(each, DamagedDecision)]
 
 
 def _read(fact: Triple, value: str) -> DecidedFact | DamagedDecision:

@@ -6,9 +6,12 @@ Shapes: F facts in the queue (one per label of a bag).
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sayso.annotate.store import Connection
 from sayso.config import Range, check_ranges
@@ -78,16 +81,37 @@ def find_candidates(
     num_B = table.relations.length
     bag_F = np.repeat(np.arange(table.num_bags), num_B)
     relation_F = np.asarray(table.relations.value, np.int64)
-    probability, faithfulness, mixed = _predicted(predictions, relation_numbers, bag_F, relation_F)
+    facts, by = (predictions.facts, predictions.manifest["ranked_by"]) if predictions else ({}, "")
+    row_F = _rows(facts, relation_numbers, bag_F, relation_F)
+
+    def predicted(name: str) -> np.ndarray:
+        # Row -1, without a prediction, is the NaN at the end.
+        value_F: np.ndarray = np.append(np.asarray(facts.get(name, ()), np.float64), np.nan)[row_F]
+        return value_F
+
+    probability_F = predicted("probability")
     return Candidates(
         bag_F=bag_F,
         relation_F=relation_F,
         size_F=table.size_B[bag_F],
         num_relations_F=num_B[bag_F],
-        probability_F=probability,
-        faithfulness_F=faithfulness,
-        is_mixed_F=mixed,
+        probability_F=probability_F,
+        faithfulness_F=comprehensiveness(probability_F, predicted(f"probability_without_top.{by}")),
+        is_mixed_F=predicted("smallest_size") < predicted("num_sentences"),
     )
+
+
+def _rows(
+    facts: Mapping[str, pa.Array], relation_numbers: Mapping[str, int], bag_F: np.ndarray, relation_F: np.ndarray
+) -> np.ndarray:
+    """Return the row of each fact in the predictions; -1 if it has none."""
+    if not facts:
+        return np.full(len(bag_F), -1)
+    width = len(relation_numbers)
+    numbers = np.array([relation_numbers[name] for name in facts["relation"].to_pylist()], np.int64)
+    keys = pa.array(np.asarray(facts["bag"], np.int64) * width + numbers)
+    rows: np.ndarray = pc.index_in(pa.array(bag_F * width + relation_F), value_set=keys).fill_null(-1).to_numpy()
+    return rows
 
 
 def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: Mapping[str, int]) -> np.ndarray:
@@ -101,29 +125,6 @@ def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: 
         return order
     wanted = [relation_numbers[name] for name in settings.relations if name in relation_numbers]
     return order[np.isin(candidates.relation_F[order], wanted)]
-
-
-def _predicted(
-    predictions: Predictions | None, relation_numbers: Mapping[str, int], bag_F: np.ndarray, relation_F: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each fact's probability, its faithfulness, and whether its evidence is mixed."""
-    probability_F, faithfulness_F = np.full(len(bag_F), np.nan), np.full(len(bag_F), np.nan)
-    is_mixed_F = np.zeros(len(bag_F), bool)
-    if predictions is None:
-        return probability_F, faithfulness_F, is_mixed_F
-    facts, by = predictions.facts, predictions.manifest["ranked_by"]
-    numbers = np.array([relation_numbers[name] for name in facts["relation"].to_pylist()], np.int64)
-    width = len(relation_numbers)
-    key_P = np.asarray(facts["bag"]).astype(np.int64) * width + numbers
-    row_of_key = {key: row for row, key in enumerate(key_P.tolist())}
-    rows = np.array([row_of_key.get(key, -1) for key in (bag_F * width + relation_F).tolist()], np.int64)
-    is_there, row = rows >= 0, rows[rows >= 0]
-    columns = {name: np.asarray(facts[name])[row] for name in ("probability", "smallest_size", "num_sentences")}
-    probability_F[is_there] = columns["probability"]
-    without_top = np.asarray(facts[f"probability_without_top.{by}"])[row]
-    faithfulness_F[is_there] = comprehensiveness(columns["probability"], without_top)
-    is_mixed_F[is_there] = columns["smallest_size"] < columns["num_sentences"]
-    return probability_F, faithfulness_F, is_mixed_F
 
 
 def _contrast(facts: Candidates) -> tuple[np.ndarray, ...]:
@@ -148,20 +149,7 @@ ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
 
 MAX_LENGTH = 20_000
 
-DEFAULT_GUIDELINE = """\
-Read the relation and its definition first, then each sentence on its own.
-
-Rationale: a reader who knows only this sentence would believe the fact. The sentence states it, or states something \
-that implies it without further knowledge.
-
-Irrelevant: the sentence names both entities, but does not say that they have this relation, even if you know \
-that they do.
-
-Unsure: you have read the sentence twice and cannot tell. Unsure sentences are not counted.
-
-Do not look anything up, and do not use one sentence of the bag to decide about another.
-
-If the sentences show that the fact itself is wrong, tick "This fact is wrong" and mark the sentences as usual."""
+DEFAULT_GUIDELINE = Path(__file__).with_name("guideline.txt").read_text("utf-8").strip()
 
 
 def read_guideline(connection: Connection) -> str:

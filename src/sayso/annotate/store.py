@@ -14,11 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from sayso.annotate.schema import APPLICATION_ID, MIGRATIONS
 from sayso.errors import BadInputError, UserError
 
 Connection = sqlite3.Connection
 Row = sqlite3.Row
+
+APPLICATION_ID = 0x53415953
+"""Marks an SQLite file as an annotation database: `SAYS`."""
+MIGRATIONS = tuple(path.read_text("utf-8") for path in sorted((Path(__file__).parent / "migrations").glob("*.sql")))
+"""The tables; a database's version is the number of migrations applied to it. Append new ones, never edit old ones."""
 
 _BUSY_SECONDS = 30.0
 _UNREADABLE = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})

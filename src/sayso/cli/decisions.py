@@ -37,7 +37,7 @@ def export(
 
     Example: `sayso decisions export accepted.jsonld --db demo/store.annotations.db`
     """
-    from sayso.annotate.decisions import decisions, readable
+    from sayso.annotate.decisions import decisions
     from sayso.annotate.store import reading_from
     from sayso.facts.export import FORMS
     from sayso.facts.quick_statements import in_wikidata, read_ids
@@ -49,7 +49,7 @@ def export(
         raise UserError(f"--wikidata requires --format quickstatements, but {out} is written as {name}")
     chosen, ids = FORMS[name], read_ids(wikidata) if wikidata else {}
     with reading_from(db) as connection:
-        every, damaged = readable(decisions(connection))
+        every, damaged = decisions(connection)
     facts, num_left_out = chosen.keep([in_wikidata(each, ids) for each in every])
     _name_damaged(damaged)
     if num_left_out:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import secrets
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
@@ -14,6 +14,7 @@ from sayso.annotate import people
 from sayso.annotate.people import Annotator
 from sayso.annotate.store import AnnotationDatabase
 from sayso.serve.errors import RequestError
+from sayso.serve.render import page
 from sayso.serve.settings import ServeSettings
 from sayso.serve.workbench import Workbench
 
@@ -58,8 +59,7 @@ class Access:
 
     def is_form_token(self, request: HTTPConnection, token: str) -> bool:
         """Return whether a form's token belongs to the browser's cookie."""
-        wanted = self.form_token(request)
-        return bool(wanted) and hmac.compare_digest(wanted.encode(), token.encode())
+        return bool(token) and hmac.compare_digest(self.form_token(request).encode(), token.encode())
 
     def sign_in(self, request: HTTPConnection, annotator: Annotator, to: str) -> Response:
         """Start a session, ending the browser's previous one, and redirect to a page."""
@@ -67,7 +67,7 @@ class Access:
             people.close_session(connection, request.cookies.get(self.cookie, ""))
             secret = people.new_secret(connection, "session", annotator)
         answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
-        self.set_cookie(answer, secret)
+        self._set_cookie(answer, secret)
         return answer
 
     def sign_out(self, request: HTTPConnection, to: str) -> Response:
@@ -79,18 +79,22 @@ class Access:
         answer.delete_cookie(self.cookie)
         return answer
 
-    def link_annotator(self, token: str) -> Annotator | None:
-        """Return the annotator whose link has this token, or None."""
+    def link_annotator(self, token: str) -> Annotator:
+        """Return the annotator whose link has this token; raise if there is none."""
         with self._database.reading() as connection:
-            return people.secret_annotator(connection, "link", token)
+            found = people.secret_annotator(connection, "link", token)
+        if found is None:
+            raise RequestError(HTTPStatus.FORBIDDEN, "This link is invalid or has expired; ask for a new one.")
+        return found
 
-    def meet(self, request: HTTPConnection) -> tuple[str, str]:
-        """Return the browser's cookie, or a new one without a session, and the token for its sign-in form."""
+    def sign_in_form(self, request: Request, template: str, **context: Any) -> Response:
+        """Show a sign-in page, whose form token needs a cookie; a new one has no session yet."""
         secret = request.cookies.get(self.cookie) or secrets.token_urlsafe(32)
-        return secret, self._token(secret)
+        answer = page(request, template, form_token=self._token(secret), **context)
+        self._set_cookie(answer, secret)
+        return answer
 
-    def set_cookie(self, answer: Response, secret: str) -> None:
-        """Store the secret in the browser."""
+    def _set_cookie(self, answer: Response, secret: str) -> None:
         # Lax, not strict: a link in an e-mail must open with the user signed in.
         answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
 

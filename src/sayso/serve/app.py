@@ -13,7 +13,7 @@ from sayso.serve.access import Access
 from sayso.serve.annotate import api as annotate_api
 from sayso.serve.annotate import pages as annotate_pages
 from sayso.serve.annotate import queue
-from sayso.serve.errors import ErrorResponse, add_handlers
+from sayso.serve.errors import HANDLERS, ErrorResponse
 from sayso.serve.predictions import api as predictions_api
 from sayso.serve.predictions import pages as predictions_pages
 from sayso.serve.render import STATIC
@@ -59,6 +59,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
         summary="Facts, the sentences that predictions rest on, and annotators' marks and decisions.",
         dependencies=[Depends(require_session), Depends(refuse_csrf), Depends(refuse_changed)],
         responses={"default": {"model": ErrorResponse, "description": "The error."}},
+        exception_handlers=HANDLERS,
         lifespan=lifespan,
         # FastAPI's own pages load scripts from other sites; ours are at /api.
         openapi_url=None,
@@ -72,7 +73,6 @@ def make_app(settings: ServeSettings) -> FastAPI:
         hosts = ["127.0.0.1", "localhost", "[::1]", settings.bracketed_host]
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     app.add_middleware(SafetyMiddleware, max_body=settings.max_body)
-    add_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

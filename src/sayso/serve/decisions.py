@@ -7,7 +7,7 @@ from math import ceil
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query
+from fastapi import APIRouter, Depends, Form, Query
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
@@ -30,32 +30,7 @@ PAGE_SIZE = 50
 MAX_LISTED = 1_000
 
 
-class DecisionQuery(BaseModel):
-    """Filters for decisions; empty ones match everything."""
-
-    decision: Literal["", "accepted", "rejected", "needs_evidence"] = ""
-    relation: Annotated[str, Field(max_length=500)] = ""
-    annotator: Annotated[str, Field(max_length=100)] = ""
-    q: Annotated[str, Field(max_length=200)] = ""
-
-    @property
-    def filter(self) -> stored.DecisionFilter:
-        """The filters without the page."""
-        return stored.DecisionFilter(decision=self.decision, relation=self.relation, annotator=self.annotator, q=self.q)
-
-
-class DecisionPageQuery(DecisionQuery):
-    """One page of decisions, and the result of an undo to report on it."""
-
-    page: Annotated[int, Field(ge=1, le=10_000_000)] = 1
-    undone: Literal["", "elsewhere", "nothing"] = ""
-
-
-class DecisionSliceQuery(DecisionQuery):
-    """`num` decisions, starting at index `first`."""
-
-    first: Annotated[int, Field(ge=0, le=2**53)] = 0
-    num: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 100
+FilterParam = Annotated[stored.DecisionFilter, Depends()]
 
 
 class PredictionDecisionForm(SentByForm, PredictionDecision):
@@ -90,17 +65,21 @@ class UndoneDecision(BaseModel):
 
 
 @pages.get("/decisions")
-def list_page(render: Render, bench: Bench, query: Annotated[DecisionPageQuery, Query()]) -> Response:
-    """Show all decisions, latest first."""
-    wanted = query.filter
+def list_page(
+    render: Render,
+    bench: Bench,
+    wanted: FilterParam,
+    page: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
+    undone: Literal["", "elsewhere", "nothing"] = "",
+) -> Response:
+    """Show one page of decisions, latest first, and the result of an undo."""
     with bench.database.reading() as connection:
         totals = stored.count_decisions(connection)
         num_found = sum(stored.count_decisions(connection, wanted).values())
         num_pages = max(1, ceil(num_found / PAGE_SIZE))
-        number = min(query.page, num_pages)
-        listed = stored.decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE)
+        number = min(page, num_pages)
+        rows, damaged = stored.decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE)
         curators = stored.curators(connection)
-    rows, damaged = stored.readable(listed)
     asked = {name: value for name, value in vars(wanted).items() if value}
     return render(
         "decisions/list.html",
@@ -114,7 +93,7 @@ def list_page(render: Render, bench: Bench, query: Annotated[DecisionPageQuery, 
         curators=curators,
         forms=FORMS,
         page_link=lambda other: "/decisions?" + urlencode({**asked, "page": other}),
-        undone=query.undone,
+        undone=undone,
     )
 
 
@@ -137,10 +116,15 @@ def undo_form(bench: Bench, who: Who, given: Annotated[UndoDecisionForm, Form()]
 
 
 @api.get("")
-def get_decisions(bench: Bench, query: Annotated[DecisionSliceQuery, Query()]) -> list[DecisionResponse]:
-    """Return decisions, latest first; damaged ones are left out."""
+def get_decisions(
+    bench: Bench,
+    wanted: FilterParam,
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    num: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
+) -> list[DecisionResponse]:
+    """Return `num` decisions, latest first, starting at index `first`; damaged ones are left out."""
     with bench.database.reading() as connection:
-        found, _ = stored.readable(stored.decisions(connection, query.filter, query.first, query.num))
+        found, _ = stored.decisions(connection, wanted, first, num)
     return [DecisionResponse(**{**vars(each), "quotes": list(map(quote_response, each.quotes))}) for each in found]
 
 
@@ -167,7 +151,7 @@ def get_file(bench: Bench, form: FormName) -> Response:
     """Return the decided facts as a file in this format."""
     chosen = FORMS[form]
     with bench.database.reading() as connection:
-        facts, _ = stored.readable(stored.decisions(connection))
+        facts, _ = stored.decisions(connection)
     facts, _ = chosen.keep(facts)
     headers = {"Content-Disposition": f'attachment; filename="{chosen.file_name}"'}
     return Response(chosen.write(facts), media_type=chosen.media_type, headers=headers)

@@ -4,9 +4,11 @@
 """
 
 import logging
+from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -44,20 +46,10 @@ _MOVED = {
 """Paths in version 0.1, with or without `/api`, and their new paths; bookmarks and queued decisions still use them."""
 
 
-class RequestError(Exception):
-    """An error response: the HTTP status and one sentence that says what is wrong or what to do."""
-
-    def __init__(self, status: HTTPStatus, message: str, details: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.details = details
-
-
 class ErrorBody(BaseModel):
     """An error; `details` says where it is, if known."""
 
-    status: int
+    status: HTTPStatus
     code: str
     message: str
     details: list[str]
@@ -69,33 +61,27 @@ class ErrorResponse(BaseModel):
     error: ErrorBody
 
 
+class RequestError(Exception):
+    """An error response: the HTTP status and one sentence that says what is wrong or what to do."""
+
+    def __init__(self, status: HTTPStatus, message: str, details: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.body = ErrorBody(status=status, code=status.name.lower(), message=message, details=list(details))
+
+
 def not_found(what: str) -> RequestError:
     """Return a 404 error."""
     return RequestError(HTTPStatus.NOT_FOUND, what)
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Register a handler for every kind of error."""
-    app.add_exception_handler(RequestError, _answer)
-    app.add_exception_handler(UserError, _answer)
-    app.add_exception_handler(HTTPException, _answer)
-    app.add_exception_handler(RequestValidationError, _answer)
-    app.add_exception_handler(Exception, _answer)
-
-
 def answer(request: Request, problem: RequestError) -> Response:
     """Return the error as JSON under `/api`, as a page elsewhere."""
+    status = problem.body.status
     if request.url.path.startswith("/api/"):
-        body = ErrorBody(
-            status=problem.status.value,
-            code=problem.status.name.lower(),
-            message=problem.message,
-            details=list(problem.details),
-        )
-        return JSONResponse(ErrorResponse(error=body).model_dump(), problem.status, SAFETY_HEADERS)
-    if problem.status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
+        return JSONResponse(ErrorResponse(error=problem.body).model_dump(), status, SAFETY_HEADERS)
+    if status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
         return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
-    shown = page(request, "error.html", status=problem.status, problem=problem)
+    shown = page(request, "error.html", status, problem=problem.body)
     # Internal errors are handled outside the middleware that adds these headers.
     shown.headers.update(SAFETY_HEADERS)
     return shown
@@ -116,6 +102,11 @@ def _moved(request: Request) -> str | None:
     return None
 
 
+HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
+    (RequestError, UserError, HTTPException, RequestValidationError, Exception), _answer
+)
+
+
 def _problem(error: Exception) -> RequestError:
     match error:
         case RequestError():
@@ -132,7 +123,7 @@ def _problem(error: Exception) -> RequestError:
             status = HTTPStatus(error.status_code)
             return RequestError(status, "Page not found." if status is HTTPStatus.NOT_FOUND else str(error.detail))
         case RequestValidationError():
-            details = tuple(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            details = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
             return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
     _log.error("request failed", exc_info=error)
     return RequestError(

@@ -6,10 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.people import Annotator, annotator_named, annotators
-from sayso.serve.access import Access, Bench, Sessions, Who
+from sayso.annotate.people import annotator_named, annotators
+from sayso.serve.access import Bench, Sessions, Who
 from sayso.serve.errors import RequestError
-from sayso.serve.render import page
 from sayso.serve.workbench import Workbench
 
 router = APIRouter(include_in_schema=False)
@@ -33,10 +32,7 @@ def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response
     """Show the sign-in form, or an explanation if a link is needed."""
     with bench.database.reading() as connection:
         names = [person.name for person in annotators(connection)] if bench.settings.is_local else []
-    secret, token = sessions.meet(request)
-    response = page(request, "sign_in.html", names=names, form_token=token)
-    sessions.set_cookie(response, secret)
-    return response
+    return sessions.sign_in_form(request, "sign_in.html", names=names)
 
 
 @router.post("/sign-in")
@@ -58,15 +54,12 @@ def enter(
     Another site may have sent the browser here with someone else's link. No click is needed only if the browser reports
     that the user opened the link and nobody is signed in; over plain HTTP, browsers do not report this.
     """
-    annotator, signed_in = _link_annotator(sessions, token), sessions.annotator(request)
+    annotator, signed_in = sessions.link_annotator(token), sessions.annotator(request)
     if annotator == signed_in:
         return RedirectResponse(_first_page(bench), HTTPStatus.SEE_OTHER)
     if signed_in is None and request.headers.get("sec-fetch-site") == "none":
         return sessions.sign_in(request, annotator, _first_page(bench))
-    secret, form_token = sessions.meet(request)
-    response = page(request, "enter.html", name=annotator.name, token=token, form_token=form_token)
-    sessions.set_cookie(response, secret)
-    return response
+    return sessions.sign_in_form(request, "enter.html", name=annotator.name, token=token)
 
 
 @router.post("/enter")
@@ -74,14 +67,7 @@ def enter_after_click(
     request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Form(max_length=_MAX_TOKEN)]
 ) -> Response:
     """Sign in by link after confirmation."""
-    return sessions.sign_in(request, _link_annotator(sessions, token), _first_page(bench))
-
-
-def _link_annotator(sessions: Access, token: str) -> Annotator:
-    annotator = sessions.link_annotator(token)
-    if annotator is None:
-        raise RequestError(HTTPStatus.FORBIDDEN, "This link is invalid or has expired; ask for a new one.")
-    return annotator
+    return sessions.sign_in(request, sessions.link_annotator(token), _first_page(bench))
 
 
 @router.post("/sign-out")

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from sayso.annotate.queue import Candidates, QueueSettings, find_candidates, in_order
+from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
 from sayso.facts.file import FACTS_FILE, facts_file
-from sayso.records import Bag, Triple
+from sayso.records import Triple
 from sayso.serve.predictions.run import OpenRun, RunPredictions
 from sayso.serve.review.file import ExtractedFile, open_extracted
 from sayso.serve.settings import ServeSettings
@@ -36,8 +36,7 @@ class Workbench:
         self.extractions = _open_extractions(settings.facts)
         self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, even from different users, are often about the same bag.
-        self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(self._bag)
-        self._candidates = lru_cache(maxsize=1)(self._find_candidates)
+        self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(partial(self.store.bag, self.table))
         self._queue = lru_cache(maxsize=1)(self._find_queue)
 
     def _open_runs(self) -> tuple[OpenRun, ...]:
@@ -69,11 +68,8 @@ class Workbench:
         first = next(iter(self.predictions.values()), None)
         return self._queue(settings, first.predictions if first else None)
 
-    def _find_candidates(self, predictions: Predictions | None) -> Candidates:
-        return find_candidates(self.table, predictions, self.relation_numbers)
-
     def _find_queue(self, settings: QueueSettings, predictions: Predictions | None) -> list[Triple]:
-        facts = self._candidates(predictions)
+        facts = find_candidates(self.table, predictions, self.relation_numbers)
         order = in_order(facts, settings, self.relation_numbers)
         bags, relations = facts.bag_F[order], facts.relation_F[order]
         heads, tails = (
@@ -82,10 +78,6 @@ class Workbench:
         )
         names = [self.store.relations[number].name for number in relations.tolist()]
         return [Triple(*each) for each in zip(heads, names, tails, strict=True)]
-
-    def _bag(self, number: int) -> Bag:
-        """Return a bag of the part."""
-        return self.store.bag(self.table, number)
 
     @property
     def predictions(self) -> dict[str, RunPredictions]:

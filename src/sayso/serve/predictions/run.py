@@ -104,7 +104,8 @@ class RunPredictions:
                 probability_with=fact["probability_with_smallest"],
                 probability_without=fact["probability_without_smallest"],
                 probability_of_none=fact["probability_of_none"],
-                num_enough=_counted(fact),
+                # Not counted in version 0.1.
+                num_enough=num_enough if (num_enough := fact.get("num_enough", -1)) >= 0 else None,
             ),
             ranked_by=self.ranked_by,
             variant=str(self.predictions.manifest["variant"]),
@@ -147,10 +148,8 @@ class RunPredictions:
         bag = self.store.bag(self.table, fact["bag"])
         first_sentence = int(self.table.first_B1[fact["bag"]])
         seen, scored = self._seen(fact), self._word_scores(row)
-        found = []
-        for place in range(num):
-            number = columns["sentence"][place]
-            evidence = Evidence(
+        found = (
+            Evidence(
                 sentence=bag.sentences[number - first_sentence],
                 scores={name: columns[f"score.{name}"][place] for name in self.predictions.mechanisms},
                 rank=columns["rank"][place],
@@ -159,7 +158,8 @@ class RunPredictions:
                 word_scores=scored.get(number, ()),
                 mark=_MARKS.get(columns["mark"][place], "") if with_marks else "",
             )
-            found.append(evidence)
+            for place, number in enumerate(columns["sentence"])
+        )
         return tuple(sorted(found, key=lambda each: each.rank))
 
     def _seen(self, fact: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -194,12 +194,6 @@ class RunPredictions:
             raise BadInputError(f"{folder / 'config.json'}: {error}; {advice}") from None
         files = checked_files(folder / "config.json", found, advice, self.store.files.in_memory)
         return appearance, read_columns(files, "words.arrow", "word")["word"].to_pylist()
-
-
-def _counted(fact: dict[str, Any]) -> int | None:
-    """Return how many sentences are each enough for the fact; None if not counted, as in version 0.1."""
-    num = int(fact.get("num_enough", -1))
-    return None if num < 0 else num
 
 
 _DEFAULT_PART = "test"

@@ -115,7 +115,7 @@ def try_form(render: Render, bench: Bench, given: Annotated[TryForm, Form()]) ->
     except UserError as error:
         return _page(render, filled, problem=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except RequestError as error:
-        return _page(render, filled, problem=error.message, status=error.status)
+        return _page(render, filled, problem=error.body.message, status=error.body.status)
     shown = [(each, view_fact(each)) for each in answer["explanations"]]
     return _page(render, filled, answer=answer, shown=shown)
 
