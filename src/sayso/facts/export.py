@@ -47,9 +47,8 @@ class FileForm(NamedTuple):
 
 def triple_line(fact: QuotedFact) -> str:
     """Return head, relation and tail as a tab-separated line; empty if one contains a control character."""
-    columns = fact.head_id, fact.relation, fact.tail_id
     # A tab or line end in an id would turn the line into a different fact.
-    return "" if control_character(*columns) else "\t".join(columns) + "\n"
+    return "" if control_character(*fact.triple) else "\t".join(fact.triple) + "\n"
 
 
 def csv_table(facts: Sequence[DecidedFact]) -> str:

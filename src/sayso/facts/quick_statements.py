@@ -34,7 +34,7 @@ def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> 
     ('Q3935', 'P36')
     """
     known = ids or {}
-    head, relation, tail = (wikidata_id(name, known) for name in (fact.head_id, fact.relation, fact.tail_id))
+    head, relation, tail = (wikidata_id(name, known) for name in fact.triple)
     if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
         return []
     model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # must not end the comment
@@ -51,7 +51,7 @@ def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
 
 def in_wikidata(fact: DecidedFact, ids: Mapping[str, str]) -> DecidedFact:
     """Return the fact with its ids replaced by Wikidata ids, if the table has them."""
-    head_id, relation, tail_id = (ids.get(name, name) for name in (fact.head_id, fact.relation, fact.tail_id))
+    head_id, relation, tail_id = (ids.get(name, name) for name in fact.triple)
     return replace(fact, head_id=head_id, relation=relation, tail_id=tail_id)
 
 

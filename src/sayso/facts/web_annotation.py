@@ -67,7 +67,7 @@ def _collection(items: Iterable[dict[str, Any]], total: int, name: uuid.UUID, la
 def _decided(fact: DecidedFact) -> dict[str, Any]:
     reason = {"type": "TextualBody", "value": fact.reason, "format": "text/plain", "purpose": "commenting"}
     return {
-        "id": _annotation_id(_identity(fact, fact.annotator, fact.decided_at)),
+        "id": _annotation_id(fact, fact.annotator, fact.decided_at),
         "type": "Annotation",
         "motivation": "describing",
         "created": fact.decided_at.replace("+00:00", "Z"),  # UTC as the Web Annotation model writes it
@@ -81,7 +81,7 @@ def _decided(fact: DecidedFact) -> dict[str, Any]:
 
 def _extracted(fact: ExtractedFact) -> dict[str, Any]:
     return {
-        "id": _annotation_id(_identity(fact)),
+        "id": _annotation_id(fact),
         "type": "Annotation",
         "motivation": "describing",
         **_common(fact),
@@ -106,11 +106,8 @@ def _common(fact: QuotedFact) -> dict[str, Any]:
     }
 
 
-def _identity(fact: QuotedFact, *more: str) -> str:
-    return json.dumps([fact.head_id, fact.relation, fact.tail_id, fact.model_fingerprint, *more])
-
-
-def _annotation_id(identity: str) -> str:
+def _annotation_id(fact: QuotedFact, *more: str) -> str:
+    identity = json.dumps([*fact.triple, fact.model_fingerprint, *more])
     return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)}"
 
 

@@ -162,8 +162,8 @@ def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
         if each.sentence in places
         for sentence in (shown.bag.sentences[places[each.sentence]],)
     ]
-    queries = [other.url_query for fact in found if (other := bag_fact_of(bench, fact))]
-    here = queries.index(shown.url_query)
+    queries = [other.name.url_query for fact in found if (other := bag_fact_of(bench, fact))]
+    here = queries.index(shown.name.url_query)
     return render(
         "agreement/fact.html",
         shown=shown,

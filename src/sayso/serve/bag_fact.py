@@ -73,11 +73,6 @@ class BagFact:
         """The fact as requests name it."""
         return FactName(bag=self.number, relation=self.relation.name)
 
-    @property
-    def url_query(self) -> str:
-        """The fact as a URL query string."""
-        return self.name.url_query
-
 
 def find_bag_fact(bench: Workbench, asked: FactName) -> BagFact:
     """Return the fact with this bag and relation; not found (404) if there is none."""

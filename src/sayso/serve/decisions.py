@@ -170,7 +170,7 @@ def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
 def review_link(bench: Workbench, fact: Triple, facts: str, within: str = "") -> str:
     """Return the URL of a fact in an extraction; empty if the fact is not there or cannot be read."""
     try:
-        is_there = facts in bench.extractions and bench.extractions[facts].index.decided.find(fact) is not None
+        is_there = facts in bench.extractions and bench.extractions[facts].index.find(fact) is not None
     except BadInputError:
         return ""
     return review_url(facts, fact, within) if is_there else ""

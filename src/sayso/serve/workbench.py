@@ -13,7 +13,7 @@ from sayso.annotate.store import AnnotationDatabase
 from sayso.facts.file import FACTS_FILE, facts_file
 from sayso.records import Triple
 from sayso.serve.predictions.run import OpenRun, RunPredictions
-from sayso.serve.review.file import ExtractedFile, open_extracted
+from sayso.serve.review.file import ExtractedFile
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it.process import Worker
 from sayso.store.predictions import Predictions
@@ -115,7 +115,7 @@ def _open_extractions(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:
     """Open extractions, named after their folder, or after the file if it has its own name."""
     files = [facts_file(path).resolve() for path in paths]
     names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)
-    return {name: open_extracted(name, file) for name, file in zip(names, files, strict=True)}
+    return {name: ExtractedFile(name, file) for name, file in zip(names, files, strict=True)}
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

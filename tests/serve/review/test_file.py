@@ -5,7 +5,7 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.facts.file import facts_file
-from sayso.serve.review.file import open_extracted
+from sayso.serve.review.file import ExtractedFile
 from sayso.serve.review.table import ReviewQuery
 from toy_extraction import FACTS, KNOWN, NEW, write_found, write_found_manifest
 
@@ -20,7 +20,7 @@ def test_facts_that_have_a_verdict_instead_of_support_are_listed_and_shown(tmp_p
     record = KNOWN.to_dict()
     record["verdict"] = record.pop("support") | {"kind": "stated", "num_smallest": 2}
     (tmp_path / "facts.jsonl").write_text(json.dumps(record) + "\n")
-    file = open_extracted("news", tmp_path / "facts.jsonl")
+    file = ExtractedFile("news", tmp_path / "facts.jsonl")
     assert file.index.page(ReviewQuery()).rows[0].support == file.fact(0).support.kind == "sentences_together"
 
 
@@ -44,7 +44,7 @@ def test_a_first_line_that_is_not_a_fact_is_reported_on_opening(tmp_path: Path, 
     with pytest.raises(
         BadInputError, match=r"facts.jsonl:1: not a fact written by `sayso extract --format jsonl` \(.*"
     ) as told:
-        open_extracted("news", path)
+        ExtractedFile("news", path)
     assert reason in str(told.value)
 
 
@@ -52,7 +52,7 @@ def test_a_first_line_that_is_not_a_fact_is_reported_on_opening(tmp_path: Path, 
 def test_a_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "facts.jsonl").write_text(text)
     with pytest.raises(BadInputError, match=r"facts\.jsonl: contains no facts"):
-        open_extracted("news", tmp_path / "facts.jsonl")
+        ExtractedFile("news", tmp_path / "facts.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_later_line_that_is_not_a_fact_is_reported_when_the_table_is_read(tmp_path: Path, line: str) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_text(f"{LINE}\n{line}\n")
-    file = open_extracted("news", path)
+    file = ExtractedFile("news", path)
     with pytest.raises(BadInputError, match=r"facts\.jsonl:2: not a fact"):
         _ = file.index
 
@@ -84,11 +84,11 @@ def test_bytes_that_are_not_text_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_bytes(LINE.encode() + b"\n\xff\n")
     with pytest.raises(BadInputError, match=r"facts\.jsonl:2: not a fact"):
-        _ = open_extracted("news", path).index
+        _ = ExtractedFile("news", path).index
 
 
 def test_a_file_that_changed_while_open_is_reported(tmp_path: Path) -> None:
-    file = open_extracted("news", facts_file(write_found(tmp_path / "news")))
+    file = ExtractedFile("news", facts_file(write_found(tmp_path / "news")))
     assert file.fact(2) == FACTS[2]
     file.path.write_text("".join(f"{fact.to_json()}\n" for fact in (NEW[0], *FACTS)))
     with pytest.raises(BadInputError, match="the file has changed since it was read"):
@@ -102,26 +102,26 @@ def test_a_folder_without_facts_and_a_compressed_file_are_refused(tmp_path: Path
     with pytest.raises(BadInputError, match=r"there is no facts\.jsonl here"):
         facts_file(tmp_path)
     with pytest.raises(BadInputError, match="decompress it"):
-        open_extracted("news", tmp_path / "facts.jsonl.gz")
+        ExtractedFile("news", tmp_path / "facts.jsonl.gz")
     with pytest.raises(BadInputError, match="no such file"):
-        open_extracted("news", facts_file(tmp_path / "nowhere.jsonl"))
+        ExtractedFile("news", facts_file(tmp_path / "nowhere.jsonl"))
     (tmp_path / "facts.jsonl").touch()
     with pytest.raises(BadInputError, match=r"facts\.jsonl: contains no facts"):
-        open_extracted("news", facts_file(tmp_path))
+        ExtractedFile("news", facts_file(tmp_path))
 
 
 def test_windows_line_ends_and_a_missing_last_one_are_no_fault(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_bytes("\r\n".join(fact.to_json() for fact in FACTS).encode())
-    file = open_extracted("some", path)
+    file = ExtractedFile("some", path)
     assert [file.fact(row) for row in range(file.index.num_facts)] == list(FACTS)
 
 
 def test_the_threshold_is_that_of_the_extraction_and_unknown_without_its_manifest(tmp_path: Path) -> None:
     folder = write_found(tmp_path / "news")
-    file = open_extracted("news", facts_file(folder))
+    file = ExtractedFile("news", facts_file(folder))
     assert (file.threshold, file.threshold_note) == (None, "")
     write_found_manifest(folder, threshold=0.85)
-    file = open_extracted("news", facts_file(folder))
+    file = ExtractedFile("news", facts_file(folder))
     assert file.threshold == 0.85
     assert file.threshold_note == "Threshold 0.85; the precision of these facts was not measured."

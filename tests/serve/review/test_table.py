@@ -12,7 +12,7 @@ from sayso.annotate.store import Connection, writing_to
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import facts_file
 from sayso.records import Triple
-from sayso.serve.review.file import ExtractedFile, open_extracted
+from sayso.serve.review.file import ExtractedFile
 from sayso.serve.review.table import ReviewQuery
 from toy_extraction import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
 
@@ -21,7 +21,7 @@ ALL = ReviewQuery(decision="any")
 
 @pytest.fixture
 def file(tmp_path: Path) -> ExtractedFile:
-    return open_extracted("news", facts_file(write_found(tmp_path / "news")))
+    return ExtractedFile("news", facts_file(write_found(tmp_path / "news")))
 
 
 def listed(file: ExtractedFile, query: ReviewQuery = ReviewQuery()) -> list[ExtractedFact]:
@@ -76,8 +76,8 @@ def test_ties_come_in_the_order_of_the_file(
 def test_every_fact_is_read_by_its_offset(file: ExtractedFile) -> None:
     for row, fact in enumerate(FACTS):
         assert file.fact(row) == fact
-        assert file.index.decided.find(Triple(fact.head_id, fact.relation, fact.tail_id)) == row
-    assert file.index.decided.find(Triple("Q1", "capital", "nowhere")) is None
+        assert file.index.find(fact.triple) == row
+    assert file.index.find(Triple("Q1", "capital", "nowhere")) is None
 
 
 def test_the_table_follows_decisions_changes_and_undos(file: ExtractedFile, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_table_follows_decisions_changes_and_undos(file: ExtractedFile, tmp_
         ada = annotator_named(connection, "Ada")
 
         def now() -> list[list[ExtractedFact]]:
-            file.index.decided.follow(connection)
+            file.index.follow(connection)
             return [listed(file, ReviewQuery(decision="accepted")), listed(file, ReviewQuery(decision="rejected"))]
 
         decided(connection, NEW[0], "accepted", "first key")
@@ -104,12 +104,12 @@ def test_the_table_follows_decisions_changes_and_undos(file: ExtractedFile, tmp_
 def test_what_is_decided_on_the_way_stays_in_the_list_one_goes_through(file: ExtractedFile, tmp_path: Path) -> None:
     with writing_to(tmp_path / "marks.db") as connection:
         decided(connection, KNOWN, "accepted", "first key")
-        file.index.decided.follow(connection)
-        begun = ReviewQuery(since=file.index.decided.last_event)
+        file.index.follow(connection)
+        begun = ReviewQuery(since=file.index.last_event)
         as_it_was = listed(file, begun)
         assert KNOWN not in as_it_was
         decided(connection, NEW[0], "rejected", "second key")
-        file.index.decided.follow(connection)
+        file.index.follow(connection)
     assert listed(file, begun) == as_it_was
     assert listed(file) == [fact for fact in as_it_was if fact != NEW[0]]
     position = file.index.position(FACTS.index(NEW[1]), begun)
@@ -119,10 +119,10 @@ def test_what_is_decided_on_the_way_stays_in_the_list_one_goes_through(file: Ext
 
 
 def test_a_fact_that_is_in_the_file_twice_is_decided_in_both_rows(tmp_path: Path) -> None:
-    file = open_extracted("two", facts_file(write_found(tmp_path / "two", (KNOWN, CONTRADICTING, KNOWN))))
+    file = ExtractedFile("two", facts_file(write_found(tmp_path / "two", (KNOWN, CONTRADICTING, KNOWN))))
     with writing_to(tmp_path / "marks.db") as connection:
         decided(connection, KNOWN, "accepted", "first key")
-        file.index.decided.follow(connection)
+        file.index.follow(connection)
     assert [row.decision for row in file.index.page(ALL).rows] == ["", "accepted", "accepted"]
 
 

@@ -10,17 +10,24 @@ from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
 from sayso.readers.files import is_not_blank, read_lines, read_lines_between
-from sayso.serve.review.table import ReviewTable, read_columns
+from sayso.serve.review.table import ReviewTable
 
 
 class ExtractedFile:
     """A file of facts and its name in URLs; a fact's record is read when it is shown.
 
     `threshold` is from the extraction's manifest, or None without one; `threshold_note` states the precision measured
-    at it.
+    at it. Opening the file checks only the first line.
     """
 
     def __init__(self, name: str, path: Path) -> None:
+        if path.suffix == ".gz":
+            fault = "the file is compressed; decompress it first, since facts are read by byte offset"
+            raise BadInputError(f"{path}: {fault}")
+        refuse_damaged(path)
+        if not any(map(is_not_blank, read_lines(path))):
+            raise holds_no(path, "facts")
+        _fact_between(path, 1, 0, 1)
         self.name = name
         self.path = path
         manifest = manifest_beside(path)
@@ -36,7 +43,7 @@ class ExtractedFile:
         with self._lock:
             if self._index is None:
                 self._signature = self._now()
-                self._index = ReviewTable(read_columns(self.path))
+                self._index = ReviewTable(self.path)
             return self._index
 
     def _now(self) -> tuple[int, ...]:
@@ -49,17 +56,6 @@ class ExtractedFile:
             raise ChangedError(f"{self.path}: the file has changed since it was read")
         start, stop = index.start_F1[row : row + 2].tolist()
         return _fact_between(self.path, row + 1, start, stop)
-
-
-def open_extracted(name: str, path: Path) -> ExtractedFile:
-    """Open a file of facts, checking only its first line."""
-    if path.suffix == ".gz":
-        raise BadInputError(f"{path}: the file is compressed; decompress it first, since facts are read by byte offset")
-    refuse_damaged(path)
-    if not any(map(is_not_blank, read_lines(path))):
-        raise holds_no(path, "facts")
-    _fact_between(path, 1, 0, 1)
-    return ExtractedFile(name, path)
 
 
 def _number(value: object) -> float | None:

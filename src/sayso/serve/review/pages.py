@@ -64,7 +64,7 @@ def find_file(facts: str, bench: Bench) -> ExtractedFile:
     if found is None:
         raise not_found(f"Extraction {facts!r} not found.")
     with bench.database.reading() as connection:
-        found.index.decided.follow(connection)
+        found.index.follow(connection)
     return found
 
 
@@ -76,7 +76,7 @@ ReviewWithinParam = Annotated[ReviewQuery, Depends(ReviewQuery.within)]
 
 def find_extracted(file: ExtractedFile, asked: FactIds) -> int:
     """Return the index of the fact; not found (404) if the file does not have it."""
-    row = file.index.decided.find(asked.fact)
+    row = file.index.find(asked.fact)
     if row is None:
         raise not_found(f"Fact not found in {file.name}.")
     return row
@@ -121,7 +121,7 @@ def first_file(bench: Bench) -> Response:
 def list_page(render: Render, file: FileParam, query: ReviewQueryParam) -> Response:
     """Show one page of the table of extracted facts."""
     # Facts decided while working through this list stay in it.
-    within = query.link(page=1, since=file.index.decided.last_event)
+    within = query.link(page=1, since=file.index.last_event)
     found = file.index.page(query)
     return render("review/list.html", file=file, query=query, found=found, within=within, presets=PRESETS)
 

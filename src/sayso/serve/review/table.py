@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -34,15 +34,11 @@ _ROWS_AT_A_TIME = 65_536
 """The number of rows kept as Python objects while the columns are built."""
 
 
-class ReviewColumns(NamedTuple):
-    """The columns by name, and the byte offset of each line, followed by the end of the file."""
+def read_columns(path: Path) -> tuple[dict[str, pa.Array], np.ndarray]:
+    """Return the columns of a file of facts, and the byte offset of each line, followed by the end of the file.
 
-    columns: dict[str, pa.Array]
-    start_F1: np.ndarray
-
-
-def read_columns(path: Path) -> ReviewColumns:
-    """Read the columns of a file of facts; raise on a line that is not a fact."""
+    Raises on a line that is not a fact.
+    """
     batches, rows, starts = list[pa.RecordBatch](), list[tuple[object, ...]](), [0]
     for number, line in enumerate(_lines(path), 1):
         rows.append(_row(path, number, line))
@@ -50,9 +46,8 @@ def read_columns(path: Path) -> ReviewColumns:
         if len(rows) == _ROWS_AT_A_TIME:
             batches.append(_batch(rows))
             rows = []
-    table = pa.Table.from_batches([*batches, _batch(rows)]).combine_chunks()
-    columns = {name: table.column(name).combine_chunks() for name in _SCHEMA.names}
-    return ReviewColumns(columns, np.array(starts, np.int64))
+    table = pa.Table.from_batches([*batches, _batch(rows)])
+    return {name: table[name].combine_chunks() for name in _SCHEMA.names}, np.array(starts, np.int64)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -84,37 +79,8 @@ CHOICES = ("", *DECISIONS, DAMAGED)
 _BETWEEN = "\x1f"
 
 
-class CurrentDecisions:
-    """The decision on each fact (`decision_F`) and the log event that made it (`event_F`, 0 for none)."""
-
-    def __init__(self, heads: pa.Array, relations: pa.Array, tails: pa.Array) -> None:
-        self._keys = pc.binary_join_element_wise(heads, relations, tails, pa.scalar(_BETWEEN, pa.large_string()))
-        self._lock = Lock()
-        self.decision_F = np.zeros(len(heads), np.int8)
-        self.event_F = np.zeros(len(heads), np.int64)
-        self.last_event = 0
-
-    def follow(self, connection: Connection) -> None:
-        """Apply the decisions made since the last call."""
-        with self._lock:
-            news = decided_since(connection, self.last_event)
-            if not news:
-                return
-            matched = pc.index_in(self._keys, value_set=_keys(news))
-            rows = np.flatnonzero(matched.is_valid().to_numpy(zero_copy_only=False))
-            which = matched.drop_null().to_numpy(zero_copy_only=False)
-            self.decision_F[rows] = np.array([CHOICES.index(decision) for _, decision in news.values()])[which]
-            self.event_F[rows] = np.array([event for event, _ in news.values()])[which]
-            self.last_event = max(event for event, _ in news.values())
-
-    def find(self, fact: Triple) -> int | None:
-        """Return the index of a fact, or None if the file does not have it."""
-        row = pc.index(self._keys, _keys([fact])[0]).as_py()
-        return None if row < 0 else row
-
-
 def _keys(facts: Iterable[Triple]) -> pa.Array:
-    return pa.array([_BETWEEN.join(fact) for fact in facts], pa.large_string())
+    return pa.array([_BETWEEN.join(fact) for fact in facts], _TEXT)
 
 
 ReviewSort = Literal["status", "probability", "support", "sentences", "relation", "head", "tail"]
@@ -162,15 +128,41 @@ class ReviewRow(FactRow):
 
 
 class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
-    """The facts of one file, and the byte offset of each line."""
+    """The facts of one file, with the byte offset of each line and the decision on each fact.
+
+    `_event_F` is the log event that made the decision, 0 for none.
+    """
 
     row_type = ReviewRow
 
-    def __init__(self, found: ReviewColumns) -> None:
-        super().__init__(found.columns)
-        self.start_F1 = found.start_F1
-        self._statuses, self._status_F = coded(found.columns["status"])
-        self.decided = CurrentDecisions(*(found.columns[name] for name in Triple._fields))
+    def __init__(self, path: Path) -> None:
+        columns, self.start_F1 = read_columns(path)
+        super().__init__(columns)
+        self._statuses, self._status_F = coded(columns["status"])
+        ids = (columns[name] for name in Triple._fields)
+        self._keys = pc.binary_join_element_wise(*ids, pa.scalar(_BETWEEN, _TEXT))
+        self._lock = Lock()
+        self._decision_F = np.zeros(self.num_facts, np.int8)
+        self._event_F = np.zeros(self.num_facts, np.int64)
+        self.last_event = 0
+
+    def follow(self, connection: Connection) -> None:
+        """Apply the decisions made since the last call."""
+        with self._lock:
+            news = decided_since(connection, self.last_event)
+            if not news:
+                return
+            matched = pc.index_in(self._keys, value_set=_keys(news))
+            rows = np.flatnonzero(matched.is_valid().to_numpy(zero_copy_only=False))
+            which = matched.drop_null().to_numpy(zero_copy_only=False)
+            self._decision_F[rows] = np.array([CHOICES.index(decision) for _, decision in news.values()])[which]
+            self._event_F[rows] = np.array([event for event, _ in news.values()])[which]
+            self.last_event = max(event for event, _ in news.values())
+
+    def find(self, fact: Triple) -> int | None:
+        """Return the index of a fact, or None if the file does not have it."""
+        row = pc.index(self._keys, _keys([fact])[0]).as_py()
+        return None if row < 0 else row
 
     @property
     def num_decided(self) -> int:
@@ -179,12 +171,12 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
 
     def _is_open(self) -> np.ndarray:
         """Return a mask of facts that need a decision, including those whose decision is damaged."""
-        return np.isin(self.decided.decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
+        return np.isin(self._decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
 
     def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
         return {
             "status": [self._statuses[code] for code in self._status_F[numbers].tolist()],
-            "decision": [CHOICES[code] for code in self.decided.decision_F[numbers].tolist()],
+            "decision": [CHOICES[code] for code in self._decision_F[numbers].tolist()],
         }
 
     def _numbers(self, sort: str) -> np.ndarray | None:
@@ -199,6 +191,6 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
         tests = [self._status_F == code(self._statuses, query.status)] if query.status else []
         if query.decision != "any":
             is_open = query.decision == "open"
-            fits_F = self._is_open() if is_open else self.decided.decision_F == CHOICES.index(query.decision)
-            tests.append(fits_F if query.since is None else fits_F | (self.decided.event_F > query.since))
+            fits_F = self._is_open() if is_open else self._decision_F == CHOICES.index(query.decision)
+            tests.append(fits_F if query.since is None else fits_F | (self._event_F > query.since))
         return tests
