@@ -13,7 +13,6 @@ COVERED_BY = {
     "documents/folder": "documents/test_build",
     "documents/settings": "documents/test_build",
     "documents/shard": "documents/test_build",
-    "embeddings/rows": "embeddings/test_word2vec",
     "evaluate/evaluation": "evaluate/test_report",
     "explain/trained_run": "explain/test_facts",
     "extract/folder": "extract/test_run",

@@ -16,7 +16,8 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -82,36 +83,38 @@ def read_table(path: Path) -> dict[str, Any]:
 
 def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """Return a copy of the table with overrides such as `a.b=c`; c is parsed as TOML, or else kept as a string."""
-    changed = deepcopy(table)
+    changed, given = deepcopy(table), option("changes:", "--set")
     for change in changes:
         key, equals, text = change.partition("=")
         names = key.strip().split(".")
         if not equals or not all(names):
-            raise BadConfigError(f"{option('changes:', '--set')} {change}: expected name.of.setting=value")
+            raise BadConfigError(f"{given} {change}: expected name.of.setting=value")
         inner = changed
         for name in names[:-1]:
             inner = inner.setdefault(name, {})
             if not isinstance(inner, dict):
-                raise BadConfigError(f"{option('changes:', '--set')} {change}: {name} is not a group of settings")
+                raise BadConfigError(f"{given} {change}: {name} is not a group of settings")
         inner[names[-1]] = value = _value_of(text.strip())
         if isinstance(value, dict):  # it would replace the whole group
-            raise BadConfigError(
-                f"{option('changes:', '--set')} {change}: set each value separately: {key.strip()}.NAME=value"
-            )
+            raise BadConfigError(f"{given} {change}: set each value separately: {key.strip()}.NAME=value")
     return changed
 
 
-def fill(kind: type[Config], table: Mapping[str, Any], kinds: Kinds, where: str = "") -> Config:
-    """Build a dataclass or named tuple from a table; missing keys keep their defaults."""
-    hints = _hints(kind)
-    known, needed = _fields(kind)
+def fill(kind: type[Config], table: Mapping[str, Any], kinds: Kinds, where: str = "", is_open: bool = False) -> Config:
+    """Build a dataclass or named tuple from a table; missing keys keep their defaults.
+
+    With `is_open`, unknown keys are ignored.
+    """
+    hints, known = _hints(kind), signature(kind).parameters
     for name in table:
-        if name not in known:
+        if name not in known and not is_open:
             raise BadConfigError(f"{where}{name}: no such setting{_nearest(name, known)}")
-    for name in needed:
-        if name not in table:
+    values = {}
+    for name, parameter in known.items():
+        if name in table:
+            values[name] = _filled(hints[name], table[name], kinds, f"{where}{name}")
+        elif parameter.default is parameter.empty:
             raise BadConfigError(f"{where}{name}: missing")
-    values = {name: _filled(hints[name], value, kinds, f"{where}{name}") for name, value in table.items()}
     return kind(**values)
 
 
@@ -120,8 +123,8 @@ def to_table(config: Any, kinds: Kinds) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for field in fields(config):
         value = getattr(config, field.name)
-        kind = _kind_of(value, kinds)
-        if kind:
+        names = (name for classes in kinds.values() for name, kind in classes.items() if type(value) is kind)
+        if kind := next(names, None):
             table[field.name] = {"kind": kind, kind: to_table(value, kinds)}
         elif is_dataclass(value):
             table[field.name] = to_table(value, kinds)
@@ -146,10 +149,10 @@ def to_toml(table: Mapping[str, Any], prefix: str = "") -> str:
 def _filled(hint: Any, value: Any, kinds: Kinds, where: str) -> Any:
     if hint in kinds:
         return _filled_kind(kinds[hint], value, kinds, where)
-    if _is_record(hint):
+    if is_dataclass(hint) or hasattr(hint, "_field_defaults"):
         return fill(typing.cast(type, hint), _as_table(value, where), kinds, f"{where}.")
     if typing.get_origin(hint) is Annotated:
-        value = _filled(_bare(hint), value, kinds, where)
+        value = _filled(typing.get_args(hint)[0], value, kinds, where)
         _check_range(hint, value, where)
         return value
     return _filled_generic(hint, value, kinds, where) if typing.get_origin(hint) else _plain(hint, value, where)
@@ -180,25 +183,8 @@ def _items(hint: Any, value: Any, where: str) -> list[tuple[Any, Any]]:
     return list(zip(inner, value, strict=True))
 
 
-def _is_record(hint: Any) -> bool:
-    return is_dataclass(hint) or hasattr(hint, "_field_defaults")
-
-
-def _fields(kind: type) -> tuple[list[str], list[str]]:
-    """Return the names of all fields of a dataclass or named tuple, and of those without a default."""
-    if not is_dataclass(kind):
-        names: list[str] = list(kind._fields)  # type: ignore[attr-defined]
-        return names, [name for name in names if name not in kind._field_defaults]  # type: ignore[attr-defined]
-    needed = [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
-    return [each.name for each in fields(kind)], needed
-
-
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)
-
-
-def _bare(hint: Any) -> Any:
-    return typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
 
 
 def _check_range(hint: Any, value: Any, where: str) -> None:
@@ -245,14 +231,6 @@ def _as_table(value: Any, where: str) -> Mapping[str, Any]:
 def _nearest(name: str, known: Iterable[Any]) -> str:
     found = difflib.get_close_matches(name, [str(item) for item in known], n=1, cutoff=0.5)
     return f"; did you mean {found[0]}?" if found else ""
-
-
-def _kind_of(value: Any, kinds: Kinds) -> str | None:
-    for classes in kinds.values():
-        for name, kind in classes.items():
-            if type(value) is kind:
-                return name
-    return None
 
 
 def _value_of(text: str) -> Any:

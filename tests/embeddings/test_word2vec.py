@@ -95,8 +95,8 @@ def test_only_wanted_words_are_kept(tmp_path):
 
 
 def test_rows_that_cross_the_blocks_of_a_large_binary_file_are_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("sayso.embeddings.rows._BLOCK_BYTES", 64)
-    monkeypatch.setattr("sayso.embeddings.rows._MAX_WORD_BYTES", 32)
+    monkeypatch.setattr("sayso.embeddings.word2vec._BLOCK_BYTES", 64)
+    monkeypatch.setattr("sayso.embeddings.word2vec._MAX_WORD_BYTES", 32)
     words = [f"word{i}" for i in range(3_000)]
     matrix = np.random.default_rng(0).normal(size=(3_000, 7)).astype(np.float32)
     write_word_vectors(tmp_path / "v", words, matrix, binary=True)

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sayso.embeddings.rows import MAX_WIDTH, VectorFile, is_number, numbers_of
-from sayso.embeddings.word2vec import read_word_vectors
+from sayso.embeddings.word2vec import MAX_WIDTH, VectorFile, is_number, numbers_of, read_word_vectors
 from sayso.errors import BadInputError
 from sayso.input_file import refuse_pipe
 from sayso.readers.files import first_of, parse_lines, read_lines

@@ -1,4 +1,9 @@
-"""Read and write word vector files, text or binary, plain or gzip; the format is detected from the content."""
+"""Read and write word vector files, text or binary, plain or gzip; the format is detected from the content.
+
+Text (word2vec, GloVe): a word and its numbers on each line, separated by spaces or tabs. Binary (word2vec): a header
+line, then for each word the word, a space and its numbers as float32; a line end after each vector is optional. Binary
+files are read in blocks, and rows that were not requested are skipped without being unpacked.
+"""
 
 import io
 import logging
@@ -7,12 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sayso.embeddings.rows import MAX_WIDTH, VectorFile, VectorRow, is_number, read_binary_rows, read_text_rows
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
 from sayso.io.atomic import atomic_file
@@ -20,6 +24,41 @@ from sayso.readers.files import MAX_LINE_BYTES
 
 _LOG = logging.getLogger(__name__)
 _NUM_BYTES_LOOKED_AT = 4096
+_BLOCK_BYTES = 4 * 2**20
+_MAX_WORD_BYTES = 2**16
+
+MAX_WIDTH = 65_536
+"""Maximum number of columns; a file with more is considered damaged."""
+
+
+class VectorRow(NamedTuple):
+    """A word and its vector as float32 bytes; `number` is its line (text) or its position from 1 (binary)."""
+
+    number: int
+    word: str
+    vector: bytes
+
+
+class VectorFile(NamedTuple):
+    """A vector file, for error messages: these name a line, or the index of a word if the file is binary."""
+
+    path: Path
+    is_binary: bool = False
+
+    def fault(self, number: int, what: str) -> BadInputError:
+        """Return an error that names the file, the row and the problem."""
+        where = f"{self.path}: word {number:,}" if self.is_binary else f"{self.path}:{number}"
+        return BadInputError(f"{where}: {what}")
+
+    def word(self, number: int, raw: bytes) -> str:
+        """Decode the word of the row."""
+        try:
+            word = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.fault(number, f"byte {error.start + 1} of the word is not UTF-8") from error
+        if not word:
+            raise self.fault(number, "the word is empty")
+        return word
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,21 +117,21 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
     first = without_mark(stream.readline(MAX_LINE_BYTES))
     if not first.strip() and not any(map(bytes.strip, stream)):
         raise holds_no(path, "vectors")
-    header = _header(first)
+    file, header = VectorFile(path), _header(first)
     if header is None:
         width = _first_width(first, path)
-        all_lines = chain([(1, first.rstrip())], _numbered_lines(stream, path))
-        return _collected(read_text_rows(all_lines, path, width, wanted), width, VectorFile(path))
+        lines = chain([(1, first.rstrip())], _numbered_lines(stream, path))
+        return _collected(_text_rows(lines, file, width, wanted), width, file)
     num_words, width = header
     if num_words < 1 or not 1 <= width <= MAX_WIDTH:
         raise BadInputError(f"{path}:1: invalid header: {num_words:,} words, vector width {width:,}")
     start = stream.read(_NUM_BYTES_LOOKED_AT)
     if _looks_like_text(start, width):
         # The look-ahead may have ended inside a line.
-        lines = _as_announced(_numbered_lines(stream, path, start + stream.readline(MAX_LINE_BYTES)), path, num_words)
-        return _collected(read_text_rows(lines, path, width, wanted), width, VectorFile(path))
-    rows = read_binary_rows(start, stream, path, num_words, width, wanted)
-    return _collected(rows, width, VectorFile(path, is_binary=True))
+        numbered = _numbered_lines(stream, path, start + stream.readline(MAX_LINE_BYTES))
+        return _collected(_text_rows(_as_announced(numbered, path, num_words), file, width, wanted), width, file)
+    file = VectorFile(path, is_binary=True)
+    return _collected(_binary_rows(start, stream, file, num_words, width, wanted), width, file)
 
 
 def _header(first: bytes) -> tuple[int, int] | None:
@@ -170,3 +209,83 @@ def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordV
     if not is_finite_V.all():
         raise file.fault(numbers[int(is_finite_V.argmin())], "a number is not finite (nan or inf)")
     return WordVectors(list(first_number), matrix.astype(np.float32, copy=False), num_repeats)
+
+
+def _text_rows(
+    lines: Iterable[tuple[int, bytes]], file: VectorFile, width: int, wanted: Collection[str] | None
+) -> Iterator[VectorRow]:
+    """Yield the rows of the `wanted` words (None: all words); each line has a word and `width` numbers."""
+    for number, line in lines:
+        # Most lines of a large file are skipped, without splitting them into columns.
+        is_plain = line.count(b" ") == width
+        if wanted is not None and is_plain and file.word(number, line[: line.find(b" ")]) not in wanted:
+            continue
+        columns = line.split()
+        if len(columns) != width + 1:
+            columns = _with_spaced_word(columns, width, file, number)
+        word = file.word(number, columns[0])
+        if wanted is None or word in wanted:
+            yield VectorRow(number, word, numbers_of(columns[1:], file, number))
+
+
+def numbers_of(columns: list[bytes], file: VectorFile, number: int) -> bytes:
+    """Return the numbers of a row as float32 bytes."""
+    try:
+        values = [float(column) for column in columns]
+    except ValueError as error:
+        culprit = next(column for column in columns if not is_number(column))
+        raise file.fault(number, f"{culprit[:40].decode('utf-8', 'replace')!r} is not a number") from error
+    # A number too large for float32 becomes infinite, and is refused later like any other that is not finite.
+    with np.errstate(over="ignore"):
+        return np.array(values, dtype=np.float64).astype("<f4").tobytes()
+
+
+def is_number(column: bytes) -> bool:
+    """Return whether the column reads as a number, including `nan` and `inf`."""
+    try:
+        float(column)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_spaced_word(columns: list[bytes], width: int, file: VectorFile, number: int) -> list[bytes]:
+    """Return the columns with the parts of the word joined: large GloVe files have words such as `. . .`."""
+    num_parts = len(columns) - width
+    if num_parts < 2 or any(is_number(part) for part in columns[1:num_parts]):
+        raise file.fault(number, f"expected {width} numbers, got {max(len(columns) - 1, 0)}")
+    return [b" ".join(columns[:num_parts]), *columns[num_parts:]]
+
+
+def _binary_rows(
+    start: bytes, stream: BinaryIO, file: VectorFile, num_words: int, width: int, wanted: Collection[str] | None
+) -> Iterator[VectorRow]:
+    """Yield the rows of the `wanted` words (None: all), given the header's `num_words` and `width`.
+
+    `start`: bytes after the header that were already read from the stream.
+    """
+    num_bytes, block, position = 4 * width, start, 0
+    for number in range(1, num_words + 1):
+        space = block.find(b" ", position)
+        if space < 0 or space + 1 + num_bytes > len(block):
+            # Enough of the file to contain a whole row.
+            block, position = block[position:] + stream.read(_BLOCK_BYTES + _MAX_WORD_BYTES + num_bytes), 0
+            space = _end_of_word(block, num_bytes, file, number, num_words)
+        word = file.word(number, block[position:space].lstrip(b"\n"))
+        if "\n" in word:
+            raise file.fault(number, "the word contains a line end: the header's width does not match the file")
+        position = space + 1 + num_bytes
+        if wanted is None or word in wanted:
+            yield VectorRow(number, word, block[space + 1 : position])
+    if block[position:].strip() or stream.read(_BLOCK_BYTES).strip():
+        raise BadInputError(f"{file.path}: more data after the {num_words:,} words in its header")
+
+
+def _end_of_word(block: bytes, num_bytes: int, file: VectorFile, number: int, num_words: int) -> int:
+    """Return where the first word of the block ends; raise if the block does not contain the whole row."""
+    space = block.find(b" ", 0, _MAX_WORD_BYTES)
+    if space < 0 and len(block) >= _MAX_WORD_BYTES:
+        raise file.fault(number, "the word has no end: this is not a word2vec file, or its header is wrong")
+    if space < 0 or space + 1 + num_bytes > len(block):
+        raise file.fault(number, f"the file is truncated (its header announces {num_words:,} words)")
+    return space

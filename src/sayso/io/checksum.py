@@ -60,14 +60,6 @@ def sums_of(folder: Path, names: Iterable[str]) -> dict[str, dict[str, int]]:
     return {name: sum_of(folder / name)._asdict() for name in sorted(names)}
 
 
-def refuse_other_content(path: Path, expected: FileSum, found: FileSum, advice: str) -> None:
-    """Raise `BadInputError` if a file differs from what was written."""
-    if found.size != expected.size:
-        raise BadInputError(f"{path}: expected {expected.size:,} bytes, got {found.size:,}: {advice}")
-    if found.crc32 != expected.crc32:
-        raise BadInputError(f"{path}: damaged or changed since it was written (the checksum differs): {advice}")
-
-
 class CheckedFiles:
     """The files in a folder, each verified against the manifest's checksum when first opened.
 
@@ -118,9 +110,15 @@ class CheckedFiles:
     def _compare(self, name: str, found: FileSum) -> None:
         if self._sums is None:
             return
-        if name not in self._sums:
-            raise BadInputError(f"{self.folder / name}: this file is not in the manifest: {self.advice}")
-        refuse_other_content(self.folder / name, self._sums[name], found, self.advice)
+        path, expected = self.folder / name, self._sums.get(name)
+        if expected is None:
+            raise BadInputError(f"{path}: this file is not in the manifest: {self.advice}")
+        if found.size != expected.size:
+            raise BadInputError(f"{path}: expected {expected.size:,} bytes, got {found.size:,}: {self.advice}")
+        if found.crc32 != expected.crc32:
+            raise BadInputError(
+                f"{path}: damaged or changed since it was written (the checksum differs): {self.advice}"
+            )
 
 
 def signature_of(status: os.stat_result) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,9 +92,8 @@ def record_of(kind: type[_Record], table: Mapping[str, Any], is_open: bool = Fal
 
     With `is_open`, unknown keys are ignored.
     """
-    known = _names(kind)
     try:
-        return fill(kind, {name: table[name] for name in known if name in table} if is_open else table, {})
+        return fill(kind, table, {}, is_open=is_open)
     except BadConfigError as error:
         raise JsonError(str(error)) from None
 
@@ -117,10 +115,6 @@ def checked_files(path: Path, manifest: Mapping[str, Any], advice: str, in_memor
     except (JsonError, AttributeError, TypeError) as error:
         raise BadInputError(f"{path}: {FILES!r} has invalid checksums ({error}): {advice}") from None
     return CheckedFiles(path.parent, sums, advice, in_memory)
-
-
-def _names(kind: type) -> list[str]:
-    return [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)  # type: ignore[attr-defined]
 
 
 def _checksum(record: Any) -> str:
