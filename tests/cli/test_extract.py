@@ -129,7 +129,7 @@ def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, t
         (("--only", "new"), "--only requires a knowledge base"),
         (("--workers", 2), "require --engine ray"),
         (("--method", "magic"), "unknown mechanism 'magic'"),
-        (("--input-format", "magic"), "--input-format magic: unknown format"),
+        (("--input-format", "magic"), "form magic: unknown format"),
         (("--since", tmp_path), "not an extraction: make one with `sayso extract`"),
     ):
         with pytest.raises(UserError, match=message):
