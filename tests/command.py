@@ -14,7 +14,7 @@ from typing import get_args
 
 _COMMANDS = (
     *("sayso.cli", "sayso.annotate.decisions", "sayso.annotate.forms", "sayso.documents.build", "sayso.facts.export"),
-    *("sayso.invent", "sayso.readers.survey", "sayso.serve.app", "sayso.serve.server", "sayso.store.prepare"),
+    *("sayso.invent.raw", "sayso.readers.survey", "sayso.serve.app", "sayso.serve.server", "sayso.store.prepare"),
 )
 """Modules that commands import when they run."""
 

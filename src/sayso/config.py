@@ -61,6 +61,13 @@ SEED = Range(-(2**63), 2**63 - 1)
 SHARE = Range(0, 1)
 
 
+class Option(NamedTuple):
+    """The command-line option of a setting: its help and, if it is not derived from the field's name, its name."""
+
+    help: str
+    name: str = ""
+
+
 def check_ranges(config: Any) -> None:
     """Raise `BadConfigError` if a number in a settings dataclass is out of range."""
     for name, hint in _hints(type(config)).items():

@@ -1,10 +1,15 @@
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from sayso.cli import main
-from sayso.cli.options import form_of
+from sayso.cli.options import form_of, with_settings
+from sayso.config import SEED, Option, Range
 from sayso.configs import config_names
 from sayso.errors import UserError
 
@@ -72,3 +77,32 @@ def test_the_requested_format_is_used_if_the_name_allows_it(name: str, asked: st
 def test_a_file_name_of_another_format_is_refused(name: str, asked: str) -> None:
     with pytest.raises(UserError, match=f"{name}: this extension means the format"):
         form_of(Path(name), asked, ENDINGS, "lines")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    files: Annotated[tuple[Path, ...], Option("Files.")] = ()
+    share: Annotated[float, Range(0, 0.9), Option("A share.", "--part")] = 0.5
+    seed: Annotated[int, SEED, Option("A seed.")] = 13
+    hidden: int = 7
+
+
+def test_settings_are_made_from_options_with_the_ranges_and_defaults_of_the_class() -> None:
+    app, made = typer.Typer(), list[object]()
+
+    @app.command()
+    @with_settings
+    def command(settings: Settings, *, word: str = "usual") -> None:
+        made.extend((settings, word))
+
+    for options, expected in (
+        ("", [Settings(), "usual"]),
+        ("--files a --files b --seed 1 --word w", [Settings(files=(Path("a"), Path("b")), seed=1), "w"]),
+        ("--part 0.9", [Settings(share=0.9), "usual"]),
+    ):
+        made.clear()
+        assert CliRunner().invoke(app, options, catch_exceptions=False).exit_code == 0
+        assert made == expected
+    assert "--part" in (refused := CliRunner().invoke(app, "--part 0.95")).output
+    assert refused.exit_code == 2
+    assert CliRunner().invoke(app, "--hidden 1").exit_code == 2

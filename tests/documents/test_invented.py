@@ -8,7 +8,7 @@ import pytest
 
 from sayso.documents.build import build
 from sayso.documents.settings import BuildInputs, BuildSettings
-from sayso.invent import invent_raw, raw_settings
+from sayso.invent.raw import invent_raw, raw_settings
 
 Place = tuple[str, int, int, str, str]
 

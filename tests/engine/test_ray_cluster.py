@@ -20,7 +20,8 @@ from sayso.engine.ray_cluster import open_ray
 from sayso.errors import UserError
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
-from sayso.invent import InventSettings, invent_raw
+from sayso.invent.raw import invent_raw
+from sayso.invent.settings import InventSettings
 from sayso.store import parallel
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sayso.invent import InventSettings, InventSummary, invent
+from sayso.invent.settings import InventSettings
+from sayso.invent.write import InventSummary, invent
 from sayso.readers import jsonl
 from sayso.records import Sentence
 

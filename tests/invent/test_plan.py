@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from sayso import memory
 from sayso.errors import UserError
-from sayso.invent import InventSettings
 from sayso.invent.names import Coiner, Namer
 from sayso.invent.pairs import marked_entity, unordered
 from sayso.invent.plan import CorpusPlan, PartPlan, bag_sizes, make_plan
 from sayso.invent.relations import name_class, strongest
+from sayso.invent.settings import InventSettings
 from sayso.seeding import sub_seed
 
 

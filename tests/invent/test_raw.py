@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import BadConfigError, UserError
-from sayso.invent import RAW_FILES, InventSettings, RawSummary, invent_raw, raw_settings
+from sayso.invent.raw import RAW_FILES, RawSummary, invent_raw, raw_settings
+from sayso.invent.settings import InventSettings
 from sayso.readers.entity_type import read_entity_types
 from sayso.readers.fact import read_triples
 

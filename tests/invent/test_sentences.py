@@ -3,11 +3,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from sayso.invent import InventSettings
 from sayso.invent.phrase import Phraser
 from sayso.invent.plan import CorpusPlan, make_plan
 from sayso.invent.relations import RELATIONS, SCENES, all_wordings, strongest
 from sayso.invent.sentences import MadeSentence, Sampler
+from sayso.invent.settings import InventSettings
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from sayso.errors import BadConfigError
-from sayso.invent import SIZES, InventSettings
+from sayso.invent.settings import SIZES, InventSettings
 
 
 def test_the_large_size_has_as_many_sentences_as_fb_nyt() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from invent.conftest import Corpus
 from sayso.errors import UserError
-from sayso.invent import FILES, InventSettings, invent
+from sayso.invent.settings import InventSettings
+from sayso.invent.write import FILES, invent
 from sayso.readers.entity_type import read_entity_types
 from sayso.readers.fact import read_triples
 from sayso.readers.files import read_lines
@@ -37,7 +38,7 @@ def test_the_number_of_sentences_is_exact(toy: Corpus) -> None:
 def test_the_same_seed_makes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     invent(tmp_path / "here", SMALL)
     program = (
-        "import sys; from pathlib import Path; from sayso.invent import *\n"
+        "import sys; from pathlib import Path; from sayso.invent.write import *\n"
         "settings = InventSettings(train_sentences=60, test_sentences=30, direct_sentences=5, documents=2)\n"
         "invent(Path(sys.argv[1]), settings)"
     )

@@ -13,8 +13,9 @@ from sayso.extract.folder import extraction_folder, refuse_other_since
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs
 from sayso.facts.file import facts_file
-from sayso.invent import InventSettings, invent
 from sayso.invent.raw import invent_raw
+from sayso.invent.settings import InventSettings
+from sayso.invent.write import invent
 from sayso.io.folder_kind import kind_of, wrong_folder
 from sayso.model.checkpoint import find_model
 from sayso.readers.files import files_of

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from sayso.embeddings.word2vec import write_word_vectors
-from sayso.invent import InventSettings, invent
+from sayso.invent.settings import InventSettings
+from sayso.invent.write import invent
 from sayso.readers.jsonl import write
 from sayso.readers.mark import write_mark
 from sayso.records import Mark, Sentence

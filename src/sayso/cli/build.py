@@ -1,60 +1,31 @@
 """`sayso build`: build a corpus from documents and a knowledge base, by distant supervision."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sayso.cli.console import note, print_result, print_table, resumable, say_next, stages
-from sayso.cli.options import Address, AsJson, EngineName, Workers, open_engine, settings_from
+from sayso.cli.options import AsJson, EngineOptions, with_settings
+from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.documents.folder import BuildMode
 
 
+@with_settings
 def build(
-    documents: Annotated[
-        Path, typer.Option(help="Documents: a folder of .txt and .html, JSON lines (id, text), or one text file.")
-    ],
-    kb: Annotated[Path, typer.Option(help="Facts as TSV: head id, relation, tail id.")],
-    names: Annotated[Path, typer.Option(help="Names as TSV or JSON lines: id, name, other names.")],
+    inputs: BuildInputs,
     out: Annotated[Path, typer.Option(help="Folder for the corpus; must be empty or missing.")],
-    types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV; missing types are guessed.")] = None,
-    relations: Annotated[Path | None, typer.Option(help="Relations; by default those in the facts.")] = None,
-    na_share: Annotated[
-        float, typer.Option("--na", min=0.0, max=1.0, help="Share of the unrelated pairs used for training, as NA.")
-    ] = 0.25,
-    ambiguous: Annotated[
-        Literal["skip", "document", "types"],
-        typer.Option(help="Names shared by several entities: skip them, or resolve them by document or by type."),
-    ] = "skip",
-    case: Annotated[
-        Literal["capitals", "exact", "ignore"],
-        typer.Option(help="capitals: at least the name's capitals; exact: same case; ignore: any case."),
-    ] = "capitals",
-    stop_names: Annotated[Path | None, typer.Option(help="More names to skip, one per line.")] = None,
-    finder: Annotated[
-        Literal["names", "spacy"],
-        typer.Option(help="names: search for the names; spacy: spaCy with the names as rules."),
-    ] = "names",
-    spacy_model: Annotated[str, typer.Option(help="spaCy model whose named entities take precedence.")] = "",
-    guess_types: Annotated[bool, typer.Option(help="Guess the types of entities without one.")] = True,
-    max_pairs: Annotated[int, typer.Option(min=1, help="Maximum pairs per sentence.")] = 30,
-    max_tokens: Annotated[int, typer.Option(min=5, help="Longer sentences are left out.")] = 300,
-    max_document_mb: Annotated[int, typer.Option(min=1, help="Larger documents are left out.")] = 32,
-    only_utf8: Annotated[
-        bool, typer.Option(help="Leave out documents that are not UTF-8 instead of reading Windows-1252.")
-    ] = False,
+    settings: BuildSettings,
+    *,
     max_bad: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Fail if more than this share of the documents is unusable.")
     ] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seed for sampling the unrelated pairs used for training.")] = 13,
     append: Annotated[bool, typer.Option("--append", help="Add documents, or continue after an interruption.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the existing corpus and start over.")] = False,
-    engine: EngineName = "local",
-    address: Address = "",
-    workers: Workers = 0,
+    engine: EngineOptions,
     as_json: AsJson = False,
 ) -> None:
     """Build a corpus: split documents into sentences, find the names, label the pairs from a knowledge base.
@@ -64,13 +35,11 @@ def build(
     Example: `sayso build --documents articles --kb kb.tsv --names names.tsv --types types.json --out corpora/mine`
     """
     from sayso.documents.build import build as build_corpus
-    from sayso.documents.settings import BuildInputs, BuildSettings
 
-    if spacy_model and finder != "spacy":
+    if settings.spacy_model and settings.finder != "spacy":
         raise UserError("--spacy-model requires --finder spacy")
-    inputs, settings = settings_from(BuildInputs, locals()), settings_from(BuildSettings, locals())
-    with resumable(out, "--append"), open_engine(engine, address, workers) as chosen, stages() as show:
-        manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, chosen)
+    with resumable(out, "--append"), engine.open() as opened, stages() as show:
+        manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, opened)
     print_result(as_json, manifest, lambda: _print(manifest))
     typed = ("--types", out / "types.json") if manifest["types"]["given"] else ()
     tables = ("--relations", out / "relations.jsonl", *typed)

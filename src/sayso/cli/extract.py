@@ -10,20 +10,17 @@ import typer
 
 from sayso.cli.console import note, print_json, print_table, resumable, say_next, stages
 from sayso.cli.options import (
-    Address,
     AsJson,
     Device,
-    EngineName,
+    EngineOptions,
     MaxBad,
     NoVerify,
     Run,
     SentenceForm,
     TableMemory,
     Wikidata,
-    WorkerGpus,
-    Workers,
-    open_engine,
     settings_from,
+    with_settings,
 )
 from sayso.errors import UserError, as_command
 
@@ -57,6 +54,7 @@ class OnlyStatus(StrEnum):
     contradicts = "contradicts"
 
 
+@with_settings
 def extract(
     run: Run,
     corpus: Annotated[
@@ -102,10 +100,9 @@ def extract(
     max_bad_share: MaxBad = 0.001,
     device: Device = "auto",
     table_memory: TableMemory = 512,
-    engine: EngineName = "local",
-    address: Address = "",
-    workers: Workers = 0,
-    gpus: WorkerGpus = 0.0,
+    *,
+    engine: EngineOptions,
+    gpus: Annotated[float, typer.Option("--worker-gpus", min=0.0, help="For ray: GPUs per worker.")] = 0.0,
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -133,7 +130,7 @@ def extract(
     inputs = _inputs(run, corpus, kb, types)
     if only and inputs.kb is None:
         raise UserError("--only requires a knowledge base to compare with: add --kb")
-    with resumable(out, "--resume"), open_engine(engine, address, workers, gpus) as opened, stages() as show:
+    with resumable(out, "--resume"), engine.open(gpus) as opened, stages() as show:
         found = extract_facts(inputs, settings, out, mode, since, output, opened, show)
     _report(found, as_json)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}

@@ -1,13 +1,16 @@
 """Code shared by commands: options, shell completion, and settings made from options."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
+from sayso.config import SEED, Option, Range
 from sayso.errors import UserError
 from sayso.io.checksum import set_verifying
 
@@ -18,15 +21,49 @@ T = TypeVar("T")
 AnyForm = TypeVar("AnyForm", bound=str)
 
 
-def fields_from(kind: type[T], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options named like a field of the dataclass, without None values."""
-    given = {field.name: options.get(field.name) for field in fields(kind)}  # type: ignore[arg-type]
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items() if v is not None}
-
-
 def settings_from(kind: type[T], options: Mapping[str, Any]) -> T:
-    """Return settings made from the options with the same names: `settings_from(BuildSettings, locals())`."""
-    return kind(**fields_from(kind, options))
+    """Return settings made from the options with the same names; an option that is None keeps the default."""
+    given = {field.name: options.get(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items() if v is not None})
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the options of a settings class in place of each parameter of that class.
+
+    Every field with an `Option` becomes an option, with the field's type, range and default.
+    """
+    kinds: dict[str, Any] = {name: kind for name, kind in get_type_hints(command).items() if is_dataclass(kind)}
+    own = signature(command).parameters
+    parameters = list[Parameter]()
+    for name, parameter in own.items():
+        parameters += _parameters_of(kinds[name]) if name in kinds else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        settings = {name: settings_from(kind, options) for name, kind in kinds.items()}
+        command(**settings, **{name: options[name] for name in own.keys() - kinds.keys()})
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _parameters_of(kind: type) -> Iterator[Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        hint, default = hints[field.name], Parameter.empty if field.default is MISSING else field.default
+        shown: dict[str, Any] = {}
+        for extra in getattr(hint, "__metadata__", ()):
+            if isinstance(extra, Option):
+                shown |= {"help": extra.help, "param_decls": [extra.name] * bool(extra.name)}
+            elif extra != SEED:  # for a seed, the range is that of all integers
+                shown |= {"min": extra.least, "max": extra.most}
+        if "help" in shown:
+            type_ = get_args(hint)[0]
+            if get_origin(type_) is tuple:
+                type_, default = list[get_args(type_)[0]] | None, None  # type: ignore[misc]
+            option = typer.Option(*shown.pop("param_decls"), **shown)
+            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, option])
 
 
 def form_of(out: Path, asked: AnyForm | None, endings: Mapping[AnyForm, str], usual: AnyForm) -> AnyForm:
@@ -112,23 +149,26 @@ NoVerify = Annotated[
     typer.Option("--no-verify", callback=_set_trusted, help="Skip checksums and range checks, for huge files."),
 ]
 
-EngineName = Annotated[
-    Literal["local", "ray"], typer.Option("--engine", help="local: this process; ray: the workers of a Ray cluster.")
-]
-Address = Annotated[str, typer.Option("--address", help="For ray: the cluster's address; empty starts a local one.")]
-Workers = Annotated[
-    int, typer.Option("--workers", min=0, help="For ray: number of workers; 0: one per CPU core or GPU.")
-]
-WorkerGpus = Annotated[float, typer.Option("--worker-gpus", min=0.0, help="For ray: GPUs per worker.")]
 
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """The options of commands that can use a cluster."""
 
-@contextmanager
-def open_engine(name: str, address: str, workers: int, gpus: float = 0.0) -> "Iterator[Engine]":
-    """Open the engine for the block; raise `UserError` for options that it does not use."""
-    from sayso.engine import ENGINES
-    from sayso.engine.base import EngineSettings
+    engine: Annotated[Literal["local", "ray"], Option("local: this process; ray: the workers of a Ray cluster.")] = (
+        "local"
+    )
+    address: Annotated[str, Option("For ray: the cluster's address; empty starts a local one.")] = ""
+    workers: Annotated[int, Range(0, 100_000), Option("For ray: number of workers; 0: one per CPU core or GPU.")] = 0
 
-    if name == "local" and (address or workers or gpus):
-        raise UserError("--address, --workers and --worker-gpus require --engine ray")
-    with ENGINES[name](EngineSettings(address=address, num_workers=workers, num_gpus=gpus)) as engine:
-        yield engine
+    @contextmanager
+    def open(self, gpus: float = 0.0) -> "Iterator[Engine]":
+        """Open the engine for the block; raise `UserError` for options that it does not use."""
+        from sayso.engine import ENGINES
+        from sayso.engine.base import EngineSettings
+
+        if self.engine == "local" and (self.address or self.workers or gpus):
+            raise UserError("--address, --workers and --worker-gpus require --engine ray")
+        with ENGINES[self.engine](
+            EngineSettings(address=self.address, num_workers=self.workers, num_gpus=gpus)
+        ) as engine:
+            yield engine

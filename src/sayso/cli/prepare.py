@@ -1,52 +1,24 @@
 """`sayso prepare`: turn files into a store of checked, leak-free, memory-mapped bags."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from sayso.cli.console import note, print_result, print_table, say_next, stages
-from sayso.cli.options import Address, AsJson, EngineName, MaxBad, Workers, open_engine, settings_from
+from sayso.cli.options import AsJson, EngineOptions, with_settings
 from sayso.errors import UserError, as_command
+from sayso.store.inputs import Inputs, PrepareSettings
 
 
+@with_settings
 def prepare(
-    train: Annotated[Path, typer.Option(help="Training sentences, in any format that `sayso check` reads.")],
+    inputs: Inputs,
     out: Annotated[Path, typer.Option(help="Folder for the store; must be empty or missing.")],
-    test: Annotated[Path | None, typer.Option(help="Test sentences.")] = None,
-    relations: Annotated[Path | None, typer.Option(help="Relations; by default those in the sentences.")] = None,
-    types: Annotated[Path | None, typer.Option(help="Entity types, JSON or TSV.")] = None,
-    direct: Annotated[list[Path] | None, typer.Option(help="Directly supervised sentences; may be repeated.")] = None,
-    vectors: Annotated[Path | None, typer.Option(help="Word vectors, word2vec text or binary.")] = None,
-    entity_vectors: Annotated[Path | None, typer.Option(help="Entity vectors, for +E.")] = None,
-    marks: Annotated[list[Path] | None, typer.Option(help="Marks on sentences of any part; may be repeated.")] = None,
-    decisions: Annotated[
-        list[Path] | None,
-        typer.Option(help="Decisions on facts, which override the labels of the training lines; may be repeated."),
-    ] = None,
-    rest: Annotated[
-        Path | None, typer.Option(help="Sentences for other pairs; those about decided facts are used for training.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed for the split into training and validation.")] = 13,
-    validation_share: Annotated[
-        float, typer.Option("--validation", min=0.0, max=0.9, help="Share of the pairs for validation.")
-    ] = 0.1,
-    keep_shared_sentences: Annotated[
-        bool,
-        typer.Option(
-            "--keep-shared/--no-keep-shared", help="Keep training sentences that validation has for a different pair."
-        ),
-    ] = False,
-    leak: Annotated[
-        Literal["refuse", "drop", "allow"],
-        typer.Option(help="Test pairs in the training data: fail, leave them out of training, or keep them."),
-    ] = "refuse",
-    max_tokens: Annotated[int, typer.Option(min=5, help="Maximum tokens per sentence that a model reads.")] = 130,
-    max_bad_share: MaxBad = 0.001,
+    settings: PrepareSettings,
+    *,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing store.")] = False,
-    engine: EngineName = "local",
-    address: Address = "",
-    workers: Workers = 0,
+    engine: EngineOptions,
     as_json: AsJson = False,
 ) -> None:
     """Make a store: bags split by pair, checked for leakage, with types and vectors.
@@ -54,14 +26,12 @@ def prepare(
     Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
     --vectors vectors.bin --out stores/nyt`
     """
-    from sayso.store.inputs import Inputs, PrepareSettings
     from sayso.store.prepare import prepare as make_store
 
-    if rest and not decisions:
+    if inputs.rest and not inputs.decisions:
         raise UserError("--rest requires --decisions: it provides the sentences of decided facts")
-    inputs, settings = settings_from(Inputs, locals()), settings_from(PrepareSettings, locals())
-    with open_engine(engine, address, workers) as chosen, stages() as show:
-        reading = None if engine == "local" else chosen
+    with engine.open() as opened, stages() as show:
+        reading = None if engine.engine == "local" else opened
         manifest = make_store(inputs, settings, out, show, overwrite, reading)
     print_result(as_json, manifest, lambda: _print(manifest))
     config = "cnns_att_f_ld" if manifest["entities"]["num_types"] > 1 else "cnns_att"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from sayso.config import SEED, SHARE, Range, check_ranges
+from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.documents.gazetteer import NameCase
 
 AmbiguityPolicy = Literal["skip", "document", "types"]
@@ -15,29 +15,32 @@ NameFinder = Literal["names", "spacy"]
 class BuildSettings:
     """Settings of one corpus; documents appended later must be built with the same settings.
 
-    `na_share`: share of the unrelated pairs used for training, chosen only by their ids and the seed; the others go to
-    `rest`.
-    `ambiguous`: a name shared by several entities is ignored (`skip`), or resolved to the entity that the document also
-    mentions by an unambiguous name (`document`) or whose type fits the sentence's other entities (`types`).
-    `case`: how the case of a name in the text may differ: only more capitals (`capitals`), not at all (`exact`), or
-    in any way (`ignore`).
-    `max_pairs`: maximum number of pairs per sentence; related pairs are kept first.
-    `max_tokens`: longer sentences, which are mostly tables and lists, are left out.
-    `only_utf8`: leave out documents in other encodings instead of reading them as Windows-1252.
-    `spacy_model`: with the finder `spacy`, a model whose named entities take precedence; empty for no model.
+    The pairs of `na_share` are chosen only by their ids and the seed; the others go to `rest`. An ambiguous name is
+    resolved to the entity that the document also mentions by an unambiguous name (`document`), or whose type fits the
+    sentence's other entities (`types`). Of `max_pairs`, related pairs are kept first. Sentences of more than
+    `max_tokens` are mostly tables and lists.
     """
 
-    seed: Annotated[int, SEED] = 13
-    na_share: Annotated[float, SHARE] = 0.25
-    finder: NameFinder = "names"
-    spacy_model: str = ""
-    case: NameCase = "capitals"
-    ambiguous: AmbiguityPolicy = "skip"
-    max_pairs: Annotated[int, Range(1, 1_000_000)] = 30
-    max_tokens: Annotated[int, Range(1, 1_000_000)] = 300
-    max_document_mb: Annotated[int, Range(1, 100_000)] = 32
-    only_utf8: bool = False
-    guess_types: bool = True
+    na_share: Annotated[float, SHARE, Option("Share of the unrelated pairs used for training, as NA.", "--na")] = 0.25
+    ambiguous: Annotated[
+        AmbiguityPolicy,
+        Option("Names shared by several entities: skip them, or resolve them by document or by type."),
+    ] = "skip"
+    case: Annotated[NameCase, Option("capitals: at least the name's capitals; exact: same case; ignore: any case.")] = (
+        "capitals"
+    )
+    finder: Annotated[NameFinder, Option("names: search for the names; spacy: spaCy with the names as rules.")] = (
+        "names"
+    )
+    spacy_model: Annotated[str, Option("spaCy model whose named entities take precedence.")] = ""
+    guess_types: Annotated[bool, Option("Guess the types of entities without one.")] = True
+    max_pairs: Annotated[int, Range(1, 1_000_000), Option("Maximum pairs per sentence.")] = 30
+    max_tokens: Annotated[int, Range(5, 1_000_000), Option("Longer sentences are left out.")] = 300
+    max_document_mb: Annotated[int, Range(1, 100_000), Option("Larger documents are left out.")] = 32
+    only_utf8: Annotated[bool, Option("Leave out documents that are not UTF-8 instead of reading Windows-1252.")] = (
+        False
+    )
+    seed: Annotated[int, SEED, Option("Seed for sampling the unrelated pairs used for training.")] = 13
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -47,12 +50,14 @@ class BuildSettings:
 class BuildInputs:
     """The files a corpus is built from."""
 
-    documents: Path
-    kb: Path
-    names: Path
-    types: Path | None = None
-    relations: Path | None = None
-    stop_names: Path | None = None
+    documents: Annotated[
+        Path, Option("Documents: a folder of .txt and .html, JSON lines (id, text), or one text file.")
+    ]
+    kb: Annotated[Path, Option("Facts as TSV: head id, relation, tail id.")]
+    names: Annotated[Path, Option("Names as TSV or JSON lines: id, name, other names.")]
+    types: Annotated[Path | None, Option("Entity types, JSON or TSV; missing types are guessed.")] = None
+    relations: Annotated[Path | None, Option("Relations; by default those in the facts.")] = None
+    stop_names: Annotated[Path | None, Option("More names to skip, one per line.")] = None
 
     def tables(self) -> dict[str, Path]:
         """Return all files except the documents, keyed by option name."""

@@ -15,9 +15,6 @@ from sayso.store.table import no_source
 from sayso.store.vocabulary import Numbering
 from sayso.tokens import shortest_cover
 
-DEFAULT_MAX_TOKENS = 130
-"""The limit in DirectSup's published code."""
-
 
 class Collected(NamedTuple):
     """N sentences with the columns of a `BagTable`, except that `relations` has a row per sentence, not per bag."""

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sayso.records import Sentence, Source, sentence_key
-from sayso.store.collect import DEFAULT_MAX_TOKENS, Collected, Collector, column, rows
+from sayso.store.collect import Collected, Collector, column, rows
+from sayso.store.inputs import DEFAULT_MAX_TOKENS
 from sayso.store.rows import Rows, starts, take
 from sayso.store.table import NO_DOCUMENT, SENTENCE_COLUMNS, BagTable
 from sayso.store.vocabulary import Numbering, Vocabulary

@@ -5,31 +5,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from sayso.config import SEED, SHARE, Range, check_ranges
+from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.errors import BadInputError
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.records import OnProgress, Sentence
-from sayso.store.collect import DEFAULT_MAX_TOKENS
+
+DEFAULT_MAX_TOKENS = 130
+"""The limit in DirectSup's published code."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The input files of a corpus; all but the training file are optional.
+    """The input files of a corpus; all but the training file are optional."""
 
-    `decisions` has decisions on facts. `rest` has sentences about other pairs; those about decided facts are used.
-    """
-
-    train: Path
-    test: Path | None = None
-    relations: Path | None = None
-    types: Path | None = None
-    direct: tuple[Path, ...] = ()
-    vectors: Path | None = None
-    entity_vectors: Path | None = None
-    marks: tuple[Path, ...] = ()
-    decisions: tuple[Path, ...] = ()
-    rest: Path | None = None
+    train: Annotated[Path, Option("Training sentences, in any format that `sayso check` reads.")]
+    test: Annotated[Path | None, Option("Test sentences.")] = None
+    relations: Annotated[Path | None, Option("Relations; by default those in the sentences.")] = None
+    types: Annotated[Path | None, Option("Entity types, JSON or TSV.")] = None
+    direct: Annotated[tuple[Path, ...], Option("Directly supervised sentences; may be repeated.")] = ()
+    vectors: Annotated[Path | None, Option("Word vectors, word2vec text or binary.")] = None
+    entity_vectors: Annotated[Path | None, Option("Entity vectors, for +E.")] = None
+    marks: Annotated[tuple[Path, ...], Option("Marks on sentences of any part; may be repeated.")] = ()
+    decisions: Annotated[
+        tuple[Path, ...],
+        Option("Decisions on facts, which override the labels of the training lines; may be repeated."),
+    ] = ()
+    rest: Annotated[
+        Path | None, Option("Sentences for other pairs; those about decided facts are used for training.")
+    ] = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """Yield each file with its role; files that share a role are numbered."""
@@ -43,12 +47,24 @@ class Inputs:
 class PrepareSettings:
     """Settings for making bags."""
 
-    seed: Annotated[int, SEED] = 13
-    validation_share: Annotated[float, SHARE] = 0.1
-    keep_shared_sentences: bool = False
-    leak: Literal["refuse", "drop", "allow"] = "refuse"
-    max_tokens: Annotated[int, Range(1, 1_000_000)] = DEFAULT_MAX_TOKENS
-    max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
+    seed: Annotated[int, SEED, Option("Seed for the split into training and validation.")] = 13
+    validation_share: Annotated[float, Range(0, 0.9), Option("Share of the pairs for validation.", "--validation")] = (
+        0.1
+    )
+    keep_shared_sentences: Annotated[
+        bool,
+        Option("Keep training sentences that validation has for a different pair.", "--keep-shared/--no-keep-shared"),
+    ] = False
+    leak: Annotated[
+        Literal["refuse", "drop", "allow"],
+        Option("Test pairs in the training data: fail, leave them out of training, or keep them."),
+    ] = "refuse"
+    max_tokens: Annotated[int, Range(5, 1_000_000), Option("Maximum tokens per sentence that a model reads.")] = (
+        DEFAULT_MAX_TOKENS
+    )
+    max_bad_share: Annotated[float, SHARE, Option("Fail if more than this share of the lines is bad.", "--max-bad")] = (
+        MAX_BAD_SHARE
+    )
 
     def __post_init__(self) -> None:
         check_ranges(self)
