@@ -29,7 +29,7 @@ def test_a_damaged_offset_is_refused_even_where_checksums_are_skipped(
         read_columns(CheckedFiles(tmp_path, None, "make it again"), "words.arrow")
 
 
-LIMITS = Limits(words=4, entities=3, relations=2, documents=1)
+LIMITS = Limits(words=4, entities=3, relations=2, documents=1, labels=2)
 
 
 def make_table(**changes: object) -> BagTable:
@@ -45,6 +45,7 @@ def make_table(**changes: object) -> BagTable:
         tail_spans=one_each,
         window_N2=np.array([[0, 3]] * 3),
         expresses_N=np.array([np.nan, 0.5, 1.0]),
+        label_N=np.array([-1, 0, 1]),
         document_N=np.array([-1, 0, 0]),
         place_N2=np.array([[-1, -1], [0, 9], [9, 20]]),
         glued=Rows.empty(3),
@@ -64,6 +65,7 @@ def test_a_whole_table_has_no_fault() -> None:
         ({"tail_B": np.array([-1, 2])}, "a value of tail_B is not between 0 and 2"),
         ({"head_B": np.array([0.0, 1.0])}, "a value of head_B"),
         ({"head_B": np.array([0])}, "head_B has 1 rows"),
+        ({"label_N": np.array([-1, 2, 0])}, "a value of label_N is not between -1 and 1"),
         (
             {"relations": Rows.of_lengths(np.array([2]), np.array([1, 0]))},
             "a value of relations is not between 0 and 1",

@@ -1,5 +1,13 @@
 from sayso.records import Source
-from sayso.store.direct import CorpusForm, argument_types, corpus_form, direct_types, in_form
+from sayso.store.direct import (
+    CorpusForm,
+    argument_types,
+    corpus_form,
+    direct_types,
+    in_form,
+    in_text_order,
+    label_of,
+)
 from sayso.store.vocabulary import Vocabulary
 from toy import group_by_pair, make_sentence
 
@@ -47,6 +55,36 @@ def test_names_that_would_be_no_known_word_or_are_joined_in_part_stay_as_they_ar
 def test_a_word_that_is_known_only_with_its_capital_keeps_it() -> None:
     sentence = make_sentence("Émile of Paris", "Émile", "Paris")
     assert in_form(sentence, JOINED, {"Émile", "Paris", "paris"}).text == "Émile of paris"
+
+
+def test_a_label_is_one_relation_with_its_direction_in_the_text_or_none() -> None:
+    forward = make_sentence("ann works at acme", "ann", "acme", ("per:employee_of",), 1.0)
+    backward = make_sentence("acme hired ann", "ann", "acme", ("per:employee_of",), 1.0)
+    assert label_of(forward, "tagged") == "per:employee_of(e1,e2)"
+    assert label_of(backward, "tagged") == "per:employee_of(e2,e1)"
+    assert label_of(make_sentence("ann saw acme", "ann", "acme", (), 0.0), "tagged") == "no_relation"
+
+
+def test_sentences_without_one_clear_relation_have_no_label() -> None:
+    one = make_sentence("ann works at acme", "ann", "acme", ("per:employee_of",), 1.0)
+    assert label_of(one, "crowdtruth") == ""
+    assert label_of(one._replace(relations=("r", "s")), "jsonl") == ""
+    assert label_of(one._replace(expresses=0.7), "jsonl") == ""
+    assert label_of(one._replace(expresses=None), "jsonl") == ""
+    assert label_of(one._replace(relations=()), "jsonl") == ""
+
+
+def test_in_text_order_every_sentence_is_a_bag_whose_head_comes_first() -> None:
+    texts = ("ann works at acme with ann", "acme hired ann", "at acme works ann")
+    sentences = [make_sentence(text, "ann", "acme", (), 1.0) for text in texts]
+    vocabulary = Vocabulary()
+    table = in_text_order(group_by_pair(sentences, vocabulary).table)
+    ann, acme = vocabulary.entities["ann"], vocabulary.entities["acme"]
+    assert table.head_B.tolist() == [ann, acme, acme]
+    assert table.tail_B.tolist() == [acme, ann, ann]
+    assert [table.head_spans.row(n).tolist() for n in range(3)] == [[0, 1, 5, 6], [0, 1], [1, 2]]
+    assert [table.tail_spans.row(n).tolist() for n in range(3)] == [[3, 4], [2, 3], [3, 4]]
+    assert table.size_B.tolist() == [1, 1, 1]
 
 
 def test_types_come_by_name_then_from_the_label_then_from_the_urn() -> None:

@@ -161,6 +161,28 @@ def test_types_and_entity_vectors_are_attached(files: Inputs, tmp_path: Path) ->
     assert vectors[number["id.bob"]] == [0.0] * 5
 
 
+def test_direct_sentences_keep_their_own_labels_but_those_of_crowds_have_none(files: Inputs, tmp_path: Path) -> None:
+    tagged, crowd = tmp_path / "tagged.txt", tmp_path / "crowd.jsonl"
+    blocks = [
+        ("<e1> Ann Lee </e1> works for <e2> Acme </e2> .", "per:employee_of(e1,e2)"),
+        ("<e1> Acme </e1> hired <e2> Ann Lee </e2> .", "per:employee_of(e2,e1)"),
+        ("<e1> Ann Lee </e1> saw <e2> Acme </e2> .", "no_relation"),
+    ]
+    tagged.write_text("".join(f'{n}\t"{text}"\n{label}\n\n\n' for n, (text, label) in enumerate(blocks)))
+    answers = {"distant_relation": "per:title", "workers": 15, "any_relation": 1.0, "distant_relation_seen": 1.0}
+    crowd.write_text(json.dumps({"text": "Ann Lee runs Acme .", "head": "Ann Lee", "tail": "Acme", **answers}) + "\n")
+    store = make(replace(files, direct=(tagged, crowd)), tmp_path / "labelled")
+    assert store.direct_labels == ["no_relation", "per:employee_of(e1,e2)", "per:employee_of(e2,e1)"]
+    assert store.manifest["direct_labels"] == {"num": 3, "num_sentences": 3}
+    table = store.part("direct")
+    sentences = [sentence for bag in range(table.num_bags) for sentence in store.bag(table, bag).sentences]
+    labels = {sentence.text: number for sentence, number in zip(sentences, table.label_N.tolist(), strict=True)}
+    verbs = {next(verb for verb in ("works", "hired", "saw", "runs") if verb in text): n for text, n in labels.items()}
+    assert verbs == {"works": 1, "hired": 2, "saw": 0, "runs": -1}
+    assert (store.part("train").label_N == -1).all()
+    assert "per:title" not in [relation.name for relation in store.relations]
+
+
 def test_direct_sentences_are_written_as_the_corpus_writes(files: Inputs, tmp_path: Path) -> None:
     store = make(files, tmp_path / "store")
     (sentence,) = store.bag(store.part("direct"), 0).sentences

@@ -54,6 +54,16 @@ def test_the_file_is_named_with_what_is_wrong_in_it(tmp_path) -> None:
     assert str(error.value) == f"{path}: train.batch_bag: no such setting; did you mean batch_bags?"
 
 
+def test_relation_labels_need_direct_sentences_with_any_aggregator_and_are_not_captured() -> None:
+    config = config_of({"loss": {"direct_task": "relations"}})
+    assert config.needs_direct
+    assert config.loss.plain_terms == ["direct_task"]
+    for setting in ("direct_relations", "direct_sentences"):
+        without = config_of({"loss": {"direct_task": "relations", setting: 0}})
+        assert not without.needs_direct
+        assert without.loss.plain_terms == []
+
+
 def test_only_a_sentence_classifier_that_is_trained_needs_direct_sentences() -> None:
     assert toy_config("direct").needs_direct
     assert not toy_config("attention").needs_direct

@@ -9,7 +9,7 @@ from sayso.errors import BadInputError, UserError
 from sayso.records import Mark
 from sayso.train.data import warnings_about
 from toy import make_sentence
-from train.toy_run import run_data, store_of, toy_config
+from train.toy_run import run_data, store_of, toy_config, with_labels
 
 
 def sentences(num_pairs: int = 20):
@@ -81,6 +81,30 @@ def test_random_vectors_that_do_not_fit_into_memory_are_refused(bare: Path, monk
     monkeypatch.setattr(memory, "available_bytes", lambda: 1_000)
     with pytest.raises(UserError, match=r"random vectors of width 8 for [\d,]+ words need about .*data\.random_width"):
         _ = run_data(bare, toy_config()).word_VW
+
+
+def test_relation_labels_are_refused_where_the_store_has_none(bare: Path, store: Path) -> None:
+    config = with_labels(toy_config("attention", "words", 0.0))
+    with pytest.raises(
+        BadInputError, match=r'no directly supervised sentences, which loss.direct_task="relations" needs'
+    ):
+        run_data(bare, config).refuse_what_cannot_train()
+    old = run_data(store, config)
+    old.refuse_what_cannot_train()
+    # As in a store that was made before labels were kept.
+    old.store.__dict__["direct_labels"] = []
+    with pytest.raises(BadInputError, match=r"have no relation labels, which .* needs: prepare again with"):
+        old.refuse_what_cannot_train()
+
+
+def test_sentences_without_a_relation_label_take_part_only_in_the_binary_task(store: Path) -> None:
+    for aggregator in ("attention", "direct"):
+        data = run_data(store, with_labels(toy_config(aggregator)))
+        table = data.direct.table
+        label_N = table.label_N.copy()
+        label_N[3] = -1
+        data.__dict__["direct"] = replace(data.direct, table=replace(table, label_N=label_N))
+        assert (3 in data.direct_rows) == (aggregator == "direct")
 
 
 def test_direct_sentences_without_a_label_are_left_out(store: Path) -> None:

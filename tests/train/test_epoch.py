@@ -14,7 +14,7 @@ from sayso.train.data import RunData
 from sayso.train.epoch import ProcessShard, TrainStep, num_steps, steps_of_epoch
 from sayso.train.objective import Objective
 from toy import make_sentence
-from train.toy_run import run_data, store_of, toy_config
+from train.toy_run import run_data, store_of, toy_config, with_labels
 
 CAP = 4
 
@@ -190,10 +190,30 @@ def test_shards_add_up_to_the_whole_batch(store: Path, config: RunConfig) -> Non
     assert_shards_add_up(data, data.train.table.num_bags % config.train.batch_bags + 2)
 
 
+@pytest.mark.parametrize("aggregator", ["attention", "direct"])
+def test_relation_labels_of_shards_add_up_to_the_whole_batch(store: Path, aggregator: str) -> None:
+    assert_shards_add_up(run_data(store, with_labels(toy_config(aggregator))), 11)
+
+
+def test_each_directly_supervised_sentence_has_its_own_label_with_its_mentions_in_text_order(store: Path) -> None:
+    data = run_data(store, with_labels(toy_config()))
+    table, inputs = data.direct.table, data.direct.inputs
+    own = {tuple(inputs.tokens.row(n).tolist()): int(table.label_N[n]) for n in range(table.num_sentences)}
+    for step in steps_of_epoch(data, 1):
+        labels, all_texts = step.batch.labels, texts(step.batch)
+        assert float(labels.weight_L.sum()) == pytest.approx(1.0)
+        for row, label in zip(labels.sentence_L.tolist(), labels.label_L.tolist(), strict=True):
+            assert own[all_texts[row]] == label
+    assert (
+        table.head_spans.value[table.head_spans.start[:-1]] < table.tail_spans.value[table.tail_spans.start[:-1]]
+    ).all()
+
+
 def assert_shards_add_up(data: RunData, num: int) -> None:
     """Compare the first and the last batch of an epoch with the sum of their shards."""
     config = data.config
-    objective = Objective(Extractor(config.model, data.tables(), 13).double(), config.loss)
+    extractor = Extractor(config.model, data.tables(), 13)
+    objective = Objective(extractor, config.loss, len(data.store.direct_labels)).double()
     whole = list(steps_of_epoch(data, 1))
     shards = [list(steps_of_epoch(data, 1, ProcessShard(rank, num))) for rank in range(num)]
     assert {len(steps) for steps in shards} == {len(whole)}

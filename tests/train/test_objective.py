@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.plain import plain_bag_logits
 from model.variants import VARIANTS
-from sayso.features.batch import BagBatch, MarkBatch
+from sayso.features.batch import BagBatch, LabelBatch, MarkBatch
 from sayso.model.aggregators.direct import Direct
 from sayso.model.extractor import Extractor, ModelConfig
 from sayso.train.config import LossConfig
@@ -144,6 +144,23 @@ def test_the_gradient_is_that_of_small_changes(config: ModelConfig) -> None:
     with torch.no_grad():
         measured = (loss(1e-7) - loss(-1e-7)) / 2e-7
     torch.testing.assert_close(slope, measured, rtol=1e-5, atol=1e-6)
+
+
+def test_relation_labels_teach_the_encoder_through_a_classifier_that_the_model_does_not_have() -> None:
+    extractor, batch = make_extractor(VARIANTS["attention"], seed=2), training_batch()
+    labels = LabelBatch(
+        sentence_L=torch.tensor([14, 17]), label_L=torch.tensor([2, 0]), weight_L=torch.tensor([0.25, 0.75])
+    )
+    objective = Objective(extractor, LossConfig(direct_task="relations", direct_relations=3.0), 4, seed=1).double()
+    found = objective(replace(batch, labels=labels), 4, 4)["direct_relations"]
+    classifier = objective.label_classifier
+    logit_LC = extractor.encode(batch.sentences)[[14, 17]] @ classifier.weight.T + classifier.bias
+    expected_L = -logit_LC.log_softmax(1)[[0, 1], [2, 0]]
+    torch.testing.assert_close(found, 3 * (0.25 * expected_L[0] + 0.75 * expected_L[1]))
+    found.backward()
+    assert classifier.weight.grad.abs().sum() > 0
+    assert extractor.encoder.bias_F.grad.abs().sum() > 0
+    assert extractor.scorer.relation_RD.grad is None
 
 
 def test_a_term_of_weight_zero_is_not_computed() -> None:

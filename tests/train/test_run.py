@@ -22,12 +22,14 @@ from sayso.train.loop import TrainingError
 from sayso.train.run import Callbacks, train
 from sayso.train.state import RunStatus
 from toy import make_sentence
-from train.toy_run import run_data, store_of, toy_config
+from train.toy_run import run_data, store_of, toy_config, with_labels
 
 VARIANTS = {
     "CNNs+ATT+F+LD": toy_config(max_epochs=4),
     "DirectSup+F+LD": toy_config("direct", max_epochs=4),
     "DirectSup+FE+E": toy_config("direct", "type_and_words", 0.0, entities=True, max_epochs=4),
+    "CNNs+OR with relation labels": with_labels(toy_config("noisy_or", "words", 0.0, max_epochs=4)),
+    "DirectSup with relation labels": with_labels(toy_config("direct", max_epochs=4)),
 }
 over_variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 

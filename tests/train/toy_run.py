@@ -45,6 +45,11 @@ def toy_config(
     )
 
 
+def with_labels(config: RunConfig) -> RunConfig:
+    """Return the run with the relation labels of directly supervised sentences as a second task."""
+    return replace(config, loss=replace(config.loss, direct_task="relations"))
+
+
 def invented_store(folder: Path) -> Path:
     """Return a store of an invented corpus with direct sentences, types, word and entity vectors."""
     corpus = folder / "corpus"

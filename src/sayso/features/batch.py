@@ -1,7 +1,8 @@
 """Batches as a model reads them: the sentences of bags concatenated without padding.
 
 Shapes: B bags, N sentences of all bags together, S encoded sentences (the N, then M distractors, then Q directly
-supervised ones, then marked ones), T tokens of the S sentences, concatenated, R relations, K marks, P pairs of marks.
+supervised ones, then marked ones), T tokens of the S sentences, concatenated, R relations, K marks, P pairs of marks,
+L sentences with a relation label.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -123,13 +124,33 @@ class MarkBatch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelBatch:
+    """L directly supervised sentences with a relation label of their own, an index into the store's direct labels.
+
+    A sum weighted by `weight_L` is a mean over the whole batch, of which this may be one process's shard.
+    """
+
+    sentence_L: Tensor
+    label_L: Tensor
+    weight_L: Tensor
+
+    def after(self, num_sentences: int) -> Self:
+        """Return the labels for sentences that follow this many others."""
+        return replace(self, sentence_L=self.sentence_L + num_sentences)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the labels on the device."""
+        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
 class BagBatch:
     """B bags of sentences and, in training, their targets.
 
     The first N of the S sentences are those of the bags; then come M distractors, one for each (bag, relation) in
-    `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences; then those of `marks`, which
-    refers to rows of the S sentences. `target_S` is each sentence's own target: 1 if it expresses a relation, 0 if
-    not, NaN if unknown.
+    `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences; then those of `marks`. `marks`
+    and `labels` refer to rows of the S sentences. `target_S` is each sentence's own target: 1 if it expresses a
+    relation, 0 if not, NaN if unknown.
     """
 
     sentences: SentenceBatch
@@ -139,6 +160,7 @@ class BagBatch:
     distractor_relation_M: Tensor
     target_S: Tensor
     marks: MarkBatch | None = None
+    labels: LabelBatch | None = None
 
     def __post_init__(self) -> None:
         assert self.label_BR.shape[0] == self.bags.num_bags
@@ -180,10 +202,11 @@ class Distractors:
 
 @dataclass(frozen=True, kw_only=True)
 class DirectSentences:
-    """Q sentences with their own targets."""
+    """Q sentences with their own targets; the labels, if any, refer to rows of these sentences."""
 
     inputs: ModelInput
     target_Q: np.ndarray
+    labels: LabelBatch | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +231,7 @@ def collate(
     extra = [item.inputs for item in (distractors, direct, marked) if item is not None]
     inputs = concatenate([part.inputs.take(chosen.value), *extra])
     num_marked = len(marked.inputs.tokens) if marked else 0
+    num_before_direct = len(chosen.value) + (len(distractors.place_M) if distractors else 0)
     nothing = np.zeros(0, np.int64)
     return BagBatch(
         sentences=sentence_batch(inputs),
@@ -222,6 +246,7 @@ def collate(
         distractor_relation_M=_tensor(distractors.relation_M if distractors else nothing),
         target_S=_targets(table.is_positive_B[bags], chosen, distractors, direct, num_marked),
         marks=marked.marks.after(len(inputs.tokens) - num_marked) if marked else None,
+        labels=direct.labels.after(num_before_direct) if direct and direct.labels else None,
     )
 
 

@@ -27,6 +27,7 @@ class Collected(NamedTuple):
     tail_spans: Rows
     relations: Rows
     expresses_N: np.ndarray
+    label_N: np.ndarray
     document_N: np.ndarray
     place_N2: np.ndarray
     glued: Rows

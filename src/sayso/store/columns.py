@@ -13,12 +13,12 @@ import pyarrow as pa
 from sayso.errors import BadInputError
 from sayso.io.checksum import CheckedFiles, is_verifying
 from sayso.store.rows import Rows
-from sayso.store.table import BAG_COLUMNS, NO_DOCUMENT, SENTENCE_COLUMNS, BagTable
+from sayso.store.table import BAG_COLUMNS, NO_DOCUMENT, NO_LABEL, SENTENCE_COLUMNS, BagTable, no_source
 
 Column = np.ndarray | Rows | list[str]
 
-_OPTIONAL = ("glued", "curly")
-"""Columns that exist only in a corpus made from documents."""
+_OPTIONAL = ("label_N", "glued", "curly")
+"""Columns that exist only in a corpus with labelled direct sentences, or in one made from documents."""
 _ROWS = frozenset({"relations", "tokens", "head_spans", "tail_spans", "glued", "curly"})
 _PAIRS = frozenset({"window_N2", "place_N2"})
 
@@ -67,9 +67,12 @@ def write_bags(folder: Path, part: str, table: BagTable) -> None:
     """Write one part of a store: its bags and its sentences."""
     bags = {name: getattr(table, name) for name in BAG_COLUMNS}
     sentences = {name: getattr(table, name) for name in SENTENCE_COLUMNS}
-    for name in _OPTIONAL:
-        if not len(sentences[name].value):
-            del sentences[name]
+    is_used = {
+        "label_N": (table.label_N != NO_LABEL).any(),
+        "glued": len(table.glued.value),
+        "curly": len(table.curly.value),
+    }
+    sentences = {name: column for name, column in sentences.items() if is_used.get(name, True)}
     # One start per bag: the last bag ends with the last sentence.
     write_columns(folder / f"{part}.bags.arrow", {**bags, "first_B1": table.first_B1[:-1]})
     write_columns(folder / f"{part}.sentences.arrow", sentences)
@@ -77,12 +80,13 @@ def write_bags(folder: Path, part: str, table: BagTable) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The number of words, entities, relations and documents; the ids in a table are below these."""
+    """The number of words, entities, relations, documents and direct labels; the ids in a table are below these."""
 
     words: int
     entities: int
     relations: int
     documents: int
+    labels: int = 0
 
 
 def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
@@ -93,8 +97,8 @@ def read_bags(files: CheckedFiles, part: str, limits: Limits) -> BagTable:
     )
     columns = {name: to_numpy(array) for name, array in (bags | sentences).items()}
     columns["first_B1"] = np.append(columns["first_B1"], len(sentences["tokens"]))
-    for name in _OPTIONAL:
-        columns.setdefault(name, Rows.empty(len(sentences["tokens"])))
+    missing = no_source(len(sentences["tokens"]))
+    columns |= {name: missing[name] for name in _OPTIONAL if name not in columns}
     try:
         table = BagTable(**columns)  # type: ignore[arg-type]
     except TypeError as error:
@@ -187,6 +191,7 @@ def _range_fault(table: BagTable, limits: Limits) -> str:
         "head_spans": (0, longest + 1),
         "tail_spans": (0, longest + 1),
         "window_N2": (0, longest + 1),
+        "label_N": (NO_LABEL, limits.labels),
         "document_N": (NO_DOCUMENT, limits.documents),
         "place_N2": (-1, 2**62),
         "glued": (0, longest + 1),

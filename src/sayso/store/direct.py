@@ -4,22 +4,30 @@ If positives and negatives come from different sources, a sentence classifier le
 therefore written like the corpus (lower case, names joined by `_`), and their entities get types from the corpus: by
 name if the corpus has the name, else from the argument types of the label, else drawn from the types of the other
 direct entities, so that a missing type does not mean "no relation".
+
+Their relation labels have a direction in text order, as in KBP37: e1 is the mention that comes first.
+Shapes: N sentences.
 """
 
 import random
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from sayso.records import Mention, Sentence, Source, Span
 from sayso.seeding import sub_seed
+from sayso.store.rows import Rows
 from sayso.store.table import BagTable
 
+NO_RELATION = "no_relation"
+_SOFT_FORMS = ("crowdtruth",)
+"""Formats with the share of people who saw a relation instead of one label per sentence."""
 _TAC_KBP_TYPES = Path(__file__).with_name("tac_kbp_types.toml")
 
 
@@ -113,6 +121,53 @@ def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str,
     name = "_".join(tokens)
     is_left = words is not None and (name not in words or any("_" in token for token in tokens))
     return tokens if is_left else (name,)
+
+
+class DirectSentence(NamedTuple):
+    """A directly supervised sentence and its relation label; empty if nobody gave it one."""
+
+    sentence: Sentence
+    label: str
+
+
+def label_of(sentence: Sentence, form: str) -> str:
+    """Return the label of a sentence in a file of this format: one relation with its direction, or `no_relation`.
+
+    >>> diaz, reds = Mention("d", "Diaz", (Span(2, 3),)), Mention("r", "Reds", (Span(0, 1),))
+    >>> label_of(Sentence(("Reds", "hire", "Diaz"), diaz, reds, ("per:employee_of",), expresses=1.0), "tagged")
+    'per:employee_of(e2,e1)'
+    """
+    if form in _SOFT_FORMS:
+        return ""
+    if sentence.expresses == 0.0 and not sentence.relations:
+        return NO_RELATION
+    if sentence.expresses != 1.0 or len(sentence.relations) != 1:
+        return ""
+    is_head_first = min(sentence.head.spans) < min(sentence.tail.spans)
+    return f"{sentence.relations[0]}{'(e1,e2)' if is_head_first else '(e2,e1)'}"
+
+
+def in_text_order(table: BagTable) -> BagTable:
+    """Return a bag per sentence, with the mention that comes first as its head, to which labels refer."""
+    head_N, tail_N = (_first_of(spans) for spans in (table.head_spans, table.tail_spans))
+    is_swapped_N, num = head_N > tail_N, table.num_sentences
+    own_N, other_N = np.arange(num) + num * is_swapped_N, np.arange(num) + num * ~is_swapped_N
+    spans = Rows.concatenate([table.head_spans, table.tail_spans])
+    entity_N = np.concatenate([table.head_B[table.bag_N], table.tail_B[table.bag_N]])
+    return replace(
+        table,
+        head_B=entity_N[own_N],
+        tail_B=entity_N[other_N],
+        head_spans=spans.take(own_N),
+        tail_spans=spans.take(other_N),
+        relations=Rows.empty(num),
+        first_B1=np.arange(num + 1),
+    )
+
+
+def _first_of(spans: Rows) -> np.ndarray:
+    """Return the start of each sentence's first occurrence."""
+    return np.minimum.reduceat(spans.value, spans.start[:-1]) if len(spans) else np.zeros(0, np.int32)
 
 
 def argument_types(relation: str) -> tuple[str, str]:

@@ -54,14 +54,17 @@ class BagBuilder:
         self.num_too_far_apart = 0
         self._collector = Collector(vocabulary.words, vocabulary.entities, vocabulary.entity_name, max_tokens)
         self._relation, self._num_relations = array("i"), array("i")
-        self._expresses = array("f")
+        self._expresses, self._label = array("f"), array("i")
         # Start and end of each sentence in its document, and how many of its tokens are glued and curly.
         self._document, self._place = array("i"), array("q")
         self._glued, self._curly = array("i"), array("i")
         self._left_out: set[tuple[int, int, int]] = set()
 
-    def add(self, sentence: Sentence) -> None:
-        """Add a sentence; if no window of `max_tokens` contains both mentions, it is counted and left out."""
+    def add(self, sentence: Sentence, label: int | None = None) -> None:
+        """Add a sentence; if no window of `max_tokens` contains both mentions, it is counted and left out.
+
+        `label` is its own relation, given for all sentences of a builder or for none.
+        """
         self.num_read += 1
         tokens, head, tail, relations, source, expresses = sentence
         if not self._collector.add(tokens, head, tail):
@@ -70,6 +73,8 @@ class BagBuilder:
         self._relation.extend(map(self.vocabulary.relations.__getitem__, relations))
         self._num_relations.append(len(relations))
         self._expresses.append(float("nan") if expresses is None else expresses)
+        if label is not None:
+            self._label.append(label)
         document_id, start, stop, glued, curly = source or _NO_SOURCE
         self._document.append(NO_DOCUMENT if source is None else self.vocabulary.documents[document_id])
         self._place.extend((start, stop, len(glued), len(curly)))
@@ -84,9 +89,11 @@ class BagBuilder:
     def lines(self) -> Lines:
         """Return the collected sentences as views; the builder cannot be used again."""
         place_N4 = column(self._place).reshape(-1, 4)
-        collected = self._collector.columns()._replace(
+        columns = self._collector.columns()
+        collected = columns._replace(
             relations=rows(self._relation, self._num_relations),
             expresses_N=column(self._expresses),
+            label_N=column(self._label) if self._label else columns.label_N,
             document_N=column(self._document),
             place_N2=place_N4[:, :2],
             glued=Rows.of_lengths(column(self._glued), place_N4[:, 2]),

@@ -85,6 +85,13 @@ class SentenceFiles:
             if name.split()[0] == role:
                 yield from self._read_file(name, path, relations)
 
+    def read_with_form(self, role: str) -> Iterator[tuple[str, Sentence]]:
+        """Yield the sentences in a role's files with the format of their file, like `read`."""
+        for name, path in self.inputs.files():
+            if name.split()[0] == role:
+                for sentence in self._read_file(name, path, None):
+                    yield self.tallies[name].form, sentence
+
     def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
         tally = self.tallies[name] = Tally(path)
         size = size_of(path)

@@ -75,15 +75,15 @@ def without_pairs_of(train: Grouped, test: BagTable) -> Grouped:
     return replace(train, table=train.table.keep_sentences(is_kept_N), key_N=train.key_N[is_kept_N])
 
 
-def not_in_test(sentences: Sequence[Sentence], test: BagTable, words: Sequence[str]) -> list[Sentence]:
-    """Return the directly supervised sentences that are not in test; `words` are the table's words by id.
+def are_in_test(sentences: Sequence[Sentence], test: BagTable, words: Sequence[str]) -> list[bool]:
+    """Return whether each directly supervised sentence is in test; `words` are the table's words by id.
 
     Only letters and digits are compared, because the corpora differ in tokenisation, brackets and dropped commas.
     """
     bare = [_bare(word) for word in words]
     rows = map(test.tokens.row, range(test.num_sentences))
     tested = {"".join([bare[number] for number in row.tolist()]) for row in rows}
-    return [sentence for sentence in sentences if "".join(map(_bare, sentence.tokens)) not in tested]
+    return ["".join(map(_bare, sentence.tokens)) in tested for sentence in sentences]
 
 
 @cache

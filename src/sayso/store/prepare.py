@@ -19,13 +19,13 @@ from sayso.records import OnProgress, Relation, Sentence
 from sayso.store import leakage
 from sayso.store.columns import Column
 from sayso.store.decisions import FactDecisions, decisions_of
-from sayso.store.direct import corpus_form, direct_types, in_form
+from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
 from sayso.store.group import BagBuilder, Grouped, group_lines
 from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import ParallelReader
-from sayso.store.store import FORMAT, marks_file, refuse_no_store, write_store
-from sayso.store.table import BagTable
+from sayso.store.store import DIRECT_LABELS, FORMAT, marks_file, refuse_no_store, write_store
+from sayso.store.table import NO_LABEL, BagTable
 from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
 
 
@@ -72,8 +72,8 @@ class _Preparation:
         parts = self._split(train) | ({"test": test.table} if test else {})
         direct = self._read_direct(train, test)
         if direct:
-            parts["direct"] = self._group("direct", [s._replace(relations=()) for s in direct]).table
-        types = self._types(parts["train"], direct)
+            parts["direct"] = self._group_direct(direct).table
+        types = self._types(parts["train"], [each.sentence for each in direct])
         if self.inputs.vectors:
             self.on_progress("reading word vectors", 0, 0)
         words = order_words(list(self.vocabulary.words), self._names(), parts["train"], self.inputs.vectors)
@@ -99,6 +99,8 @@ class _Preparation:
                 "functional": np.array([relation.is_functional for relation in relations], np.uint8),
             },
         }
+        if labels := _labels_of(direct):
+            files[DIRECT_LABELS] = {"name": labels}
         manifest = _manifest(self.settings, self.files.fingerprints(), parts, types, len(relations)) | self.reports
         self.on_progress("writing the store", 0, 0)
         return write_store(folder, files, parts, manifest)
@@ -124,6 +126,16 @@ class _Preparation:
         for sentence in sentences:
             builder.add(sentence)
         return self._report_read(part, builder.finish())
+
+    def _group_direct(self, direct: Sequence[DirectSentence]) -> Grouped:
+        """Group directly supervised sentences, each with its own label and without relations of the inventory."""
+        builder, labels = BagBuilder(self.vocabulary, self.settings.max_tokens), _labels_of(direct)
+        for sentence, label in direct:
+            builder.add(sentence._replace(relations=()), labels.index(label) if label else NO_LABEL)
+        grouped = self._report_read("direct", builder.finish())
+        num = int((grouped.table.label_N != NO_LABEL).sum())
+        self.reports["direct_labels"] = {"num": len(labels), "num_sentences": num} if num else {}
+        return grouped
 
     def _report_read(self, part: str, grouped: Grouped) -> Grouped:
         self.reports["read"][part] = _counts(grouped)
@@ -171,16 +183,21 @@ class _Preparation:
             " choose a file with sentences about other pairs"
         )
 
-    def _read_direct(self, train: Grouped, test: Grouped | None) -> list[Sentence]:
+    def _read_direct(self, train: Grouped, test: Grouped | None) -> list[DirectSentence]:
         """Return the directly supervised sentences, written like the corpus, without those in the test part."""
         form = corpus_form(train.table, list(self.vocabulary.words), self.vocabulary.entity_name.values())
         self.reports["form"] = asdict(form)
-        direct = [in_form(sentence, form) for sentence in self.files.read("direct", None)]
+        direct = [
+            DirectSentence(in_form(sentence, form), label_of(sentence, file_form))
+            for file_form, sentence in self.files.read_with_form("direct")
+        ]
         if test is None or not direct:
             return direct
-        kept = leakage.not_in_test(direct, test.table, list(self.vocabulary.words))
-        self.reports["leakage"]["direct_sentences_in_test"] = len(direct) - len(kept)
-        return direct if self.settings.leak == "allow" else kept
+        in_test = leakage.are_in_test([each.sentence for each in direct], test.table, list(self.vocabulary.words))
+        self.reports["leakage"]["direct_sentences_in_test"] = sum(in_test)
+        if self.settings.leak == "allow":
+            return direct
+        return [each for each, is_in_test in zip(direct, in_test, strict=True) if not is_in_test]
 
     def _types(self, train: BagTable, direct: Sequence[Sentence]) -> TypedEntities:
         ids, types = list(self.vocabulary.entities), {}
@@ -207,6 +224,11 @@ class _Preparation:
     def _names(self) -> list[str]:
         """Return the first name of each entity; empty for one whose sentences were all left out."""
         return [self.vocabulary.entity_name.get(number, "") for number in range(len(self.vocabulary.entities))]
+
+
+def _labels_of(direct: Sequence[DirectSentence]) -> list[str]:
+    """Return the labels that occur, in alphabetical order."""
+    return sorted({each.label for each in direct if each.label})
 
 
 def _counts(report: object) -> dict[str, int]:

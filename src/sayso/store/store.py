@@ -33,6 +33,7 @@ from sayso.store.table import BagTable
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+DIRECT_LABELS = "direct.labels"
 _ADVICE = "regenerate the store with `sayso prepare`"
 
 
@@ -52,6 +53,7 @@ class StoreManifest:
     marks: dict[str, Any] = field(default_factory=dict)
     entity_vectors: dict[str, Any] = field(default_factory=dict)
     leakage: dict[str, Any] = field(default_factory=dict)
+    direct_labels: dict[str, int] = field(default_factory=dict)
 
 
 def marks_file(part: str) -> str:
@@ -148,6 +150,7 @@ class Store:
             entities=len(self.entities["id"]),
             relations=len(self.relations),
             documents=len(self._documents),
+            labels=len(self.direct_labels),
         )
         return read_bags(self.files, name, limits)
 
@@ -211,6 +214,13 @@ class Store:
         columns = read_columns(self.files, "relations.arrow", *names)
         rows = zip(*(columns[name].to_pylist() for name in names), strict=True)
         return [Relation(name, definition, example, bool(functional)) for name, definition, example, functional in rows]
+
+    @cached_property
+    def direct_labels(self) -> list[str]:
+        """The relation labels of directly supervised sentences, such as `per:title(e2,e1)`; none in older stores."""
+        if not self.manifest.get("direct_labels"):
+            return []
+        return list(read_columns(self.files, f"{DIRECT_LABELS}.arrow", "name")["name"].to_pylist())
 
     @property
     def marks(self) -> dict[str, pa.Array]:

@@ -13,6 +13,9 @@ from sayso.store.rows import Rows, ranges, starts, take
 NO_DOCUMENT = -1
 """The document id of a sentence without a document."""
 
+NO_LABEL = -1
+"""The label of a sentence that is not directly supervised with a relation."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BagTable:
@@ -20,7 +23,8 @@ class BagTable:
 
     Entities, relations and tokens are ids in the store's vocabulary. `head_spans` and `tail_spans` contain start and
     stop of every occurrence in turn. `window_N2` is the part of the sentence that a model reads. `expresses_N` is NaN
-    if unknown. `document_N` is NO_DOCUMENT if unknown; `place_N2` is the character range of the sentence in its
+    if unknown. `label_N` is a directly supervised sentence's own relation, an index into the store's direct labels, or
+    NO_LABEL. `document_N` is NO_DOCUMENT if unknown; `place_N2` is the character range of the sentence in its
     document, and `glued` and `curly` are as in `records.Source`.
     """
 
@@ -33,6 +37,7 @@ class BagTable:
     tail_spans: Rows
     window_N2: np.ndarray
     expresses_N: np.ndarray
+    label_N: np.ndarray
     document_N: np.ndarray
     place_N2: np.ndarray
     glued: Rows
@@ -93,6 +98,7 @@ def no_source(num: int) -> dict[str, Any]:
     """Return the columns for `num` sentences without a document and without a sentence label."""
     return {
         "expresses_N": np.full(num, np.nan, np.float32),
+        "label_N": np.full(num, NO_LABEL, np.int32),
         "document_N": np.full(num, NO_DOCUMENT, np.int32),
         "place_N2": np.zeros((num, 2), np.int64),
         "glued": Rows.empty(num),

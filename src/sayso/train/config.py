@@ -39,13 +39,17 @@ class LossConfig:
     """The terms of the loss and their weights; a term with weight 0 is not computed.
 
     `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences
-    per batch. `distractor` is the weight λ of learning from distractors (+LD), `margin` is its γ, and
-    `distractor_measure` is how a distractor's contribution is measured. `mark_score` and `mark_ranking` are the weights
-    of learning from marks, with the marks on `marked_bags` training bags per batch.
+    per batch. `direct_task` is what these sentences teach: `binary`, whether they state a relation (DirectSup only), or
+    `relations`, also their own relation labels, with the weight `direct_relations`. `distractor` is the weight λ of
+    learning from distractors (+LD), `margin` is its γ, and `distractor_measure` is how a distractor's contribution is
+    measured. `mark_score` and `mark_ranking` are the weights of learning from marks, with the marks on `marked_bags`
+    training bags per batch.
     """
 
     sentence: Annotated[float, _WEIGHT] = 1.0
     direct_sentences: Annotated[int, Range(0, 10_000)] = 64
+    direct_task: Literal["binary", "relations"] = "binary"
+    direct_relations: Annotated[float, _WEIGHT] = 1.0
     distractor: Annotated[float, _WEIGHT] = 0.0
     margin: Annotated[float, _WEIGHT] = 1e-5
     distractor_measure: Literal["gradient_x_input", "positive_part", "saliency"] = "gradient_x_input"
@@ -62,9 +66,15 @@ class LossConfig:
         return self.mark_score > 0 or self.mark_ranking > 0
 
     @property
+    def needs_labels(self) -> bool:
+        """Whether training uses the relation labels of directly supervised sentences."""
+        return self.direct_task == "relations" and self.direct_relations > 0 and self.direct_sentences > 0
+
+    @property
     def plain_terms(self) -> list[str]:
         """The names of the settings in use that captured steps do not support."""
-        return [name for name in ("mark_score", "mark_ranking") if getattr(self, name) > 0]
+        names = [name for name in ("mark_score", "mark_ranking") if getattr(self, name) > 0]
+        return [*names, *(["direct_task"] if self.needs_labels else [])]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +131,15 @@ class RunConfig:
         return self.data.mentions != "words" or self.loss.distractor > 0
 
     @property
-    def needs_direct(self) -> bool:
-        """Whether training uses directly supervised sentences."""
+    def classifies_sentences(self) -> bool:
+        """Whether training teaches a sentence classifier which directly supervised sentences state a relation."""
         is_judged = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0
         return is_judged and self.loss.direct_sentences > 0
+
+    @property
+    def needs_direct(self) -> bool:
+        """Whether training uses directly supervised sentences."""
+        return self.classifies_sentences or self.loss.needs_labels
 
     def to_table(self) -> dict[str, Any]:
         """Return all settings as nested tables."""

@@ -16,7 +16,9 @@ from sayso.memory import refuse_beyond_memory
 from sayso.model.extractor import ModelTables
 from sayso.seeding import sub_seed
 from sayso.store.columns import to_numpy
+from sayso.store.direct import in_text_order
 from sayso.store.store import Store
+from sayso.store.table import NO_LABEL, BagTable
 from sayso.train.config import RunConfig
 from sayso.train.marks import MarkedBags
 
@@ -88,17 +90,31 @@ class RunData:
                 f"{folder}: the store has no entity types, which {self.config.variant} needs: prepare it with"
                 f' {option("types")}, or set data.mentions="words" and loss.distractor=0'
             )
-        if self.config.needs_direct and not ("direct" in parts and len(self.direct_rows)):
-            raise BadInputError(
-                f"{folder}: the store has no directly supervised sentences, which DirectSup needs:"
-                f" prepare it with {option('direct')}, or set loss.direct_sentences=0"
-            )
+        if self.config.needs_direct:
+            self._refuse_missing_direct()
         if self.config.loss.needs_marks and not len(self.marked_bags):
             raise BadInputError(self._about_missing_marks())
 
+    def _refuse_missing_direct(self) -> None:
+        """Raise `BadInputError` if the store has no directly supervised sentences, or none with the labels needed."""
+        folder, needs_labels = self.store.folder, self.config.loss.needs_labels
+        if not ("direct" in self.store.manifest["parts"] and len(self.direct_rows)):
+            who = 'loss.direct_task="relations"' if needs_labels else "DirectSup"
+            raise BadInputError(
+                f"{folder}: the store has no directly supervised sentences, which {who} needs:"
+                f" prepare it with {option('direct')}, or set loss.direct_sentences=0"
+            )
+        if needs_labels and not self.store.direct_labels:
+            raise BadInputError(
+                f"{folder}: its directly supervised sentences have no relation labels, which"
+                f' loss.direct_task="relations" needs: prepare again with labelled sentences in {option("direct")}'
+            )
+
     def part(self, name: str) -> Part:
         """Return a part of the store as the model reads it."""
-        table = self.store.part(name)
+        return self._as_read(self.store.part(name))
+
+    def _as_read(self, table: BagTable) -> Part:
         inputs = model_input(table, self.config.data.mentions, len(self.word_VW), self.type_E)
         return Part(table=table, inputs=inputs, num_relations=self.num_relations)
 
@@ -114,14 +130,19 @@ class RunData:
 
     @cached_property
     def direct(self) -> Part | None:
-        """The directly supervised sentences, if the run needs them."""
-        return self.part("direct") if self.config.needs_direct else None
+        """The directly supervised sentences, if the run needs them; relation labels refer to mentions in text order."""
+        if not self.config.needs_direct:
+            return None
+        table = self.store.part("direct")
+        return self._as_read(in_text_order(table) if self.config.loss.needs_labels else table)
 
     @cached_property
     def direct_rows(self) -> np.ndarray:
-        """The rows of directly supervised sentences that have a label."""
+        """The rows of directly supervised sentences that teach something."""
         assert self.direct is not None
-        return np.flatnonzero(~np.isnan(self.direct.table.expresses_N))
+        table = self.direct.table
+        is_taught_N = table.label_N != NO_LABEL
+        return np.flatnonzero(~np.isnan(table.expresses_N) if self.config.classifies_sentences else is_taught_N)
 
     @cached_property
     def distractors(self) -> DistractorPool | None:

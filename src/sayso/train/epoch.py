@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from sayso.distractors import facts_of, insert
-from sayso.features.batch import BagBatch, DirectSentences, Distractors, MarkedSentences, collate
+from sayso.features.batch import BagBatch, DirectSentences, Distractors, LabelBatch, MarkedSentences, collate
 from sayso.features.mentions import ModelInput, model_input
 from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges, starts
-from sayso.store.table import BagTable
+from sayso.store.table import NO_LABEL, BagTable
 from sayso.train.data import RunData
 
 
@@ -127,8 +128,10 @@ class EpochPlan:
         part = self.data.direct
         if part is None:
             return None
-        rows = self._direct_rows(number)[shard.rank :: shard.num]
-        return DirectSentences(inputs=part.inputs.take(rows), target_Q=part.table.expresses_N[rows])
+        whole = self._direct_rows(number)
+        rows = whole[shard.rank :: shard.num]
+        labels = _labels(part.table.label_N, whole, rows) if self.data.config.loss.needs_labels else None
+        return DirectSentences(inputs=part.inputs.take(rows), target_Q=part.table.expresses_N[rows], labels=labels)
 
     def _marked_of(self, number: int, shard: ProcessShard) -> MarkedSentences | None:
         marked, per_batch = self.data.marked, self.data.config.loss.marked_bags
@@ -138,6 +141,17 @@ class EpochPlan:
         bags = np.unique(self.marked_order[number * per_batch : (number + 1) * per_batch])
         rows, marks = marked.take(bags, bags[shard.rank :: shard.num])
         return MarkedSentences(inputs=self.data.train.inputs.take(rows), marks=marks)
+
+
+def _labels(label_N: np.ndarray, whole: np.ndarray, rows: np.ndarray) -> LabelBatch:
+    """Return the labels of these rows, some of the `whole` batch's."""
+    labelled = np.flatnonzero(label_N[rows] != NO_LABEL)
+    num_labels = int((label_N[whole] != NO_LABEL).sum())
+    return LabelBatch(
+        sentence_L=torch.from_numpy(labelled),
+        label_L=torch.from_numpy(label_N[rows[labelled]].astype(np.int64)),
+        weight_L=torch.full((len(labelled),), 1.0 / max(num_labels, 1)),
+    )
 
 
 def _cap(table: BagTable, most: int, stream: np.random.Generator) -> Rows:

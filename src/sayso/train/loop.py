@@ -151,7 +151,7 @@ def train_epoch(
         optimizer.zero_grad(set_to_none=True)
         # Data-parallel training averages the gradients of the shards, but the loss needs their sum.
         (sum(terms.values()) * shard.num).backward()  # type: ignore[union-attr]
-        norm = nn.utils.clip_grad_norm_(extractor.parameters(), data.config.train.gradient_clip)
+        norm = nn.utils.clip_grad_norm_(objective.parameters(), data.config.train.gradient_clip)
         optimizer.step()
         losses.add(terms, norm, step.num_bags)
         num_sentences += step.batch.sentences.num_sentences

@@ -1,7 +1,7 @@
-"""The loss, term by term: bags, directly supervised sentences, distractors, marks.
+"""The loss, term by term: bags, directly supervised sentences and their relation labels, distractors, marks.
 
 Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, M distractors, G sentences of the
-M augmented bags, K marks, D width of a sentence vector, R relations.
+M augmented bags, K marks, L sentences with a relation label, C labels, D width of a sentence vector, R relations.
 """
 
 import torch
@@ -9,19 +9,32 @@ from torch import Tensor, nn
 
 from sayso.explain.gradient_x_input import gradient_x_input
 from sayso.explain.saliency import saliency
-from sayso.features.batch import BagBatch, BagIndex, MarkBatch
+from sayso.features.batch import BagBatch, BagIndex, LabelBatch, MarkBatch
 from sayso.model.extractor import Extractor
+from sayso.model.layers import Affine
 from sayso.model.ragged import bag_max
+from sayso.seeding import sub_seed
 from sayso.train.config import LossConfig
 
 
 class Objective(nn.Module):
-    """A model and its loss in one forward pass, as data-parallel training requires."""
+    """A model and its loss in one forward pass, as data-parallel training requires.
 
-    def __init__(self, extractor: Extractor, config: LossConfig) -> None:
+    Args:
+        extractor: The model.
+        config: The terms of the loss and their weights.
+        num_labels: C, the number of relation labels of directly supervised sentences. Their classifier is part of the
+            objective, not of the model: nothing but training uses it.
+        seed: Seed of the classifier's initial weights.
+    """
+
+    def __init__(self, extractor: Extractor, config: LossConfig, num_labels: int = 0, seed: int = 0) -> None:
         super().__init__()
         self.extractor = extractor
         self.config = config
+        generator = torch.Generator().manual_seed(sub_seed(seed, "label classifier"))
+        width = extractor.encoder.width
+        self.label_classifier = Affine(width, num_labels, generator) if config.needs_labels else None
 
     def forward(self, batch: BagBatch, num_bags: int, num_targets: int) -> dict[str, Tensor]:
         """Return the weighted terms by name; their sum is the loss.
@@ -35,6 +48,9 @@ class Objective(nn.Module):
         logit_S = self.extractor.aggregator.sentence_logit(vector_SD) if self.config.sentence else None
         if logit_S is not None:
             terms["sentence"] = self.config.sentence * sentence_term(logit_S, batch.target_S, num_targets)
+        if self.label_classifier is not None and batch.labels is not None:
+            logit_LC = self.label_classifier(vector_SD[batch.labels.sentence_L])
+            terms["direct_relations"] = self.config.direct_relations * label_term(logit_LC, batch.labels)
         if self.config.distractor:
             terms["distractor"] = self.config.distractor * self._distractor_term(vector_SD, batch, num_bags)
         if batch.marks is not None:
@@ -90,6 +106,12 @@ def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor
     target_S = target_S.nan_to_num(0.0)
     loss_S = nn.functional.binary_cross_entropy_with_logits(logit_S, target_S, reduction="none")
     return (loss_S * has_target_S).sum() / max(num_targets, 1)
+
+
+def label_term(logit_LC: Tensor, labels: LabelBatch) -> Tensor:
+    """Return the mean cross-entropy of the directly supervised sentences' relation labels."""
+    loss_L = nn.functional.cross_entropy(logit_LC, labels.label_L, reduction="none")
+    return (labels.weight_L * loss_L).sum()
 
 
 def distractor_term(distractor_M: Tensor, own_M: Tensor, margin: float) -> Tensor:

@@ -105,7 +105,9 @@ class _Run:
         tables = data.tables()
         refuse_too_large(config.model, tables, copies=_COPIES, available=free_bytes(device))
         self.extractor = Extractor(config.model, tables, config.seed).to(device)
-        self.optimizer = _Adam(self.extractor.parameters(), lr=config.train.learning_rate)
+        num_labels = len(data.store.direct_labels) if config.loss.needs_labels else 0
+        self.objective = Objective(self.extractor, config.loss, num_labels, config.seed).to(device)
+        self.optimizer = _Adam(self.objective.parameters(), lr=config.train.learning_rate)
         self.status = RunStatus()
         self.best: dict[str, Tensor] = {}
         self.first_loss: float | None = None
@@ -114,7 +116,7 @@ class _Run:
     def go(self) -> RunStatus:
         """Start or resume, train until validation stops improving, and keep the best epoch."""
         if self.folder.state.exists():
-            self.status, self.best = load_state(self.folder.state, self.extractor, self.optimizer, self.identity)
+            self.status, self.best = load_state(self.folder.state, self.objective, self.optimizer, self.identity)
             self.first_loss = next((row["loss"] for row in read_metrics(self.folder.path)), None)
         self._begin()
         train_one = self._how_to_train()
@@ -164,7 +166,7 @@ class _Run:
         """Return the function that trains one epoch, with captured steps if possible."""
         if self.device.type == "cuda" and self._why_not_captured() is None:
             return CapturedEpochs(self.extractor, self.optimizer, self.data).train_epoch
-        objective = share_gradients(Objective(self.extractor, self.config.loss), self.shard)
+        objective = share_gradients(self.objective, self.shard)
         return partial(train_epoch, objective, self.extractor, self.optimizer, self.data, self.shard)
 
     def _one_epoch(self, train_one: TrainOne) -> None:
@@ -176,7 +178,7 @@ class _Run:
             raise diverged(number, "validation: the logits are not finite")
         self.status = self.status.after(*validation, time.monotonic() - began)
         if self.status.is_best:
-            self.best = parameters_of(self.extractor)
+            self.best = parameters_of(self.objective)
         # Metrics before state: after a crash between the two, the epoch is repeated and its metrics replaced.
         row = self._row(epoch, validation)
         self.folder.note(row)
@@ -213,7 +215,7 @@ class _Run:
 
     def _save(self) -> None:
         if self.folder.is_writer:
-            save_state(self.folder.state, self.extractor, self.optimizer, self.best, self.status, self.identity)
+            save_state(self.folder.state, self.objective, self.optimizer, self.best, self.status, self.identity)
 
     def _finish(self) -> None:
         """Write the best epoch's model to its own folder."""

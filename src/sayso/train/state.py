@@ -1,6 +1,7 @@
 """The state from which a run resumes exactly: written atomically after every epoch, never pickled."""
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,14 +59,20 @@ class RunStatus:
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:
     """Return a copy of the learned parameters; frozen vectors come from the store."""
-    return {name: value.detach().cpu().clone() for name, value in model.named_parameters()}
+    return {name: value.detach().cpu().clone() for name, value in _named(model)}
 
 
 def load_parameters(model: nn.Module, values: dict[str, Tensor]) -> None:
     """Set the learned parameters."""
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
+        for name, parameter in _named(model):
             parameter.copy_(values[name])
+
+
+def _named(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Yield the parameters; those of an objective's extractor are named as in the extractor itself."""
+    for name, parameter in model.named_parameters():
+        yield name.removeprefix("extractor."), parameter
 
 
 def save_state(
@@ -79,7 +86,7 @@ def save_state(
     """Write parameters, the optimizer's moments, the best parameters so far and the status."""
     tensors = {f"model/{name}": value for name, value in parameters_of(model).items()}
     tensors |= {f"best/{name}": value for name, value in best.items()}
-    for name, parameter in model.named_parameters():
+    for name, parameter in _named(model):
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{key}/{name}"] = torch.as_tensor(value).detach().cpu().clone()
     about = {"standing": asdict(status), "identity": identity, "tensors": _checksum_of(tensors)}
@@ -100,7 +107,7 @@ def load_state(
     if is_verifying():
         _refuse_odd_tensors(path, tensors, about.tensors)
     learned, best = _part(tensors, "model/"), _part(tensors, "best/")
-    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
+    shapes = {name: parameter.shape for name, parameter in _named(model)}
     for values in (learned, best):
         if {name: value.shape for name, value in values.items()} != shapes:
             raise BadInputError(f"{path}: its parameters do not match this model: {_ADVICE}")
@@ -199,7 +206,7 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, values: dict[str, Tensor]) -> None:
-    for name, parameter in model.named_parameters():
+    for name, parameter in _named(model):
         for key in ("step", "exp_avg", "exp_avg_sq"):
             if (value := values.get(f"{key}/{name}")) is None:
                 continue
