@@ -3,6 +3,7 @@ import pytest
 from sayso.annotate import agreement as disagreement
 from sayso.annotate import marking as work
 from sayso.annotate.agreement import report
+from sayso.annotate.log import Change, undo
 from sayso.annotate.people import annotator_named
 from sayso.annotate.queue import QueueSettings, write_settings
 from sayso.annotate.store import Connection
@@ -94,9 +95,9 @@ def test_what_was_settled_is_kept_and_can_be_undone(connection: Connection) -> N
     disagreement.settle(connection, cleo, FACT, "one", "rationale", "key 1")
     assert disagreement.settled_labels(connection) == {(FACT, "one"): ("rationale", "Cleo")}
     assert disagreement.disagreements(connection)[FACT][0].settled == "rationale"
-    assert disagreement.undo_settling(connection, cleo, "key 2") == FACT
+    assert undo(connection, cleo, disagreement.SCOPE, "key 2") == [Change(FACT, "one", "mark", "")]
     assert disagreement.settled_labels(connection) == {}
-    assert disagreement.undo_settling(connection, cleo, "key 3") is None
+    assert undo(connection, cleo, disagreement.SCOPE, "key 3") == []
 
 
 def test_settling_with_an_unknown_label_is_refused(connection: Connection) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from sayso.annotate.decisions import (
     DAMAGED,
+    SCOPE,
     DamagedDecision,
     DecisionFilter,
     count_decisions,
@@ -14,9 +15,9 @@ from sayso.annotate.decisions import (
     decision_on,
     decisions,
     decisions_on,
-    undo_decision,
     withdraw,
 )
+from sayso.annotate.log import undo
 from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import AnnotationDatabase, Connection
 from sayso.errors import UserError
@@ -54,17 +55,17 @@ def test_undo_takes_back_one_decision_after_the_other(connection: Connection, ad
     first, second = make_decided(), make_decided(decision="needs_evidence")
     decide(connection, ada, first, "key 1")
     decide(connection, ada, second, "key 2")
-    assert undo_decision(connection, ada, "key 3") == FACT
+    assert [each.fact for each in undo(connection, ada, SCOPE, "key 3")] == [FACT]
     assert decision_on(connection, FACT) == first
-    assert undo_decision(connection, ada, "key 4") == FACT
+    assert [each.fact for each in undo(connection, ada, SCOPE, "key 4")] == [FACT]
     assert decision_on(connection, FACT) is None
-    assert undo_decision(connection, ada, "key 5") is None
+    assert undo(connection, ada, SCOPE, "key 5") == []
 
 
 def test_a_decision_sent_twice_is_made_once(connection: Connection, ada: Annotator) -> None:
     for _ in range(2):
         decide(connection, ada, make_decided(), "the same key")
-    undo_decision(connection, ada, "another key")
+    undo(connection, ada, SCOPE, "another key")
     assert decision_on(connection, FACT) is None
 
 
@@ -73,7 +74,7 @@ def test_the_same_decision_made_again_a_little_later_is_no_second_step(connectio
     decide(connection, ada, first, "key 1")
     decide(connection, ada, make_decided(decided_at="2026-01-02T03:04:06.000+00:00"), "key 2")
     assert decision_on(connection, FACT) == first
-    undo_decision(connection, ada, "key 3")
+    undo(connection, ada, SCOPE, "key 3")
     assert decision_on(connection, FACT) is None
 
 
@@ -81,7 +82,7 @@ def test_a_withdrawal_can_be_undone(connection: Connection, ada: Annotator) -> N
     decide(connection, ada, make_decided(), "key 1")
     withdraw(connection, ada, FACT, "key 2")
     assert decisions(connection)[0] == []
-    undo_decision(connection, ada, "key 3")
+    undo(connection, ada, SCOPE, "key 3")
     assert decision_on(connection, FACT) == make_decided()
 
 

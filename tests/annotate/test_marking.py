@@ -1,6 +1,7 @@
 import pytest
 
 from sayso.annotate import marking as work
+from sayso.annotate.log import Change
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
@@ -45,9 +46,9 @@ def test_a_submitted_fact_is_marked_again_only_after_undo(connection: Connection
     work.submit(connection, ada, FACT, ["one"], "key 2")
     with pytest.raises(UserError, match="submitted"):
         work.mark(connection, ada, FACT, {"one": "irrelevant"}, "key 3")
-    assert work.undo_last(connection, ada, "key 4") == (FACT, [])
+    assert work.undo_last(connection, ada, "key 4") == [Change(FACT, "", "submitted", "")]
     work.mark(connection, ada, FACT, {"one": "irrelevant"}, "key 5")
-    assert work.undo_last(connection, ada, "key 6") == (FACT, [("one", "rationale")])
+    assert work.undo_last(connection, ada, "key 6") == [Change(FACT, "one", "mark", "rationale")]
 
 
 def test_comment_and_flag_are_kept_and_undone(connection: Connection) -> None:

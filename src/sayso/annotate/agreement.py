@@ -11,8 +11,8 @@ from itertools import combinations, groupby
 
 import numpy as np
 
-from sayso.annotate.log import Change, HasFact, accept_all, record, undo
-from sayso.annotate.marking import LABELS, MARK, fact_number, fact_of, find_fact, sentence_number
+from sayso.annotate.log import IS_FINISHED, Change, entries, record
+from sayso.annotate.marking import LABELS, MARK
 from sayso.annotate.people import AGREED, Annotator
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
@@ -68,14 +68,11 @@ def report(marks: Sequence[Mark]) -> AgreementReport:
 
 def submitted_marks(connection: Connection) -> list[Mark]:
     """Return the marks on all submitted facts, ordered by fact and sentence."""
-    rows = connection.execute(
-        "SELECT head_id, tail_id, relation, text, value, name FROM entry AS marked"
-        " JOIN fact ON fact.id = marked.fact JOIN sentence ON sentence.id = marked.sentence"
-        " JOIN annotator ON annotator.id = marked.owner WHERE kind = 'mark'"
-        " AND EXISTS (SELECT 1 FROM finished WHERE finished.annotator = marked.owner AND finished.fact = marked.fact)"
-        " ORDER BY marked.fact, marked.sentence, marked.owner"
-    )
-    return [Mark(*row) for row in rows]
+    found = entries(connection, f"kind = ? AND {IS_FINISHED}", MARK)
+    return [
+        Mark(fact.head_id, fact.tail_id, fact.relation, sentence, label, name)
+        for fact, sentence, _, label, name, _ in found
+    ]
 
 
 def _measure(relation: str, marks: Sequence[Mark]) -> tuple[Agreement, list[PairAgreement]]:
@@ -156,30 +153,12 @@ def disagreements(connection: Connection) -> dict[Triple, list[Disagreement]]:
 
 def settled_labels(connection: Connection) -> dict[tuple[Triple, str], tuple[str, str]]:
     """Return (label, annotator who settled it), by fact and sentence."""
-    rows = connection.execute(
-        "SELECT head_id, relation, tail_id, text, value, name FROM entry JOIN fact ON fact.id = fact"
-        " JOIN sentence ON sentence.id = sentence JOIN step ON step.id = step JOIN annotator ON annotator.id = actor"
-        " WHERE owner = ? AND kind = ?",
-        (AGREED, MARK),
-    )
-    return {(Triple(*row[:3]), row[3]): (row[4], row[5]) for row in rows}
+    found = entries(connection, "entry.owner = ? AND kind = ?", AGREED, MARK)
+    return {(each.fact, each.sentence): (each.value, each.set_by) for each in found}
 
 
 def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:
     """Settle a disagreement with this label; an empty label reopens it."""
     if label not in (*LABELS, ""):
         raise UserError(f"{label!r} is not a label; choose one of {', '.join(LABELS)}")
-    change = Change(fact_number(connection, fact), sentence_number(connection, sentence), MARK, label)
-    record(connection, actor, SCOPE, key, [change], owner=AGREED)
-
-
-def undo_settling(
-    connection: Connection, actor: Annotator, key: str, has_fact: HasFact = accept_all, shown: Triple | None = None
-) -> Triple | None:
-    """Undo the label that this annotator settled last, on the fact `shown` or else on any fact in the open part.
-
-    Returns the fact, or None if there is nothing to undo.
-    """
-    number = find_fact(connection, shown) if shown else None
-    changes = undo(connection, actor, SCOPE, key, has_fact, number) if number is not None or not shown else []
-    return fact_of(connection, changes[0].fact) if changes else None
+    record(connection, actor, SCOPE, key, [Change(fact, sentence, MARK, label)], owner=AGREED)

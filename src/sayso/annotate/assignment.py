@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sayso.annotate.log import HasFact, accept_all
-from sayso.annotate.marking import MARK, SUBMITTED, fact_number, fact_of, find_fact, work_of
+from sayso.annotate.log import IS_FACT, HasFact, accept_all, fact_number
+from sayso.annotate.marking import MARK, SUBMITTED, work_of
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import facts_in_work, pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
@@ -22,6 +22,7 @@ from sayso.records import Triple
 _HELD_SECONDS = 3600.0
 """How long a fact stays reserved for an annotator who opened it but marked nothing."""
 
+_CLAIMED = "SELECT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE annotator = ?"
 _HELD = (
     "(NOT is_pilot AND (time > ? OR EXISTS (SELECT 1 FROM entry WHERE entry.owner = claim.annotator"
     " AND entry.fact = claim.fact AND entry.kind = 'mark')))"
@@ -59,8 +60,8 @@ def claim(
 
 def is_held(connection: Connection, annotator: Annotator, fact: Triple, as_practice: bool = False) -> bool:
     """Return whether the fact is assigned to the annotator; if `as_practice`, in a pilot round."""
-    query = "SELECT 1 FROM claim WHERE annotator = ? AND fact = ? AND is_pilot >= ?"
-    return connection.execute(query, (annotator.id, find_fact(connection, fact), as_practice)).fetchone() is not None
+    rows = connection.execute(f"{_CLAIMED} AND is_pilot >= ? AND {IS_FACT}", (annotator.id, as_practice, *fact))
+    return rows.fetchone() is not None
 
 
 def claim_next(
@@ -96,7 +97,7 @@ def neighbour(
     connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = accept_all
 ) -> Triple | None:
     """Return the annotator's fact `distance` places after (before, if negative) this one in the open part."""
-    rows = connection.execute(f"{_ROW} ORDER BY claim.id", (annotator.id,))
+    rows = connection.execute(f"{_CLAIMED} ORDER BY claim.id", (annotator.id,))
     row = [each for each in itertools.starmap(Triple, rows) if has_fact(each)]
     if fact not in row:
         return row[-1] if row and distance < 0 else None
@@ -107,7 +108,7 @@ def neighbour(
 def open_facts(connection: Connection, annotator: Annotator) -> list[Triple]:
     """Return the annotator's facts that are not submitted."""
     rows = connection.execute(
-        f"{_ROW} AND NOT EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact"
+        f"{_CLAIMED} AND NOT EXISTS (SELECT 1 FROM entry WHERE owner = annotator AND entry.fact = claim.fact"
         " AND sentence = 0 AND kind = ?) ORDER BY claim.id",
         (annotator.id, SUBMITTED),
     )
@@ -122,11 +123,9 @@ def keep_place(connection: Connection, annotator: Annotator, fact: Triple, sente
 
 def place_of(connection: Connection, annotator: Annotator) -> tuple[Triple, int] | None:
     """Return the annotator's last position."""
-    row = connection.execute("SELECT fact, sentence FROM place WHERE annotator = ?", (annotator.id,)).fetchone()
-    return (fact_of(connection, row[0]), row[1]) if row else None
-
-
-_ROW = "SELECT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE annotator = ?"
+    query = "SELECT sentence, head_id, relation, tail_id FROM place JOIN fact ON fact.id = fact WHERE annotator = ?"
+    row = connection.execute(query, (annotator.id,)).fetchone()
+    return (Triple(*row[1:]), row[0]) if row else None
 
 
 def _filled(connection: Connection, annotator: Annotator, fact: int, annotators_per_fact: int) -> tuple[int, int]:

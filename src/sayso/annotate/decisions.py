@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from sayso.annotate.log import WHOLE_FACT, Change, record, undo, value_of
-from sayso.annotate.marking import fact_number, fact_of, find_fact
+from sayso.annotate.log import IS_FACT, WHOLE_FACT, Change, entries, record
 from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
@@ -65,8 +64,7 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
     before = decision_on(connection, fact)
     if isinstance(before, DecidedFact) and replace(before, decided_at=decided.decided_at) == decided:
         return
-    number = fact_number(connection, fact)
-    record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, value)], owner=AGREED)
+    record(connection, annotator, SCOPE, key, [Change(fact, WHOLE_FACT, DECISION, value)], owner=AGREED)
 
 
 def decide_on_found(
@@ -87,22 +85,13 @@ def decide_on_found(
 
 def withdraw(connection: Connection, annotator: Annotator, fact: Triple, key: str) -> None:
     """Delete the decision on a fact."""
-    number = find_fact(connection, fact)
-    if number is not None:
-        record(connection, annotator, SCOPE, key, [Change(number, WHOLE_FACT, DECISION, "")], owner=AGREED)
-
-
-def undo_decision(connection: Connection, annotator: Annotator, key: str) -> Triple | None:
-    """Undo the annotator's last decision; return its fact, or None if there is nothing to undo."""
-    changes = undo(connection, annotator, SCOPE, key)
-    return fact_of(connection, changes[0].fact) if changes else None
+    record(connection, annotator, SCOPE, key, [Change(fact, WHOLE_FACT, DECISION, "")], owner=AGREED)
 
 
 def decision_on(connection: Connection, fact: Triple) -> DecidedFact | DamagedDecision | None:
     """Return the decision on the fact, or None."""
-    number = find_fact(connection, fact)
-    value = "" if number is None else value_of(connection, AGREED, number, WHOLE_FACT, DECISION)
-    return _read(fact, value) if value else None
+    found = entries(connection, f"entry.owner = ? AND kind = ? AND {IS_FACT}", AGREED, DECISION, *fact)
+    return _read(fact, found[0].value) if found else None
 
 
 def decisions_on(connection: Connection, facts: Iterable[Triple]) -> dict[Triple, str]:

@@ -11,8 +11,15 @@ from sayso.annotate.people import Annotator, now
 from sayso.annotate.store import Connection, Row
 from sayso.records import Triple
 
-WHOLE_FACT = 0
-"""The sentence id of entries about the whole fact."""
+WHOLE_FACT = ""
+"""The sentence of entries about the whole fact."""
+IS_FACT = "head_id = ? AND relation = ? AND tail_id = ?"
+IS_FINISHED = "(entry.owner, entry.fact) IN (SELECT annotator, fact FROM finished)"
+"""SQL conditions for `entries`: a given fact; submitted work, not counting practice."""
+_IS_PLACE = "owner = ? AND fact = ? AND sentence = ? AND kind = ?"
+
+Place = tuple[int, int, int, str]
+"""An entry's owner, fact, sentence (0 for the whole fact) and kind, as database ids."""
 
 HasFact = Callable[[Triple], bool]
 """Return whether the open part has a fact: a database may contain facts of several parts and stores."""
@@ -24,12 +31,36 @@ def accept_all(_: Triple) -> bool:
 
 
 class Change(NamedTuple):
-    """A new value for an entry; `fact` and `sentence` are database ids."""
+    """A new value for an entry."""
 
-    fact: int
-    sentence: int
+    fact: Triple
+    sentence: str
     kind: str
     value: str
+
+
+class Entry(NamedTuple):
+    """A stored value, the name of its owner (empty if that is not a person), and who set it."""
+
+    fact: Triple
+    sentence: str
+    kind: str
+    value: str
+    owner: str
+    set_by: str
+
+
+def entries(connection: Connection, condition: str, *values: object) -> list[Entry]:
+    """Return the entries that match an SQL condition, ordered by fact, sentence and owner."""
+    rows = connection.execute(
+        "SELECT head_id, relation, tail_id, coalesce(text, ''), kind, value, coalesce(person.name, ''), setter.name"
+        " FROM entry JOIN fact ON fact.id = entry.fact LEFT JOIN sentence ON sentence.id = entry.sentence"
+        " LEFT JOIN annotator AS person ON person.id = entry.owner"
+        " JOIN step ON step.id = entry.step JOIN annotator AS setter ON setter.id = step.actor"
+        f" WHERE {condition} ORDER BY entry.fact, entry.sentence, entry.owner",
+        values,
+    )
+    return [Entry(Triple(*row[:3]), *row[3:]) for row in rows]
 
 
 def record(
@@ -41,12 +72,16 @@ def record(
     work) has its own undo history.
     """
     owner = actor.id if owner is None else owner
-    changes = [each for each in changes if value_of(connection, owner, *each[:3]) != each.value]
-    if not changes or _find_step(connection, actor, key) is not None:
+    places = {
+        (owner, fact_number(connection, fact), _sentence_number(connection, sentence), kind): value
+        for fact, sentence, kind, value in changes
+    }
+    news = {place: value for place, value in places.items() if _value(connection, place) != value}
+    if not news or _find_step(connection, actor, key) is not None:
         return False
     step = _new_step(connection, actor, scope, key)
-    for change in changes:
-        _apply(connection, step, owner, change)
+    for place, value in news.items():
+        _apply(connection, step, place, value)
     return True
 
 
@@ -56,7 +91,7 @@ def undo(
     scope: str,
     key: str,
     has_fact: HasFact = accept_all,
-    fact: int | None = None,
+    shown: Triple | None = None,
 ) -> list[Change]:
     """Undo the actor's last effective step on one fact, or on any fact of the open part; return the restored values.
 
@@ -64,58 +99,71 @@ def undo(
     since nobody would see the change. Repeating a request with the same key returns the same result and undoes
     nothing else.
     """
-    done = _find_step(connection, actor, key)
-    if done is not None:
-        return [Change(*row) for row in connection.execute(_EVENTS, (done,))]
-    rows = _last_standing(connection, actor, scope, has_fact, fact)
-    if not rows:
-        return []
-    step = _new_step(connection, actor, scope, key, undoes=rows[0]["step"])
-    restored = []
-    for row in rows:
-        change = Change(row["fact"], row["sentence"], row["kind"], row["before"])
-        _apply(connection, step, row["owner"], change)
-        restored.append(change)
-    return restored
+    step = _find_step(connection, actor, key)
+    if step is None:
+        events = _last_standing(connection, actor, scope, has_fact, shown)
+        if not events:
+            return []
+        step = _new_step(connection, actor, scope, key, undoes=events[0]["step"])
+        for event in reversed(events):
+            _apply(connection, step, _place(event), event["before"])
+    return [Change(_fact(event), event["text"], event["kind"], event["value"]) for event in _events(connection, step)]
 
 
-def value_of(connection: Connection, owner: int, fact: int, sentence: int, kind: str) -> str:
-    """Return the value of an entry, or an empty string."""
-    row = connection.execute(
-        "SELECT value FROM entry WHERE owner = ? AND fact = ? AND sentence = ? AND kind = ?",
-        (owner, fact, sentence, kind),
-    ).fetchone()
-    return str(row[0]) if row else ""
+def fact_number(connection: Connection, fact: Triple) -> int:
+    """Return the database id of a fact, adding it if it is new."""
+    row = connection.execute(f"SELECT id FROM fact WHERE {IS_FACT}", fact).fetchone()
+    return row[0] if row else _insert(connection, "fact (head_id, relation, tail_id)", fact)
 
 
-_EVENTS = "SELECT fact, sentence, kind, value FROM event WHERE step = ? ORDER BY id"
+def _sentence_number(connection: Connection, text: str) -> int:
+    if text == WHOLE_FACT:
+        return 0
+    row = connection.execute("SELECT id FROM sentence WHERE text = ?", (text,)).fetchone()
+    return row[0] if row else _insert(connection, "sentence (text)", (text,))
 
 
-_EVENTS_AND_FACTS = (
-    "SELECT event.*, head_id, relation, tail_id FROM event JOIN fact ON fact.id = event.fact"
-    " WHERE step = ? ORDER BY event.id DESC"
-)
+def _insert(connection: Connection, columns: str, values: tuple[object, ...]) -> int:
+    marks = ", ".join("?" * len(values))
+    number = connection.execute(f"INSERT INTO {columns} VALUES ({marks})", values).lastrowid
+    assert number
+    return number
 
 
 def _last_standing(
-    connection: Connection, actor: Annotator, scope: str, has_fact: HasFact, fact: int | None
+    connection: Connection, actor: Annotator, scope: str, has_fact: HasFact, shown: Triple | None
 ) -> list[Row]:
-    """Return the events of the actor's last effective step, newest first."""
+    """Return the events of the actor's last effective step."""
+    is_shown = f"SELECT 1 FROM event JOIN fact ON fact.id = event.fact WHERE event.step = step.id AND {IS_FACT}"
     steps = connection.execute(
         "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM step AS later WHERE later.undoes = step.id)"
-        " AND (? IS NULL OR EXISTS (SELECT 1 FROM event WHERE event.step = step.id AND event.fact = ?))"
-        " ORDER BY id DESC",
-        (actor.id, scope, fact, fact),
+        f"{f' AND EXISTS ({is_shown})' if shown else ''} ORDER BY id DESC",
+        (actor.id, scope, *(shown or ())),
     )
     for (step,) in steps:
-        rows = connection.execute(_EVENTS_AND_FACTS, (step,)).fetchall()
-        if not all(has_fact(Triple(row["head_id"], row["relation"], row["tail_id"])) for row in rows):
-            continue
-        places = ((row["owner"], row["fact"], row["sentence"], row["kind"]) for row in rows)
-        if all(value_of(connection, *place) == row["value"] for place, row in zip(places, rows, strict=True)):
-            return rows
+        events = _events(connection, step)
+        is_effective = all(_value(connection, _place(event)) == event["value"] for event in events)
+        if is_effective and all(has_fact(_fact(event)) for event in events):
+            return events
     return []
+
+
+def _events(connection: Connection, step: int) -> list[Row]:
+    return connection.execute(
+        "SELECT event.*, head_id, relation, tail_id, coalesce(text, '') AS text FROM event"
+        " JOIN fact ON fact.id = event.fact LEFT JOIN sentence ON sentence.id = event.sentence"
+        " WHERE step = ? ORDER BY event.id",
+        (step,),
+    ).fetchall()
+
+
+def _fact(event: Row) -> Triple:
+    return Triple(event["head_id"], event["relation"], event["tail_id"])
+
+
+def _place(event: Row) -> Place:
+    return event["owner"], event["fact"], event["sentence"], event["kind"]
 
 
 def _find_step(connection: Connection, actor: Annotator, key: str) -> int | None:
@@ -124,22 +172,18 @@ def _find_step(connection: Connection, actor: Annotator, key: str) -> int | None
 
 
 def _new_step(connection: Connection, actor: Annotator, scope: str, key: str, undoes: int | None = None) -> int:
-    cursor = connection.execute(
-        "INSERT INTO step (key, actor, scope, time, undoes) VALUES (?, ?, ?, ?, ?)",
-        (key, actor.id, scope, now(), undoes),
-    )
-    assert cursor.lastrowid
-    return cursor.lastrowid
+    return _insert(connection, "step (key, actor, scope, time, undoes)", (key, actor.id, scope, now(), undoes))
 
 
-def _apply(connection: Connection, step: int, owner: int, change: Change) -> None:
-    place = (owner, change.fact, change.sentence, change.kind)
-    before = value_of(connection, *place)
-    connection.execute(
-        "INSERT INTO event (step, owner, fact, sentence, kind, value, before) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (step, *place, change.value, before),
-    )
-    if change.value:
-        connection.execute("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", (*place, change.value, step))
+def _value(connection: Connection, place: Place) -> str:
+    row = connection.execute(f"SELECT value FROM entry WHERE {_IS_PLACE}", place).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _apply(connection: Connection, step: int, place: Place, value: str) -> None:
+    columns = "event (step, owner, fact, sentence, kind, value, before)"
+    _insert(connection, columns, (step, *place, value, _value(connection, place)))
+    if value:
+        connection.execute("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", (*place, value, step))
     else:
-        connection.execute("DELETE FROM entry WHERE owner = ? AND fact = ? AND sentence = ? AND kind = ?", place)
+        connection.execute(f"DELETE FROM entry WHERE {_IS_PLACE}", place)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sayso.annotate.log import WHOLE_FACT, Change, HasFact, accept_all, record, undo
+from sayso.annotate.log import IS_FACT, WHOLE_FACT, Change, HasFact, accept_all, entries, record, undo
 from sayso.annotate.people import Annotator
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
@@ -29,44 +29,12 @@ class Work:
     is_submitted: bool = False
 
 
-def fact_number(connection: Connection, fact: Triple) -> int:
-    """Return the database id of a fact, adding it if it is new."""
-    found = find_fact(connection, fact)
-    if found is not None:
-        return found
-    cursor = connection.execute("INSERT INTO fact (head_id, relation, tail_id) VALUES (?, ?, ?)", fact)
-    assert cursor.lastrowid
-    return cursor.lastrowid
-
-
-def find_fact(connection: Connection, fact: Triple) -> int | None:
-    """Return the database id of a fact, or None if it is not in the database."""
-    row = connection.execute("SELECT id FROM fact WHERE head_id = ? AND relation = ? AND tail_id = ?", fact).fetchone()
-    return row[0] if row else None
-
-
-def fact_of(connection: Connection, number: int) -> Triple:
-    """Return the fact with this database id."""
-    return Triple(*connection.execute("SELECT head_id, relation, tail_id FROM fact WHERE id = ?", (number,)).fetchone())
-
-
-def sentence_number(connection: Connection, text: str) -> int:
-    """Return the database id of a sentence, adding it if it is new."""
-    connection.execute("INSERT OR IGNORE INTO sentence (text) VALUES (?)", (text,))
-    number: int = connection.execute("SELECT id FROM sentence WHERE text = ?", (text,)).fetchone()[0]
-    return number
-
-
 def work_of(connection: Connection, owner: int, fact: Triple) -> Work:
     """Return the owner's work on the fact."""
-    rows = connection.execute(
-        "SELECT kind, value, text FROM entry LEFT JOIN sentence ON sentence.id = entry.sentence"
-        " WHERE owner = ? AND fact = ?",
-        (owner, find_fact(connection, fact)),
-    ).fetchall()
-    values = {kind: value for kind, value, text in rows if text is None}
+    found = entries(connection, f"entry.owner = ? AND {IS_FACT}", owner, *fact)
+    values = {each.kind: each.value for each in found if each.sentence == WHOLE_FACT}
     return Work(
-        labels={text: value for kind, value, text in rows if kind == MARK and text is not None},
+        labels={each.sentence: each.value for each in found if each.kind == MARK},
         comment=values.get(COMMENT, ""),
         is_wrong=WRONG in values,
         is_submitted=SUBMITTED in values,
@@ -78,9 +46,8 @@ def mark(connection: Connection, annotator: Annotator, fact: Triple, labels: Map
     unknown = set(labels.values()) - {*LABELS, ""}
     if unknown:
         raise UserError(f"{min(unknown)!r} is not a label; choose one of {', '.join(LABELS)}")
-    number = fact_number(connection, fact)
     _refuse_submitted(connection, annotator, fact)
-    changes = [Change(number, sentence_number(connection, text), MARK, label) for text, label in labels.items()]
+    changes = [Change(fact, text, MARK, label) for text, label in labels.items()]
     record(connection, annotator, SCOPE, key, changes)
 
 
@@ -110,29 +77,20 @@ def undo_last(
     key: str,
     has_fact: HasFact = accept_all,
     shown: Triple | None = None,
-) -> tuple[Triple, list[tuple[str, str]]] | None:
-    """Undo the annotator's last step; return its fact, and (text, label) of the marks that changed.
+) -> list[Change]:
+    """Undo the annotator's last step and return the restored values.
 
     The step is the last one on the fact `shown`. If there is none and the fact is not submitted, it is the last one on
     any fact of the open part. For a submitted fact, a step on another fact is never undone instead.
     """
-    number = find_fact(connection, shown) if shown else None
-    changes = undo(connection, annotator, SCOPE, key, has_fact, number) if number is not None else []
+    changes = undo(connection, annotator, SCOPE, key, has_fact, shown) if shown else []
     if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:
         raise UserError("nothing to undo on this fact: its marks were imported")
-    changes = changes or undo(connection, annotator, SCOPE, key, has_fact)
-    if not changes:
-        return None
-    marks = [
-        (str(connection.execute("SELECT text FROM sentence WHERE id = ?", (each.sentence,)).fetchone()[0]), each.value)
-        for each in changes
-        if each.kind == MARK
-    ]
-    return fact_of(connection, changes[0].fact), marks
+    return changes or undo(connection, annotator, SCOPE, key, has_fact)
 
 
 def _set(connection: Connection, annotator: Annotator, fact: Triple, kind: str, value: str, key: str) -> None:
-    record(connection, annotator, SCOPE, key, [Change(fact_number(connection, fact), WHOLE_FACT, kind, value)])
+    record(connection, annotator, SCOPE, key, [Change(fact, WHOLE_FACT, kind, value)])
 
 
 def _refuse_submitted(connection: Connection, annotator: Annotator, fact: Triple) -> None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sayso.annotate.agreement import settled_labels, submitted_marks
 from sayso.annotate.assignment import claim
-from sayso.annotate.log import WHOLE_FACT, Change, record
-from sayso.annotate.marking import COMMENT, MARK, SUBMITTED, WRONG, YES, fact_number, sentence_number
+from sayso.annotate.log import IS_FINISHED, WHOLE_FACT, Change, entries, record
+from sayso.annotate.marking import COMMENT, MARK, SUBMITTED, WRONG, YES
 from sayso.annotate.people import KNOWN, annotator_named
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
@@ -63,16 +63,12 @@ def save_marks(connection: Connection, marks: Iterable[Mark], is_known: bool = F
 
 def _take(connection: Connection, name: str, marks: list[Mark], is_known: bool) -> None:
     annotator = annotator_named(connection, name)
-    changes: dict[tuple[int, int, str], Change] = {}
-    facts = {fact: fact_number(connection, fact) for fact in dict.fromkeys(each.fact for each in marks)}
-    for each in marks:
-        change = Change(facts[each.fact], sentence_number(connection, each.sentence), MARK, each.label)
-        changes[change[:3]] = change  # the last mark on a sentence counts
+    changes = [Change(each.fact, each.sentence, MARK, each.label) for each in marks]
     if not is_known:
-        for fact, number in facts.items():
+        for fact in dict.fromkeys(each.fact for each in marks):
             claim(connection, annotator, fact, None)
-            changes[number, WHOLE_FACT, SUBMITTED] = Change(number, WHOLE_FACT, SUBMITTED, YES)
-    record(connection, annotator, IMPORTED, uuid.uuid4().hex, changes.values(), KNOWN if is_known else None)
+            changes.append(Change(fact, WHOLE_FACT, SUBMITTED, YES))
+    record(connection, annotator, IMPORTED, uuid.uuid4().hex, changes, KNOWN if is_known else None)
 
 
 class FactComment(NamedTuple):
@@ -86,26 +82,19 @@ class FactComment(NamedTuple):
 
 def fact_comments(connection: Connection, facts: Collection[Triple] | None = None) -> list[FactComment]:
     """Return the comments on submitted facts, not counting practice, and all imported ones."""
-    rows = connection.execute(
-        "SELECT head_id, relation, tail_id, name, kind, value FROM entry AS said JOIN fact ON fact.id = said.fact"
-        " JOIN annotator ON annotator.id = owner JOIN step ON step.id = said.step WHERE kind IN (?, ?)"
-        " AND (scope = ? OR EXISTS (SELECT 1 FROM finished WHERE finished.annotator = said.owner"
-        "                           AND finished.fact = said.fact)) ORDER BY said.fact, owner",
-        (COMMENT, WRONG, IMPORTED),
-    )
+    said = entries(connection, f"kind IN (?, ?) AND (scope = ? OR {IS_FINISHED})", COMMENT, WRONG, IMPORTED)
     found = []
-    for (*fact, name), said in groupby(rows, key=lambda row: tuple(row[:4])):
-        values = {row[4]: row[5] for row in said}
-        found.append(FactComment(Triple(*fact), name, values.get(COMMENT, ""), WRONG in values))
+    for (fact, name), theirs in groupby(said, key=lambda each: (each.fact, each.owner)):
+        values = {each.kind: each.value for each in theirs}
+        found.append(FactComment(fact, name, values.get(COMMENT, ""), WRONG in values))
     return [each for each in found if facts is None or each.fact in facts]
 
 
 def save_comments(connection: Connection, given: Iterable[FactComment]) -> None:
     """Save comments under their annotators' names, replacing earlier ones; the log keeps those."""
     for fact, name, comment, is_wrong in given:
-        number = fact_number(connection, fact)
         values = {COMMENT: comment, WRONG: YES if is_wrong else ""}
-        changes = [Change(number, WHOLE_FACT, kind, value) for kind, value in values.items()]
+        changes = [Change(fact, WHOLE_FACT, kind, value) for kind, value in values.items()]
         record(connection, annotator_named(connection, name or IMPORTED), IMPORTED, uuid.uuid4().hex, changes)
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sayso.annotate.log import Change, HasFact, accept_all, record
-from sayso.annotate.marking import MARK, fact_number, sentence_number, work_of
+from sayso.annotate.log import Change, HasFact, accept_all, entries, fact_number, record
+from sayso.annotate.marking import MARK, work_of
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
@@ -87,14 +87,9 @@ def known_answers_of_store(store: Store, table: BagTable, part: str) -> dict[Tri
 
 def known_answers_of_database(connection: Connection) -> dict[Triple, dict[str, str]]:
     """Return the imported known answers."""
-    rows = connection.execute(
-        "SELECT head_id, relation, tail_id, text, value FROM entry JOIN fact ON fact.id = fact"
-        " JOIN sentence ON sentence.id = sentence WHERE owner = ? AND kind = ?",
-        (KNOWN, MARK),
-    )
     answers: dict[Triple, dict[str, str]] = {}
-    for head_id, relation, tail_id, text, label in rows:
-        answers.setdefault(Triple(head_id, relation, tail_id), {})[text] = label
+    for each in entries(connection, "entry.owner = ? AND kind = ?", KNOWN, MARK):
+        answers.setdefault(each.fact, {})[each.sentence] = each.value
     return answers
 
 
@@ -145,13 +140,9 @@ def set_pilot(connection: Connection, actor: Annotator, facts: list[Triple], ans
     """Make these facts the pilot round, with their answers; facts practised in earlier rounds stay out of the queue."""
     connection.execute("UPDATE pilot SET is_over = 1")
     connection.execute("DELETE FROM pilot WHERE fact NOT IN (SELECT fact FROM practised)")
-    changes = []
-    for fact in facts:
-        number = fact_number(connection, fact)
-        connection.execute("INSERT OR REPLACE INTO pilot (fact, is_over) VALUES (?, 0)", (number,))
-        changes += [
-            Change(number, sentence_number(connection, text), MARK, label) for text, label in answers[fact].items()
-        ]
+    numbers = [(fact_number(connection, fact),) for fact in facts]
+    connection.executemany("INSERT OR REPLACE INTO pilot (fact, is_over) VALUES (?, 0)", numbers)
+    changes = [Change(fact, text, MARK, label) for fact in facts for text, label in answers[fact].items()]
     record(connection, actor, SCOPE, key, changes, owner=KNOWN)
     # Anyone who has not submitted a removed fact has not seen its answers, so their work on it becomes real work.
     connection.execute(

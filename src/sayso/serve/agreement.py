@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from sayso.annotate import agreement as stored
 from sayso.annotate.forms import FORMS
+from sayso.annotate.log import undo
 from sayso.annotate.marks import comment_lines, each_mark, fact_comments, settled_marks
 from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
@@ -74,8 +75,8 @@ def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
     """Undo the label that you settled last, on one fact or on any fact; return the fact."""
     asked = find_bag_fact(bench, given.fact).fact if given.fact else None
     with bench.database.writing() as connection:
-        fact = stored.undo_settling(connection, who, given.key, bench.has_fact, asked)
-    shown = bag_fact_of(bench, fact) if fact else None
+        changes = undo(connection, who, stored.SCOPE, given.key, bench.has_fact, asked)
+    shown = bag_fact_of(bench, changes[0].fact) if changes else None
     return NextFact(fact=shown.name if shown else None)
 
 

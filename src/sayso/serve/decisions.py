@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import decisions as stored
+from sayso.annotate.log import undo
 from sayso.errors import BadInputError
 from sayso.facts.export import FORMS, FormName
 from sayso.facts.fact import DecidedFact
@@ -138,9 +139,10 @@ def post_decision(bench: Bench, who: Who, given: PredictionDecision) -> None:
 def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecision:
     """Undo your last decision."""
     with bench.database.writing() as connection:
-        fact = stored.undo_decision(connection, who, given.key)
-    if fact is None:
+        changes = undo(connection, who, stored.SCOPE, given.key)
+    if not changes:
         return UndoneDecision(link="/decisions?undone=nothing")
+    fact = changes[0].fact
     link = review_link(bench, fact, given.facts, given.within) or fact_link(bench, "", fact)
     return UndoneDecision(**fact._asdict(), link=link or "/decisions?undone=elsewhere")
 

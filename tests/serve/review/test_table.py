@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.annotate.decisions import decide, undo_decision, withdraw
+from sayso.annotate.decisions import SCOPE, decide, withdraw
+from sayso.annotate.log import undo
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection, writing_to
 from sayso.facts.fact import ExtractedFact
@@ -93,7 +94,7 @@ def test_the_table_follows_decisions_changes_and_undos(file: ExtractedFile, tmp_
         assert now() == [[NEW[0]], [KNOWN]]
         decided(connection, KNOWN, "accepted", "third key")
         assert now() == [[NEW[0], KNOWN], []]
-        undo_decision(connection, ada, "fourth key")
+        undo(connection, ada, SCOPE, "fourth key")
         assert now() == [[NEW[0]], [KNOWN]]
         withdraw(connection, ada, Triple(NEW[0].head_id, NEW[0].relation, NEW[0].tail_id), "fifth key")
         assert now() == [[], [KNOWN]]

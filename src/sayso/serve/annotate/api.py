@@ -90,17 +90,18 @@ def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneSt
     asked = find_bag_fact(bench, given.fact).fact if given.fact else None
     with bench.database.writing() as connection:
         is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
-        undone = work.undo_last(connection, who, given.key, bench.has_fact, asked)
-        if undone and is_pilot_done and undone[0] in pilot_facts(connection):
+        changes = work.undo_last(connection, who, given.key, bench.has_fact, asked)
+        fact = changes[0].fact if changes else None
+        if is_pilot_done and fact in pilot_facts(connection):
             raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
-        shown = bag_fact_of(bench, undone[0]) if undone else None
-        if not undone or not shown:
+        shown = bag_fact_of(bench, fact) if fact else None
+        if not shown:
             return schemas.UndoneStep(fact=None, marks=[], is_more=False)
         places = {text: place for place, text in enumerate(shown.texts)}
         marks = [
-            schemas.SentenceLabel.model_validate({"sentence": places[text], "label": label})
-            for text, label in undone[1]
-            if text in places
+            schemas.SentenceLabel.model_validate({"sentence": places[each.sentence], "label": each.value})
+            for each in changes
+            if each.sentence in places
         ]
         keep_place(connection, who, shown.fact, marks[0].sentence if marks else 0)
         return schemas.UndoneStep(fact=shown.name, marks=marks, is_more=not marks)
