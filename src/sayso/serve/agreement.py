@@ -1,8 +1,7 @@
 """Agreement: metrics, settling disagreements, and exporting marks; pages and JSON API."""
 
-import io
+import shutil
 import tempfile
-import zipfile
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,11 +14,11 @@ from sayso.annotate import agreement as stored
 from sayso.annotate.forms import FORMS
 from sayso.annotate.log import undo
 from sayso.annotate.marks import comment_lines, each_mark, fact_comments, settled_marks
-from sayso.serve.access import Bench, Who
+from sayso.serve.access import Bench, ShownFact, Who
 from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
-from sayso.serve.bag_fact import FactName, FactParam, bag_fact_of, find_bag_fact, styled
 from sayso.serve.errors import RequestError, not_found
-from sayso.serve.render import Render
+from sayso.serve.render import Render, download
+from sayso.serve.workbench import FactName
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])
 
@@ -54,14 +53,14 @@ def get_disagreements(bench: Bench, _: Who) -> list[DisputedFact]:
     return [
         DisputedFact(**dict(shown.name), head_name=shown.head_name, tail_name=shown.tail_name, sentences=sentences)
         for fact, sentences in found.items()
-        if (shown := bag_fact_of(bench, fact))
+        if (shown := bench.fact_of(fact))
     ]
 
 
 @api.post("/settle")
 def post_settling(bench: Bench, who: Who, given: Settling) -> None:
     """Settle a disputed sentence."""
-    shown = find_bag_fact(bench, given)
+    shown = bench.fact(given)
     text = shown.text(given.sentence)
     with bench.database.writing() as connection:
         disputed = stored.disagreements(connection).get(shown.fact, [])
@@ -73,10 +72,10 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 @api.post("/undo")
 def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
     """Undo the label that you settled last, on one fact or on any fact; return the fact."""
-    asked = find_bag_fact(bench, given.fact).fact if given.fact else None
+    asked = bench.fact(given.fact).fact if given.fact else None
     with bench.database.writing() as connection:
         changes = undo(connection, who, stored.SCOPE, given.key, bench.has_fact, asked)
-    shown = bag_fact_of(bench, changes[0].fact) if changes else None
+    shown = bench.fact_of(changes[0].fact if changes else None)
     return NextFact(fact=shown.name if shown else None)
 
 
@@ -99,10 +98,10 @@ def export(
         target = Path(folder) / f"annotations{chosen.suffix}"
         marks = (each_mark if each else settled_marks)(connection, stored.closed_facts(connection))
         chosen.write(target, marks)
-        content = _zipped(target) if chosen.is_folder else target.read_bytes()
-    name = "annotations.zip" if chosen.is_folder else target.name
-    media = "application/zip" if chosen.is_folder else "text/csv" if form == "csv" else "application/x-ndjson"
-    return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        if chosen.is_folder:
+            target = Path(shutil.make_archive(str(target), "zip", target))
+        media = {".zip": "application/zip", ".csv": "text/csv"}.get(target.suffix, "application/x-ndjson")
+        return download(target.name, target.read_bytes(), media)
 
 
 @exports.get("/comments", response_class=Response)
@@ -110,16 +109,7 @@ def get_comments(bench: Bench, _: Who) -> Response:
     """Return comments on closed facts, and reports that a fact is wrong, as JSON lines."""
     with bench.database.reading() as connection:
         content = "".join(comment_lines(fact_comments(connection, stored.closed_facts(connection))))
-    headers = {"Content-Disposition": 'attachment; filename="comments.jsonl"'}
-    return Response(content, media_type="application/x-ndjson", headers=headers)
-
-
-def _zipped(folder: Path) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(folder.iterdir()):
-            archive.write(file, file.name)
-    return packed.getvalue()
+    return download("comments.jsonl", content, "application/x-ndjson")
 
 
 pages = APIRouter(include_in_schema=False)
@@ -132,43 +122,26 @@ def home(render: Render, bench: Bench, _: Who) -> Response:
         figures = stored.report(stored.submitted_marks(connection))
         found = stored.disagreements(connection)
         said = fact_comments(connection, stored.closed_facts(connection))
-    disputed = [
-        {"shown": shown, "num": len(each), "num_settled": sum(bool(one.settled) for one in each)}
-        for fact, each in found.items()
-        if (shown := bag_fact_of(bench, fact))
-    ]
-    disputed.sort(key=lambda each: each["num_settled"] == each["num"])
-    return render(
-        "agreement/home.html",
-        figures=figures,
-        disputed=disputed,
-        comments=[(shown, each) for each in said if (shown := bag_fact_of(bench, each.fact))],
-        forms=FORMS,
-    )
+    disputed = [(shown, each) for fact, each in found.items() if (shown := bench.fact_of(fact))]
+    disputed.sort(key=lambda shown_each: all(each.settled for each in shown_each[1]))
+    comments = [(shown, each) for each in said if (shown := bench.fact_of(each.fact))]
+    return render("agreement/home.html", figures=figures, disputed=disputed, comments=comments, forms=FORMS)
 
 
 @pages.get("/agreement/fact")
-def fact(render: Render, bench: Bench, _: Who, asked: FactParam) -> Response:
+def fact_page(render: Render, bench: Bench, _: Who, shown: ShownFact) -> Response:
     """Show the disputed sentences of one fact, to settle them."""
-    shown = find_bag_fact(bench, asked)
     with bench.database.reading() as connection:
         found = stored.disagreements(connection)
         said = fact_comments(connection, {shown.fact})
     if shown.fact not in found:
         raise not_found("Annotators do not disagree on this fact.")
-    places = {text: place for place, text in enumerate(shown.texts)}
-    sentences = [
-        {"place": places[each.sentence], "disagreement": each, "styled": styled(sentence)}
-        for each in found[shown.fact]
-        if each.sentence in places
-        for sentence in (shown.bag.sentences[places[each.sentence]],)
-    ]
-    queries = [other.name.url_query for fact in found if (other := bag_fact_of(bench, fact))]
+    queries = [other.name.url_query for fact in found if (other := bench.fact_of(fact))]
     here = queries.index(shown.name.url_query)
     return render(
         "agreement/fact.html",
         shown=shown,
-        sentences=sentences,
+        disputed=[each for each in found[shown.fact] if each.sentence in shown.places],
         comments=said,
         previous=queries[here - 1] if here > 0 else "",
         following=queries[here + 1] if here + 1 < len(queries) else "",

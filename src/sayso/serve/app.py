@@ -1,43 +1,44 @@
-"""The application: the open workbench, the checks on every request, and the routers."""
+"""The application: the open workbench, the checks on every request, the routers, and the page about the JSON API."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from sayso import __version__
-from sayso.serve import agreement, api_page, decisions, sign_in
-from sayso.serve.access import Access
-from sayso.serve.annotate import api as annotate_api
-from sayso.serve.annotate import pages as annotate_pages
+from sayso.serve import access, agreement, decisions
+from sayso.serve.annotate import pages as annotate
 from sayso.serve.annotate import queue
 from sayso.serve.errors import HANDLERS, ErrorResponse
-from sayso.serve.predictions import api as predictions_api
-from sayso.serve.predictions import pages as predictions_pages
-from sayso.serve.render import STATIC
+from sayso.serve.predictions import pages as predictions
+from sayso.serve.render import STATIC, Render
 from sayso.serve.review import pages as review
 from sayso.serve.security import SafetyMiddleware, refuse_changed, refuse_csrf, require_session
 from sayso.serve.settings import ServeSettings
 from sayso.serve.try_it import pages as try_it
 from sayso.serve.workbench import Workbench
 
+api_pages = APIRouter(include_in_schema=False)
+
 ROUTERS: tuple[APIRouter, ...] = (
-    sign_in.router,
-    annotate_pages.router,
+    access.router,
+    annotate.pages,
     queue.pages,
     agreement.pages,
-    api_page.router,
-    predictions_pages.router,
+    api_pages,
+    predictions.pages,
     review.pages,
     try_it.pages,
     decisions.pages,
-    annotate_api.router,
+    annotate.api,
     queue.api,
     agreement.api,
     agreement.exports,
-    predictions_api.router,
+    predictions.api,
     review.api,
     try_it.api,
     decisions.api,
@@ -67,7 +68,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
         redoc_url=None,
     )
     app.state.workbench = workbench
-    app.state.access = Access(workbench.database, settings)
+    app.state.access = access.Access(workbench)
     if settings.is_local:
         # A foreign host name that resolves to this machine would let a foreign page read ours (DNS rebinding).
         hosts = ["127.0.0.1", "localhost", "[::1]", settings.bracketed_host]
@@ -77,3 +78,48 @@ def make_app(settings: ServeSettings) -> FastAPI:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return app
+
+
+@api_pages.get("/api")
+def api_page(request: Request, render: Render) -> Response:
+    """List every route with its parameters, request and response."""
+    description = request.app.openapi()
+    operations = [
+        {"method": method.upper(), "path": path, **_shown(operation)}
+        for path, methods in description["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return render("api.html", operations=operations, schemas=description["components"]["schemas"])
+
+
+@api_pages.get("/api/openapi.json")
+def openapi(request: Request) -> dict[str, Any]:
+    """Return the OpenAPI description."""
+    description: dict[str, Any] = request.app.openapi()
+    return description
+
+
+def _shown(operation: dict[str, Any]) -> dict[str, Any]:
+    body = operation.get("requestBody", {}).get("content", {})
+    answers = [
+        name
+        for status, answer in operation["responses"].items()
+        if status.startswith("2")
+        for content in answer.get("content", {}).values()
+        for name in [_schema_name(content.get("schema", {}))]
+    ]
+    return {
+        "about": operation.get("description", ""),
+        "parameters": operation.get("parameters", []),
+        "takes": [_schema_name(content["schema"]) for content in body.values()],
+        "gives": answers,
+    }
+
+
+def _schema_name(schema: dict[str, Any]) -> str:
+    """Return the name of a schema, or its type if it has none."""
+    for part in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
+        if "$ref" in part:
+            name = str(part["$ref"]).rsplit("/", 1)[1]
+            return f"list of {name}" if part is schema.get("items") else name
+    return str(schema.get("type", ""))

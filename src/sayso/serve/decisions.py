@@ -1,7 +1,10 @@
-"""Decisions: the list with filters, forms to decide and undo, and file downloads; pages and JSON API."""
+"""Decisions: the list with filters, forms to decide and undo, and file downloads; pages and JSON API.
+
+A decision records the fact, who decided what and why, and the sentences shown on the page.
+"""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from http import HTTPStatus
 from math import ceil
 from typing import Annotated, Literal
@@ -13,25 +16,47 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import decisions as stored
 from sayso.annotate.log import undo
+from sayso.annotate.people import Annotator, now
 from sayso.errors import BadInputError
+from sayso.facts.explanation import Explanation
 from sayso.facts.export import FORMS, FormName
-from sayso.facts.fact import DecidedFact
+from sayso.facts.fact import DecidedFact, Decision, Fact, QuotedFact, quote_of
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
-from sayso.serve.annotate.schemas import KeyedRequest
-from sayso.serve.decide import PredictionDecision, SentByForm, save_decision
+from sayso.serve.annotate.schemas import KeyedRequest, Prose
 from sayso.serve.fact_schemas import QuoteResponse, quote_response
-from sayso.serve.render import Render, prediction_url, review_url
-from sayso.serve.workbench import Workbench
+from sayso.serve.predictions.lookup import find_fact, find_run, marks_visible
+from sayso.serve.predictions.run import RunPredictions
+from sayso.serve.render import Render, download, prediction_url, review_url
+from sayso.serve.workbench import FactName, Workbench
 
 pages = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api/decisions", tags=["decisions"])
 
 PAGE_SIZE = 50
 MAX_LISTED = 1_000
+MAX_QUOTES = 20
+MAX_REASON = 2_000
 
 
-FilterParam = Annotated[stored.DecisionFilter, Depends()]
+class DecisionRequest(KeyedRequest):
+    """A decision on a fact, and the reason; `withdrawn` deletes the decision."""
+
+    decision: Decision | Literal["withdrawn"]
+    reason: Annotated[Prose, Field(max_length=MAX_REASON)] = ""
+
+
+class SentByForm(BaseModel):
+    """Fields that a form adds: a key, since each form is sent once, and the list to return to."""
+
+    key: str = Field(default_factory=lambda: secrets.token_hex(8))
+    within: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class PredictionDecision(FactName, DecisionRequest):
+    """A decision on a run's fact; `withdrawn` deletes the decision."""
+
+    run: Annotated[str, Field(max_length=300)]
 
 
 class PredictionDecisionForm(SentByForm, PredictionDecision):
@@ -45,15 +70,15 @@ class DecisionResponse(DecidedFact):
     quotes: list[QuoteResponse]  # type: ignore[assignment]
 
 
-class UndoDecisionForm(BaseModel):
+class UndoDecisionRequest(KeyedRequest):
     """Undo a decision; show its fact in the list `within` of the extraction `facts`, if it is there."""
 
     facts: Annotated[str, Field(max_length=300)] = ""
     within: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class UndoDecisionRequest(UndoDecisionForm, KeyedRequest):
-    """Undo a decision; a request sent twice with the same key takes effect once."""
+class UndoDecisionForm(SentByForm, UndoDecisionRequest):
+    """Undo a decision with the button on a page."""
 
 
 class UndoneDecision(BaseModel):
@@ -69,7 +94,7 @@ class UndoneDecision(BaseModel):
 def list_page(
     render: Render,
     bench: Bench,
-    wanted: FilterParam,
+    wanted: Annotated[stored.DecisionFilter, Depends()],
     page: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
     undone: Literal["", "elsewhere", "nothing"] = "",
 ) -> Response:
@@ -112,14 +137,13 @@ def undo_form(bench: Bench, who: Who, given: Annotated[UndoDecisionForm, Form()]
 
     Unlike marks, decisions on all parts are listed and exported together, so they are also undone together.
     """
-    undone = post_undo(bench, who, UndoDecisionRequest(key=secrets.token_hex(8), **given.model_dump()))
-    return RedirectResponse(undone.link, HTTPStatus.SEE_OTHER)
+    return RedirectResponse(post_undo(bench, who, given).link, HTTPStatus.SEE_OTHER)
 
 
 @api.get("")
 def get_decisions(
     bench: Bench,
-    wanted: FilterParam,
+    wanted: Annotated[stored.DecisionFilter, Depends()],
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     num: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
 ) -> list[DecisionResponse]:
@@ -155,8 +179,7 @@ def get_file(bench: Bench, form: FormName) -> Response:
     with bench.database.reading() as connection:
         facts, _ = stored.decisions(connection)
     facts, _ = chosen.keep(facts)
-    headers = {"Content-Disposition": f'attachment; filename="{chosen.file_name}"'}
-    return Response(chosen.write(facts), media_type=chosen.media_type, headers=headers)
+    return download(chosen.file_name, chosen.write(facts), chosen.media_type)
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:
@@ -176,3 +199,37 @@ def review_link(bench: Workbench, fact: Triple, facts: str, within: str = "") ->
     except BadInputError:
         return ""
     return review_url(facts, fact, within) if is_there else ""
+
+
+def save_decision(bench: Workbench, who: Annotator, given: PredictionDecision) -> None:
+    """Save a decision on a run's fact; refused if the fact is withheld from the annotator."""
+    run = find_run(given.run, bench)
+    explanation = run.explanation(find_fact(run, given), marks_visible(bench, who, given))
+    save(bench, who, given, quoted_fact(run, explanation), bool(explanation.is_label))
+
+
+def save(bench: Workbench, who: Annotator, given: DecisionRequest, fact: QuotedFact, is_label: bool) -> None:
+    """Save or withdraw a decision; `is_label` says whether the knowledge base has the fact."""
+    with bench.database.writing() as connection:
+        if given.decision == "withdrawn":
+            stored.withdraw(connection, who, fact.triple, given.key)
+        else:
+            decided = fact.decided(given.decision, who.name, now(), given.reason.strip(), is_label)
+            stored.decide(connection, who, decided, given.key)
+
+
+def quoted_fact(run: RunPredictions, explanation: Explanation) -> QuotedFact:
+    """Return a fact with the sentences of its smallest set and the rationales, or else the top-ranked sentence."""
+    carrying = [each for each in explanation.evidence if each.is_in_smallest or each.mark == "rationale"]
+    return QuotedFact(
+        **{each.name: getattr(explanation, each.name) for each in fields(Fact)},
+        run=run.name,
+        variant=explanation.variant,
+        model_fingerprint=str(run.predictions.manifest["model_fingerprint"]),
+        data_fingerprint=str(run.predictions.manifest["data_fingerprint"]),
+        mechanism=explanation.ranked_by,
+        quotes=tuple(
+            quote_of(each.sentence, each.rank, each.scores[explanation.ranked_by], each.mark)
+            for each in (carrying or explanation.evidence[:1])[:MAX_QUOTES]
+        ),
+    )

@@ -1,13 +1,13 @@
 """JSON responses about facts, with the fields of `Explanation.to_dict` and of extracted facts."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from pydantic import BaseModel
 
 from sayso.facts.explanation import support_sentence
 from sayso.facts.fact import ExtractedFact, Quote
 from sayso.serve.predictions.run import DistractorRank, RunPredictions, TopSentence
-from sayso.serve.review.file import ExtractedFile
 
 
 class RunResponse(BaseModel):
@@ -117,30 +117,18 @@ class PredictionResponse(ExplanationResponse):
     top_sentences: list[TopSentence]
     planted: list[DistractorRank]
 
+    @classmethod
+    def of(cls, run: RunPredictions, row: int, with_marks: bool) -> Self:
+        """Return everything stored about a run's fact, with annotators' marks if `with_marks`."""
+        checks = {"top_sentences": run.top_sentences(row), "planted": run.planted(row)}
+        return cls.model_validate(run.explanation(row, with_marks).to_dict() | checks)
+
 
 class ComparedResponse(BaseModel):
     """A fact in one run; null if the run does not have it."""
 
     run: str
     fact: PredictionResponse | None
-
-
-def run_response(run: RunPredictions) -> RunResponse:
-    """Describe a run."""
-    manifest = run.predictions.manifest
-    names = ("variant", "part", "threshold", "mechanisms", "ranked_by", "model_fingerprint", "data_fingerprint")
-    return RunResponse(name=run.name, num_facts=run.index.num_facts, **{name: manifest[name] for name in names})
-
-
-def prediction_response(run: RunPredictions, row: int, with_marks: bool = True) -> PredictionResponse:
-    """Return everything stored about a run's fact, with annotators' marks if `with_marks`."""
-    return PredictionResponse.model_validate(
-        {
-            **run.explanation(row, with_marks).to_dict(),
-            "top_sentences": run.top_sentences(row),
-            "planted": run.planted(row),
-        }
-    )
 
 
 def quote_response(quote: Quote) -> QuoteResponse:
@@ -163,11 +151,6 @@ class ExtractedFactResponse(ExtractedFact):
     support: SupportResponse  # type: ignore[assignment]
     quotes: list[QuoteResponse]  # type: ignore[assignment]
     decision: str
-
-
-def extraction_response(file: ExtractedFile) -> ExtractionResponse:
-    """Describe a file of facts."""
-    return ExtractionResponse(name=file.name, num_facts=file.index.num_facts, num_decided=file.index.num_decided)
 
 
 def extracted_fact_response(fact: ExtractedFact, threshold: float | None, decision: str) -> ExtractedFactResponse:

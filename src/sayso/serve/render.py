@@ -9,10 +9,10 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Depends
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
-from sayso.facts.html import make_environment
-from sayso.records import SUPPORT_LABELS, Triple
+from sayso.facts.html import StyledText, make_environment, styled_sentence
+from sayso.records import SUPPORT_LABELS, Sentence, Triple
 
 
 def spaced(name: str) -> str:
@@ -51,6 +51,13 @@ def figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
+def with_mentions(sentence: Sentence) -> list[StyledText]:
+    """Return the sentence as styled text, with its mentions marked."""
+    spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
+    source = sentence.source and sentence.source._asdict()
+    return list(styled_sentence({"tokens": sentence.tokens, **spans, "source": source}))
+
+
 def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:
     """Return the URL of a run's fact; empty values of `more` are left out."""
     values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
@@ -67,7 +74,7 @@ FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
 _environment = make_environment(FOLDER / "templates")
-_environment.filters |= {"spaced": spaced, "readable": readable, "percent": percent, "figure": figure}
+_environment.filters |= {each.__name__: each for each in (spaced, readable, percent, figure, with_mentions)}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,
     "prediction_url": prediction_url,
@@ -87,6 +94,12 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
         "section": template.partition("/")[0],
     }
     return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)
+
+
+def download(name: str, content: str | bytes, media_type: str) -> Response:
+    """Return a file that the browser saves."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def renderer(request: Request) -> Callable[..., HTMLResponse]:

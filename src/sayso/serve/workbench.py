@@ -2,16 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from http import HTTPStatus
 from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlencode
 
 import pyarrow as pa
+from pydantic import BaseModel, Field
+from starlette.responses import RedirectResponse
 
 from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
 from sayso.facts.file import FACTS_FILE, facts_file
-from sayso.records import Triple
+from sayso.records import Bag, Relation, Triple
+from sayso.serve.errors import RequestError, not_found
 from sayso.serve.predictions.run import OpenRun, RunPredictions
 from sayso.serve.review.file import ExtractedFile
 from sayso.serve.settings import ServeSettings
@@ -22,6 +28,83 @@ from sayso.store.table import BagTable
 
 _NUM_BAGS_KEPT = 256
 _DEFAULT_PARTS = ("test", "validation", "train")
+
+
+class FactName(BaseModel):
+    """A fact: the bag's index in the part, and the relation."""
+
+    bag: Annotated[int, Field(ge=0, le=2**53)]
+    relation: Annotated[str, Field(max_length=500)]
+
+    @property
+    def url_query(self) -> str:
+        """The fact as a URL query string."""
+        return urlencode(dict(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagFact:
+    """A bag and one relation; `number` is the bag's index in the part."""
+
+    number: int
+    bag: Bag
+    relation: Relation
+
+    @property
+    def fact(self) -> Triple:
+        """The fact as a triple of ids."""
+        return Triple(self.bag.head_id, self.relation.name, self.bag.tail_id)
+
+    @property
+    def head_name(self) -> str:
+        """The name of the head."""
+        return self.bag.sentences[0].head.name
+
+    @property
+    def tail_name(self) -> str:
+        """The name of the tail."""
+        return self.bag.sentences[0].tail.name
+
+    @property
+    def is_label(self) -> bool:
+        """Whether the fact is in the knowledge base."""
+        return self.relation.name in self.bag.relations
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The sentences, in bag order."""
+        return [sentence.text for sentence in self.bag.sentences]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The index of each sentence in the bag, by its text."""
+        return {text: place for place, text in enumerate(self.texts)}
+
+    def text(self, place: int) -> str:
+        """Return the sentence with this index in the bag."""
+        if not 0 <= place < len(self.bag.sentences):
+            raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, f"The bag has no sentence {place}.")
+        return self.bag.sentences[place].text
+
+    @property
+    def name(self) -> FactName:
+        """The fact as requests name it."""
+        return FactName(bag=self.number, relation=self.relation.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunScores:
+    """One run's scores for the sentences, in bag order, by the mechanism that ranks them.
+
+    `shares` are relative to the highest score, for drawing bars; 0 for a negative score.
+    """
+
+    run: str
+    mechanism: str
+    probability: float
+    ranks: list[int]
+    scores: list[float]
+    shares: list[float]
 
 
 class Workbench:
@@ -62,6 +145,28 @@ class Workbench:
     def has_fact(self, fact: Triple) -> bool:
         """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""
         return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
+
+    def to_first_page(self) -> RedirectResponse:
+        """Redirect to the start page: review if only an extraction is open, annotation otherwise."""
+        return RedirectResponse("/review" if self.extractions and not self.runs else "/annotate", HTTPStatus.SEE_OTHER)
+
+    def fact(self, asked: FactName) -> BagFact:
+        """Return the fact with this bag and relation; not found (404) if there is none."""
+        number = self.relation_numbers.get(asked.relation)
+        if number is None or asked.bag >= self.table.num_bags:
+            raise not_found("Fact not found in the store.")
+        return BagFact(number=asked.bag, bag=self.bag(asked.bag), relation=self.store.relations[number])
+
+    def fact_of(self, fact: Triple | None) -> BagFact | None:
+        """Return the store's bag and relation for a fact; None if the store does not have the pair."""
+        if fact is None or not self.has_fact(fact):
+            return None
+        return self.fact(FactName(bag=self.bag_of_pair[fact.head_id, fact.tail_id], relation=fact.relation))
+
+    def scores(self, shown: BagFact) -> list[RunScores]:
+        """Return the scores of every run that has the fact."""
+        rows = ((run, run.index.find(shown.number, shown.relation.name)) for run in self.predictions.values())
+        return [_scores(run, row) for run, row in rows if row is not None]
 
     def queue(self, settings: QueueSettings) -> list[Triple]:
         """Return the facts to annotate, in order."""
@@ -104,6 +209,24 @@ class Workbench:
         for worker in self.workers.values():
             worker.close()
         self.database.close()
+
+
+def _scores(run: RunPredictions, row: int) -> RunScores:
+    fact = run.fact(row)
+    columns = (
+        run.predictions.evidence[name].slice(fact["first_evidence"], fact["num_sentences"]).to_pylist()
+        for name in ("sentence", "rank", f"score.{run.ranked_by}")
+    )
+    _, ranks, scores = zip(*sorted(zip(*columns, strict=True)), strict=True)
+    peak = max(map(abs, scores)) or 1.0
+    return RunScores(
+        run=run.name,
+        mechanism=run.ranked_by,
+        probability=fact["probability"],
+        ranks=list(ranks),
+        scores=list(scores),
+        shares=[max(0.0, score / peak) for score in scores],
+    )
 
 
 def _default_part(store: Store) -> str:

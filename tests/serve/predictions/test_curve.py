@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from sayso.metrics.precision_recall import precision_recall_curve
-from sayso.serve.predictions.curve import MAX_POINTS, facts_at, make_curve
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import PredictionQuery
+from sayso.serve.predictions.table import MAX_POINTS, PredictionQuery, facts_at, make_curve
 from toy_predictions import THRESHOLD
 
 

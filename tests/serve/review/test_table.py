@@ -13,8 +13,7 @@ from sayso.annotate.store import Connection, writing_to
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import facts_file
 from sayso.records import Triple
-from sayso.serve.review.file import ExtractedFile
-from sayso.serve.review.table import ReviewQuery
+from sayso.serve.review.file import ExtractedFile, ReviewQuery
 from toy_extraction import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
 
 ALL = ReviewQuery(decision="any")

@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from sayso.facts.fact import quote_of
 from sayso.records import Span
-from sayso.serve.try_it.question import MAX_CHARACTERS, MAX_SENTENCES, Question, bag_of, marked_sentence
+from sayso.serve.try_it.worker import MAX_CHARACTERS, MAX_SENTENCES, Question, bag_of, marked_sentence
 from steps import growth
 
 

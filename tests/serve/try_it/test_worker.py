@@ -7,7 +7,7 @@ import pytest
 
 from sayso.errors import UserError
 from sayso.serve.try_it.process import Worker, WorkerError
-from sayso.serve.try_it.question import Question
+from sayso.serve.try_it.worker import Question
 from toy_run import make_run, make_store, toy_config
 
 pytestmark = pytest.mark.slow

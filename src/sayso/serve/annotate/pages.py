@@ -1,43 +1,190 @@
-"""The annotator's pages: progress, one fact at a time, and the result of the pilot round."""
+"""Annotation: progress, one fact at a time, and the result of the pilot round; pages and JSON API.
 
+Annotators see only their own marks.
+"""
+
+from collections.abc import Callable
 from http import HTTPStatus
 
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.assignment import is_held, place_of, progress
-from sayso.annotate.marking import work_of
+from sayso.annotate import marking as work
+from sayso.annotate.assignment import hold, is_held, keep_place, neighbour, next_fact, place_of, progress
+from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
-from sayso.serve.access import Bench, Who
-from sayso.serve.annotate.api import go_on
-from sayso.serve.annotate.schemas import MAX_COMMENT
-from sayso.serve.bag_fact import FactParam, bag_fact_of, find_bag_fact, run_scores, styled
+from sayso.annotate.store import Connection
+from sayso.records import Triple
+from sayso.serve.access import Bench, ShownFact, Who
+from sayso.serve.annotate import schemas
+from sayso.serve.errors import RequestError
 from sayso.serve.render import Render
+from sayso.serve.workbench import BagFact, FactName, Workbench
 
-router = APIRouter(include_in_schema=False)
+api = APIRouter(prefix="/api/annotate", tags=["annotate"])
+pages = APIRouter(include_in_schema=False)
+
+_PILOT_DONE = "You have finished the pilot round and seen its answers, so your marks in it can no longer be changed."
 
 
-@router.get("/annotate")
+@api.get("/fact")
+def get_fact(bench: Bench, who: Who, shown: ShownFact) -> schemas.AnnotatedFact:
+    """Return a fact, its sentences and your work on it; run scores only after you submit it."""
+    with bench.database.reading() as connection:
+        mine = work.work_of(connection, who.id, shown.fact)
+    sentences = [
+        {
+            "tokens": sentence.tokens,
+            "head_spans": sentence.head.spans,
+            "tail_spans": sentence.tail.spans,
+            "label": mine.labels.get(sentence.text, ""),
+        }
+        for sentence in shown.bag.sentences
+    ]
+    return schemas.AnnotatedFact.model_validate(
+        {
+            **dict(shown.name),
+            "head_id": shown.bag.head_id,
+            "head_name": shown.head_name,
+            "tail_id": shown.bag.tail_id,
+            "tail_name": shown.tail_name,
+            "definition": shown.relation.definition,
+            "example": shown.relation.example,
+            "is_label": shown.is_label,
+            **vars(mine),
+            "sentences": sentences,
+            "scores": bench.scores(shown) if mine.is_submitted else [],
+        }
+    )
+
+
+@api.post("/marks")
+def mark(bench: Bench, who: Who, given: schemas.MarksRequest) -> schemas.SavedState:
+    """Mark sentences of a fact."""
+    shown = bench.fact(given)
+    labels = {shown.text(each.sentence): each.label for each in given.marks}
+    with bench.database.writing() as connection:
+        hold(connection, who, shown.fact)
+        keep_place(connection, who, shown.fact, given.marks[-1].sentence)
+        return _saved(connection, who, shown, work.mark, labels, given.key)
+
+
+@api.put("/comment")
+def comment(bench: Bench, who: Who, given: schemas.CommentRequest) -> schemas.SavedState:
+    """Comment on a fact."""
+    with bench.database.writing() as connection:
+        return _saved(connection, who, bench.fact(given), work.comment, given.text, given.key)
+
+
+@api.put("/wrong")
+def flag_wrong(bench: Bench, who: Who, given: schemas.WrongRequest) -> schemas.SavedState:
+    """Report a fact as wrong, or withdraw the report."""
+    with bench.database.writing() as connection:
+        return _saved(connection, who, bench.fact(given), work.flag_wrong, given.is_wrong, given.key)
+
+
+@api.post("/submit")
+def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedState:
+    """Submit a fact; every sentence must have a mark."""
+    shown = bench.fact(given)
+    with bench.database.writing() as connection:
+        state = _saved(connection, who, shown, work.submit, shown.texts, given.key)
+        is_done = shown.fact in pilot_facts(connection) and pilot_result(connection, who, bench.has_fact).is_done
+        return state.model_copy(update={"is_pilot_done": is_done})
+
+
+@api.post("/undo")
+def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneStep:
+    """Undo your last step on the fact that is shown, or else on any fact of the part.
+
+    For a submitted fact, a step on another fact is never undone instead. A finished pilot round cannot be changed.
+    """
+    asked = bench.fact(given.fact).fact if given.fact else None
+    with bench.database.writing() as connection:
+        is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
+        changes = work.undo_last(connection, who, given.key, bench.has_fact, asked)
+        fact = changes[0].fact if changes else None
+        if is_pilot_done and fact in pilot_facts(connection):
+            raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
+        shown = bench.fact_of(fact)
+        if not shown:
+            return schemas.UndoneStep(fact=None, marks=[], is_more=False)
+        marks = [
+            schemas.SentenceLabel.model_validate({"sentence": shown.places[each.sentence], "label": each.value})
+            for each in changes
+            if each.sentence in shown.places
+        ]
+        keep_place(connection, who, shown.fact, marks[0].sentence if marks else 0)
+        return schemas.UndoneStep(fact=shown.name, marks=marks, is_more=not marks)
+
+
+@api.put("/place")
+def move(bench: Bench, who: Who, given: schemas.PlaceRequest) -> None:
+    """Save the current position, to return to it later."""
+    shown = bench.fact(given)
+    shown.text(given.sentence)
+    with bench.database.writing() as connection:
+        keep_place(connection, who, shown.fact, given.sentence)
+
+
+@api.post("/next")
+def go_on(bench: Bench, who: Who, after: FactName | None = None) -> schemas.NextFact:
+    """Return the fact after this one, or the next fact in the queue if none is given."""
+    fact = bench.fact(after).fact if after else None
+    with bench.database.writing() as connection:
+        queue = bench.queue(read_settings(connection))
+        return _turn(bench, connection, who, next_fact(connection, who, queue, fact, bench.has_fact))
+
+
+@api.post("/previous")
+def go_back(bench: Bench, who: Who, before: FactName) -> schemas.NextFact:
+    """Return the fact before this one."""
+    fact = bench.fact(before).fact
+    with bench.database.writing() as connection:
+        return _turn(bench, connection, who, neighbour(connection, who, fact, -1, bench.has_fact))
+
+
+def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Triple | None) -> schemas.NextFact:
+    shown = bench.fact_of(found)
+    if shown is None:
+        return schemas.NextFact(fact=None)
+    labels = work.work_of(connection, who.id, shown.fact).labels
+    first_open = next((place for place, text in enumerate(shown.texts) if text not in labels), 0)
+    keep_place(connection, who, shown.fact, first_open)
+    return schemas.NextFact(fact=shown.name)
+
+
+def _saved(
+    connection: Connection, who: Annotator, shown: BagFact, save: Callable[..., None], *what: object
+) -> schemas.SavedState:
+    """Save something about the fact with a function of `marking`, and return the state."""
+    save(connection, who, shown.fact, *what)
+    mine = work.work_of(connection, who.id, shown.fact)
+    return schemas.SavedState(
+        num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted
+    )
+
+
+@pages.get("/annotate")
 def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
     """Show everyone's progress, and a link to continue."""
     with bench.database.reading() as connection:
         settings, place = read_settings(connection), place_of(connection, who)
         pilot, people = pilot_result(connection, who, bench.has_fact), progress(connection)
-        is_open = place is not None and not work_of(connection, who.id, place[0]).is_submitted
-    here = bag_fact_of(bench, place[0]) if place and is_open else None
+        is_open = place is not None and not work.work_of(connection, who.id, place[0]).is_submitted
     return render(
         "annotate/home.html",
         settings=settings,
         num_facts=len(bench.queue(settings)),
         people=people,
         pilot=pilot,
-        here=here,
+        here=bench.fact_of(place[0]) if place and is_open else None,
         is_done=bool(done),
     )
 
 
-@router.post("/annotate")
+@pages.post("/annotate")
 def start(bench: Bench, who: Who) -> Response:
     """Redirect to the next fact in the queue, or to the start page if there is none."""
     turn = go_on(bench, who)
@@ -45,50 +192,40 @@ def start(bench: Bench, who: Who) -> Response:
     return RedirectResponse(to, HTTPStatus.SEE_OTHER)
 
 
-@router.get("/annotate/fact")
-def fact(render: Render, bench: Bench, who: Who, asked: FactParam) -> Response:
+@pages.get("/annotate/fact")
+def fact_page(render: Render, bench: Bench, who: Who, shown: ShownFact) -> Response:
     """Show one fact to mark: the relation with its definition, and all sentences of the bag."""
-    shown = find_bag_fact(bench, asked)
     with bench.database.reading() as connection:
-        mine = work_of(connection, who.id, shown.fact)
+        mine = work.work_of(connection, who.id, shown.fact)
         place = place_of(connection, who)
         is_pilot = shown.fact in pilot_facts(connection)
         is_pilot_done = is_pilot and pilot_result(connection, who, bench.has_fact).is_done
         is_past_practice = not is_pilot and is_held(connection, who, shown.fact, as_practice=True)
         num_done = next((each.num_submitted for each in progress(connection) if each.annotator == who.name), 0)
-    scores = run_scores(bench, shown) if mine.is_submitted else []
-    sentences = [
-        {
-            "styled": styled(sentence),
-            "label": mine.labels.get(sentence.text, ""),
-            "scores": [(run, run.ranks[number], run.scores[number], run.shares[number]) for run in scores],
-        }
-        for number, sentence in enumerate(shown.bag.sentences)
-    ]
     return render(
         "annotate/fact.html",
         shown=shown,
         mine=mine,
-        sentences=sentences,
-        num_marked=sum(bool(each["label"]) for each in sentences),
+        scores=bench.scores(shown) if mine.is_submitted else [],
         place=place[1] if place and place[0] == shown.fact else 0,
         is_pilot=is_pilot,
         is_pilot_done=is_pilot_done,
         is_past_practice=is_past_practice,
         num_done=num_done,
-        max_comment=MAX_COMMENT,
+        max_comment=schemas.MAX_COMMENT,
     )
 
 
-@router.get("/annotate/pilot")
-def pilot(render: Render, bench: Bench, who: Who) -> Response:
+@pages.get("/annotate/pilot")
+def pilot_page(render: Render, bench: Bench, who: Who) -> Response:
     """Show how your marks in the pilot round compare with the known answers, once you have finished it."""
     with bench.database.reading() as connection:
         result = pilot_result(connection, who, bench.has_fact)
     differences = [
-        {"shown": shown, "sentence": sentence, "mine": mine, "known": known}
+        (shown, sentence, mine, known)
         for fact, text, mine, known in result.differences
-        if (shown := bag_fact_of(bench, fact))
-        for sentence in (styled(each) for each in shown.bag.sentences if each.text == text)
+        if (shown := bench.fact_of(fact))
+        for sentence in shown.bag.sentences
+        if sentence.text == text
     ]
     return render("annotate/pilot.html", result=result, differences=differences)

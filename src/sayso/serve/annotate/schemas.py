@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sayso.serve.bag_fact import FactName, RunScores
+from sayso.serve.workbench import FactName, RunScores
 from sayso.tokens import control_character
 
 MAX_COMMENT = 5_000

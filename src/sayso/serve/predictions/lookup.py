@@ -15,11 +15,10 @@ from sayso.annotate.assignment import withheld_facts
 from sayso.annotate.marking import work_of
 from sayso.annotate.people import Annotator
 from sayso.serve.access import Bench
-from sayso.serve.bag_fact import FactName, find_bag_fact
 from sayso.serve.errors import RequestError, not_found
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery, PredictionRow
-from sayso.serve.workbench import Workbench
+from sayso.serve.workbench import FactName, Workbench
 
 
 def find_run(run: str, bench: Bench) -> RunPredictions:
@@ -59,7 +58,7 @@ def visibility_of(bench: Workbench, who: Annotator | None, asked: FactName) -> V
     """Return what someone may see of a fact."""
     if who is None:
         return Visibility(is_withheld=False, with_marks=True)
-    fact = find_bag_fact(bench, asked).fact
+    fact = bench.fact(asked).fact
     with bench.database.reading() as connection:
         is_withheld = fact in withheld_facts(connection, who, bench.has_fact)
         return Visibility(is_withheld, with_marks=work_of(connection, who.id, fact).is_submitted and not is_withheld)

@@ -19,8 +19,7 @@ from sayso.io.checksum import ChangedError, signature_of
 from sayso.io.folder_kind import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of
 from sayso.records import Support
-from sayso.serve.predictions.curve import Curve, make_curve
-from sayso.serve.predictions.table import PredictionTable
+from sayso.serve.predictions.table import Curve, PredictionTable, make_curve
 from sayso.store.columns import read_columns, to_numpy
 from sayso.store.predictions import EVIDENCE, FACTS, IN_RUN, MANIFEST, WORDS, Predictions
 from sayso.store.store import Store

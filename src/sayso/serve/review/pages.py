@@ -14,20 +14,18 @@ from sayso.annotate.decisions import decision_on
 from sayso.annotate.people import Annotator
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
-from sayso.serve.decide import DecisionRequest, SentByForm, save
+from sayso.serve.decisions import DecisionRequest, SentByForm, save
 from sayso.serve.errors import not_found
 from sayso.serve.fact_schemas import (
     ExtractedFactResponse,
     ExtractionResponse,
     extracted_fact_response,
-    extraction_response,
     support_response,
 )
 from sayso.serve.fact_table import TablePage
 from sayso.serve.fact_view import view_extracted
 from sayso.serve.render import Render, review_url
-from sayso.serve.review.file import ExtractedFile
-from sayso.serve.review.table import PRESETS, ReviewQuery, ReviewRow
+from sayso.serve.review.file import PRESETS, ExtractedFile, ReviewQuery, ReviewRow
 from sayso.serve.workbench import Workbench
 
 api = APIRouter(prefix="/api/review", tags=["review"])
@@ -85,7 +83,11 @@ def find_extracted(file: ExtractedFile, asked: FactIds) -> int:
 @api.get("")
 def get_extractions(bench: Bench) -> list[ExtractionResponse]:
     """Return the open extractions."""
-    return [extraction_response(find_file(name, bench)) for name in bench.extractions]
+    tables = {name: find_file(name, bench).index for name in bench.extractions}
+    return [
+        ExtractionResponse(name=name, num_facts=table.num_facts, num_decided=table.num_decided)
+        for name, table in tables.items()
+    ]
 
 
 @api.get("/{facts}")

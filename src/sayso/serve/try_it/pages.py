@@ -15,7 +15,7 @@ from sayso.serve.fact_schemas import ExplanationResponse
 from sayso.serve.fact_view import view_fact
 from sayso.serve.render import Render
 from sayso.serve.try_it.process import WorkerError
-from sayso.serve.try_it.question import MAX_SENTENCES, MAX_TOGETHER, Question
+from sayso.serve.try_it.worker import MAX_SENTENCES, MAX_TOGETHER, Question
 from sayso.serve.workbench import Workbench
 from sayso.tokens import tokenise
 
