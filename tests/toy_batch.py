@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
+from sayso.metrics.calibration import AffineMaps
+from sayso.model.calibration import Calibration
 from sayso.model.extractor import Extractor, ModelConfig, ModelTables
 
 NUM_WORDS, NUM_TYPES, NUM_RELATIONS, NUM_ENTITIES, WORD_WIDTH = 30, 4, 5, 7, 6
@@ -70,6 +73,14 @@ def make_extractor(config: ModelConfig, seed: int = 0, dtype: torch.dtype = torc
         entity_EV=torch.randn(NUM_ENTITIES, 3, generator=generator).index_fill(0, torch.tensor(0), 0.0),
     )
     return Extractor(config, tables, seed).to(dtype).eval()
+
+
+def calibrate(extractor: Extractor, seed: int = 0) -> Extractor:
+    """Give the extractor a drawn calibration, far from the identity, and return it."""
+    rng = np.random.default_rng(seed)
+    maps = AffineMaps(rng.uniform(0.3, 2.5, NUM_RELATIONS), rng.normal(0, 1.5, NUM_RELATIONS))
+    extractor.calibration = Calibration(maps, {"pairs": "drawn"}).to(extractor.scorer.bias_R)
+    return extractor
 
 
 def part_of(sentences: SentenceBatch, wanted: Sequence[int]) -> SentenceBatch:

@@ -17,7 +17,7 @@ from sayso.features.batch import BagIndex
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.ensemble import Ensemble
 from sayso.model.extractor import Extractor, ModelConfig
-from toy_batch import NUM_RELATIONS, make_bags, make_extractor, make_vectors
+from toy_batch import NUM_RELATIONS, calibrate, make_bags, make_extractor, make_vectors
 
 SIZES = [3, 1, 6, 1, 2]
 over_explainers = pytest.mark.parametrize("name", EXPLAINERS)
@@ -27,12 +27,14 @@ CASES: dict[str, Configs] = {
     "ensemble": 3 * (VARIANTS["attention+E"],),
     "ensemble-noisy-or": 2 * (VARIANTS["noisy_or"],),
 }
-"""The config of each model, or of each member of an ensemble."""
+"""The config of each model, or of each member of an ensemble; the members of ensembles are calibrated."""
 over_variants = pytest.mark.parametrize("configs", CASES.values(), ids=CASES)
 
 
 def make_case(configs: Configs, sizes: list[int] = SIZES) -> tuple[Extractor, Tensor, BagIndex]:
     members = [make_extractor(config, seed) for seed, config in enumerate(configs)]
+    if len(members) > 1:
+        members = [calibrate(member, seed) for seed, member in enumerate(members)]
     extractor = members[0] if len(members) == 1 else Ensemble(members).eval()
     return extractor, make_vectors(sum(sizes), WIDTH * len(members)), make_bags(sizes)
 

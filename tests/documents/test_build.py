@@ -10,7 +10,7 @@ import pytest
 from resealed import rewrite
 from sayso.documents.build import DocumentTally, build
 from sayso.documents.document import Document, LeftOut
-from sayso.documents.folder import BuildMode, read_manifest, types_of
+from sayso.documents.folder import BuildMode, na_share_of, read_manifest, types_of
 from sayso.documents.markup import without_markup
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.shard import COUNTS, BuiltShard, DocumentShard, read_records
@@ -144,6 +144,12 @@ def test_what_training_does_not_see_is_in_rest(world: World) -> None:
     assert some["rest"]
     assert sorted((some["train"] + some["rest"]).splitlines()) == sorted(world.lines("all")["train"].splitlines())
     assert all('"relations": []' in line for line in some["rest"].splitlines())
+    assert [na_share_of(world.folder / each) for each in ("all/train", "some/train", "some/rest", "no")] == [
+        1,
+        0.3,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("num_first", [0, 1, 2, 3])

@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sayso.evaluate.figures import few_sentence_figures, logits_of_few
+from sayso.evaluate.evaluation import Evaluation
+from sayso.evaluate.figures import calibration_figures, few_sentence_figures, logits_of_few
 from sayso.features.batch import Part
+from sayso.metrics.calibration import expected_calibration_error, reliability_curve
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.store.store import Store
@@ -53,3 +57,18 @@ def test_a_part_of_single_sentences_has_no_figures(asked: tuple[Extractor, Part]
         num_relations=part.num_relations,
     )
     assert few_sentence_figures(extractor, single, seed=1) == {}
+
+
+def test_the_calibration_error_is_given_before_and_after_calibration(evaluations: list[Evaluation]) -> None:
+    run = evaluations[0]
+    found = calibration_figures(run)
+    assert list(found) == ["as_predicted", "before_calibration", "with_temperature"]
+    for figures, logit_BR in (
+        (found["as_predicted"], run.logit_BR),
+        (found["before_calibration"], run.uncalibrated_BR),
+    ):
+        curve = reliability_curve(1 / (1 + np.exp(-np.asarray(logit_BR, np.float64))), run.subject.label_BR)
+        assert figures["expected_calibration_error"] == pytest.approx(expected_calibration_error(curve))
+        assert figures["interval"]["low"] <= figures["interval"]["high"]
+    without = replace(run, uncalibrated_BR=None, temperature=None)
+    assert list(calibration_figures(without)) == ["as_predicted"]

@@ -29,7 +29,7 @@ def test_every_label_every_predicted_fact_and_every_marked_one_is_explained(run:
     probability_BR = sigmoid(predict_logits(run.subject.model.extractor, run.subject.part))
     wanted = {tuple(pair) for pair in np.argwhere(run.subject.label_BR | (probability_BR >= run.settings.threshold))}
     assert found == wanted
-    assert len(found) > 12
+    assert len(found) >= 12
 
 
 def test_scores_are_those_of_the_mechanism_on_the_bag_alone(run: Evaluation) -> None:

@@ -9,7 +9,9 @@ from sklearn.calibration import calibration_curve
 from sayso.metrics.calibration import (
     MAX_TEMPERATURE,
     MIN_TEMPERATURE,
+    calibration_error_over_bags,
     expected_calibration_error,
+    fit_affine,
     fit_temperature,
     reliability_curve,
     tempered_probability,
@@ -100,3 +102,74 @@ def test_arguments_that_do_not_fit_are_refused(probabilities, labels) -> None:
 def test_logits_that_do_not_fit_are_refused(logits, labels) -> None:
     with pytest.raises(ValueError):
         fit_temperature(logits, labels)
+
+
+def drawn(num_bags: int, scale_R: list[float], shift_R: list[float], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return logits, and labels drawn with the probability of scale · logit + shift."""
+    rng = np.random.default_rng(seed)
+    logit_BR = rng.normal(-1, 2, (num_bags, len(scale_R)))
+    return logit_BR, rng.random(logit_BR.shape) < expit(np.array(scale_R) * logit_BR + np.array(shift_R))
+
+
+def test_with_much_data_each_relation_gets_back_its_own_scale_and_shift() -> None:
+    scale_R, shift_R = [0.5, 1.0, 1.6], [-1.0, 0.0, 0.7]
+    logit_BR, label_BR = drawn(20_000, scale_R, shift_R)
+    found = fit_affine(logit_BR, label_BR, np.ones(20_000))
+    np.testing.assert_allclose(found.scale_R, scale_R, rtol=0.06)
+    np.testing.assert_allclose(found.shift_R, shift_R, atol=0.08)
+
+
+def test_calibrated_probabilities_stay_as_they_are() -> None:
+    logit_BR, label_BR = drawn(20_000, [1.0, 1.0], [0.0, 0.0], seed=1)
+    found = fit_affine(logit_BR, label_BR, np.ones(20_000))
+    np.testing.assert_allclose(found.scale_R, 1.0, atol=0.05)
+    np.testing.assert_allclose(found.shift_R, 0.0, atol=0.08)
+
+
+def test_a_relation_without_data_falls_back_to_the_pooled_map() -> None:
+    logit_BR, label_BR = drawn(4_000, [0.5] * 5, [-1.0] * 5, seed=2)
+    # The last relation is impossible everywhere: its logits say nothing, and it has no positive label.
+    logit_BR[:, 4], label_BR[:, 4] = -30.0, False
+    found = fit_affine(logit_BR, label_BR, np.ones(4_000))
+    assert found.scale_R[4] == pytest.approx(found.scale_R[:4].mean(), rel=0.1)
+    assert found.shift_R[4] == pytest.approx(found.shift_R[:4].mean(), abs=0.2)
+
+
+def test_sampled_negatives_are_weighed_as_if_all_were_there() -> None:
+    logit_BR, label_BR = drawn(40_000, [0.8], [-1.0], seed=3)
+    whole = fit_affine(logit_BR, label_BR, np.ones(40_000))
+    is_kept_B = label_BR[:, 0] | (np.random.default_rng(0).random(40_000) < 0.25)
+    sampled = fit_affine(logit_BR[is_kept_B], label_BR[is_kept_B], np.where(label_BR[is_kept_B, 0], 1.0, 4.0))
+    unweighted = fit_affine(logit_BR[is_kept_B], label_BR[is_kept_B], np.ones(is_kept_B.sum()))
+    assert sampled.shift_R == pytest.approx(whole.shift_R, abs=0.1)
+    # What the weights correct is the logarithm of the share that was kept.
+    assert unweighted.shift_R + np.log(0.25) == pytest.approx(whole.shift_R, abs=0.1)
+
+
+@given(st.data())
+def test_a_map_never_inverts_a_ranking_even_of_misleading_logits(data) -> None:
+    num_bags = data.draw(st.integers(0, 12))
+    numbers = st.lists(st.floats(-50, 50), min_size=2 * num_bags, max_size=2 * num_bags)
+    logit_BR = np.array(data.draw(numbers)).reshape(-1, 2)
+    label_BR = np.array(data.draw(st.lists(st.booleans(), min_size=2 * num_bags, max_size=2 * num_bags)), bool)
+    found = fit_affine(logit_BR, label_BR.reshape(-1, 2), np.ones(num_bags))
+    assert (found.scale_R > 0).all()
+    assert np.isfinite(found.shift_R).all()
+
+
+def test_the_fit_refuses_what_does_not_match() -> None:
+    with pytest.raises(ValueError, match="differ"):
+        fit_affine(np.zeros((3, 2)), np.zeros((3, 1)), np.ones(3))
+    with pytest.raises(ValueError, match="not finite"):
+        fit_affine(np.full((3, 2), np.inf), np.zeros((3, 2)), np.ones(3))
+
+
+def test_the_error_over_bags_is_that_of_the_curve_and_its_interval_holds_it() -> None:
+    logit_BR, label_BR = drawn(300, [0.5, 0.5], [0.0, 0.0], seed=4)
+    weight_B = np.where(label_BR.any(1), 1.0, 3.0)
+    curve = reliability_curve(expit(logit_BR), label_BR, np.repeat(weight_B, 2))
+    found = calibration_error_over_bags(expit(logit_BR), label_BR, weight_B, 200)
+    assert found.value == pytest.approx(expected_calibration_error(curve))
+    assert found.interval is not None
+    assert found.interval.low < found.value < found.interval.high
+    assert calibration_error_over_bags(np.zeros((0, 2)), np.zeros((0, 2), bool), np.zeros(0)).value is None

@@ -25,7 +25,7 @@ from sayso.model.ensemble import Ensemble, load_parts, model_fingerprint
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.seeds import train_seeds
-from toy_batch import make_bags, make_batch, make_extractor, make_vectors
+from toy_batch import calibrate, make_bags, make_batch, make_extractor, make_vectors
 from toy_evaluation import make_marked_store
 from toy_run import make_run, toy_config
 
@@ -33,7 +33,7 @@ over_variants = pytest.mark.parametrize("name", ["attention", "direct+E", "noisy
 
 
 def make_ensemble(name: str) -> Ensemble:
-    return Ensemble([make_extractor(VARIANTS[name], seed) for seed in range(3)]).eval()
+    return Ensemble([calibrate(make_extractor(VARIANTS[name], seed), seed) for seed in range(3)]).eval()
 
 
 @over_variants

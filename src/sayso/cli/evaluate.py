@@ -132,11 +132,25 @@ def _print(figures: dict[str, Any]) -> None:
         gain, over = run["reading_gain"], run["gain_over_logistic_regression"]
         say(f"{run['run']}: reading gain {_with_interval(gain)} (average precision minus that of {gain['baseline']})")
         say(f"{run['run']}: average precision minus that of {over['baseline']} {_with_interval(over)}")
+        say(f"{run['run']}: {_about_calibration(run['calibration'])}")
     _print_taus(figures["runs"])
     for each in figures["comparisons"]:
         found = each["average_precision"]
         probability = "–" if found["p_value"] is None else f"{found['p_value']:.3f}"
         say(f"{each['first']} − {each['second']}: average precision {_with_interval(found)}, p = {probability}")
+
+
+def _about_calibration(found: dict[str, Any]) -> str:
+    errors = {key: _calibration_error(each) for key, each in found.items()}
+    before = errors.get("before_calibration")
+    change = f", {before} before calibration" if before else " (the model has no calibration)"
+    return f"expected calibration error {errors['as_predicted']}{change}"
+
+
+def _calibration_error(found: dict[str, Any]) -> str:
+    interval = found["interval"] or {"low": None, "high": None}
+    value = {"value": found["expected_calibration_error"], **interval}
+    return _with_interval(value, digits=4)
 
 
 def _extraction_row(name: str, kind: str, found: dict[str, Any]) -> list[object]:
@@ -155,10 +169,10 @@ def _print_taus(runs: list[dict[str, Any]]) -> None:
     print_table("explanations: Kendall τ against the marks", ["run", "on", "tuples", "bags", *mechanisms], rows, 2)
 
 
-def _with_interval(found: dict[str, Any] | float | None) -> str:
+def _with_interval(found: dict[str, Any] | float | None, digits: int = 3) -> str:
     if not isinstance(found, dict):
         found = {"value": found, "low": None}
     if found["value"] is None:
         return "–"
-    interval = "" if found["low"] is None else f" [{found['low']:.3f}, {found['high']:.3f}]"
-    return f"{found['value']:.3f}{interval}"
+    interval = "" if found["low"] is None else f" [{found['low']:.{digits}f}, {found['high']:.{digits}f}]"
+    return f"{found['value']:.{digits}f}{interval}"

@@ -54,6 +54,14 @@ def types_of(corpus: Path, types: Path | None) -> Path | None:
     return types or (corpus / TYPES if has_types else None)
 
 
+def na_share_of(lines: Path) -> float:
+    """Return the share of the unrelated pairs that are among these lines; 1 unless `sayso build` sampled them."""
+    if lines.name != TRAIN or not lines.is_dir():
+        return 1.0
+    # Without any NA pair, nothing is known about the others.
+    return float(read_manifest(lines.parent).get("settings", {}).get("na_share", 1.0)) or 1.0
+
+
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest atomically."""
     _output_folder(path).write(manifest)

@@ -21,6 +21,7 @@ from sayso.explain.trained_run import TrainedRun, read_word
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
 from sayso.metrics.rationale import NEITHER, MarkedFacts
+from sayso.model.calibration import is_calibrated, uncalibrated
 from sayso.model.predict import predict_logits
 from sayso.records import OnProgress, no_progress
 from sayso.store.columns import Column
@@ -60,6 +61,8 @@ class Evaluation:
     marks: SentenceMarks
     words: WordScores
     temperature: float | None
+    uncalibrated_BR: np.ndarray | None = None
+    """The logits before calibration; None if the model has none."""
 
     @property
     def mechanisms(self) -> list[str]:
@@ -87,6 +90,12 @@ class Evaluation:
         """Whether a sentence of each fact has a mark."""
         marked_E = self.fact_E[self.mark_E != NEITHER]
         return np.bincount(marked_E, minlength=len(self.explained.sentences)) > 0
+
+    @cached_property
+    def weight_B(self) -> np.ndarray:
+        """How many pairs of the whole corpus each bag stands for: more than one if NA pairs were sampled."""
+        share = self.subject.store.na_share(self.subject.part_name)
+        return np.where(self.subject.table.is_positive_B, 1.0, 1.0 / share)
 
     @property
     def fact_E(self) -> np.ndarray:
@@ -124,7 +133,16 @@ def evaluate_run(
         marks=marks,
         words=top_word_scores(subject.model.extractor, subject.part, explained),
         temperature=_temperature(subject) if settings.temperature else None,
+        uncalibrated_BR=_uncalibrated(subject),
     )
+
+
+def _uncalibrated(subject: TrainedRun) -> np.ndarray | None:
+    extractor = subject.model.extractor
+    if not is_calibrated(extractor):
+        return None
+    with uncalibrated(extractor):
+        return predict_logits(extractor, subject.part)
 
 
 def _temperature(subject: TrainedRun) -> float:

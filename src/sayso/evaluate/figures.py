@@ -13,7 +13,7 @@ import torch
 
 from sayso.evaluate.evaluation import Evaluation
 from sayso.features.batch import BagIndex, Part
-from sayso.metrics.calibration import expected_calibration_error, reliability_curve, tempered_probability
+from sayso.metrics.calibration import calibration_error_over_bags, reliability_curve, tempered_probability
 from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
 from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units
 from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
@@ -151,16 +151,28 @@ def per_relation(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def calibration_figures(run: Evaluation) -> dict[str, Any]:
-    """Return the reliability curve and calibration error, before and (if fitted) after temperature scaling."""
-    found = {"as_predicted": _reliability(run, 1.0)}
+    """Return reliability curve and calibration error of the probabilities, and before calibration if there is one.
+
+    `with_temperature` is what one temperature, if fitted, would make of the probabilities.
+    """
+    found = {"as_predicted": _reliability(run, run.logit_BR)}
+    if run.uncalibrated_BR is not None:
+        found["before_calibration"] = _reliability(run, run.uncalibrated_BR)
     if run.temperature is not None:
-        found["with_temperature"] = {"temperature": run.temperature, **_reliability(run, run.temperature)}
+        scaled = _reliability(run, run.logit_BR, run.temperature)
+        found["with_temperature"] = {"temperature": run.temperature, **scaled}
     return found
 
 
-def _reliability(run: Evaluation, temperature: float) -> dict[str, Any]:
-    curve = reliability_curve(tempered_probability(run.logit_BR, temperature), run.subject.label_BR)
-    return {"expected_calibration_error": expected_calibration_error(curve), "curve": plain(curve)}
+def _reliability(run: Evaluation, logit_BR: np.ndarray, temperature: float = 1.0) -> dict[str, Any]:
+    probability_BR, label_BR = tempered_probability(logit_BR, temperature), run.subject.label_BR
+    weight_BR = np.broadcast_to(run.weight_B[:, None], label_BR.shape)
+    error = calibration_error_over_bags(probability_BR, label_BR, run.weight_B, run.settings.num_resamples)
+    return {
+        "expected_calibration_error": error.value,
+        "interval": plain(error.interval),
+        "curve": plain(reliability_curve(probability_BR, label_BR, weight_BR)),
+    }
 
 
 def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:

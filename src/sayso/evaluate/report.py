@@ -123,13 +123,17 @@ def _charts(report: Report, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield "Precision-recall curves", line_chart(curves, "recall", "precision", "precision-recall curve of each run")
     for band, where in (("H", "probability 0.76 to 1"), ("L", "probability 0 to 0.25")):
         yield f"Kendall τ on {band}, {where}", _tau_bars(runs, names, band)
-    reliability = [
-        Series(run["run"], curve["mean_probability"], curve["share_positive"])
-        for run in runs
-        for curve in (run["calibration"]["as_predicted"]["curve"],)
-    ]
     about = "share of facts in the knowledge base, by probability"
-    yield "Reliability", line_chart(reliability, "probability", "share in the knowledge base", about, True)
+    for key, title in (("as_predicted", "Reliability"), ("before_calibration", "Reliability before calibration")):
+        if any(key in run["calibration"] for run in runs):
+            reliability = [_reliability(run, key) for run in runs]
+            yield title, line_chart(reliability, "probability", "share in the knowledge base", about, True)
+
+
+def _reliability(run: dict[str, Any], key: str) -> Series:
+    """Return the reliability curve of a run; empty if the run has no calibration."""
+    curve = run["calibration"].get(key, {}).get("curve", {"mean_probability": [], "share_positive": []})
+    return Series(run["run"], curve["mean_probability"], curve["share_positive"])
 
 
 def _tau_bars(runs: Sequence[dict[str, Any]], names: Sequence[str], band: str) -> str:

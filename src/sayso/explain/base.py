@@ -8,6 +8,7 @@ Shapes: B bags, N sentences of all bags together, D width of a sentence vector, 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from typing import NamedTuple
 
@@ -78,9 +79,12 @@ def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Inf
     """Return ∂o_k/∂x_n in closed form, or None if the aggregator has none."""
     try:
         with compiled_if_possible(vector_ND.device):
-            return extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
+            parts = extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
     except NotImplementedError:
         return None
+    if extractor.calibration is None:
+        return parts
+    return replace(parts, weight_NR=extractor.rescaled(parts.weight_NR), pull_NR=extractor.rescaled(parts.pull_NR))
 
 
 def scores_from_autograd(

@@ -18,7 +18,7 @@ from sayso.explain.sub_bag import (
     SENTENCES_AT_A_TIME,
     SubBags,
     bag_sizes,
-    empty_bag_logits,
+    scores_without_sentences,
     slices,
     slices_by_cost,
     sub_bag_logits,
@@ -57,7 +57,7 @@ def leave_one_out(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Te
     if closed_form is None:
         return leave_one_out_by_removal(extractor, vector_ND, bags)
     with compiled_if_possible(vector_ND.device):
-        return closed_form(extractor, vector_ND, bags)
+        return extractor.rescaled(closed_form(extractor, vector_ND, bags))
 
 
 def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
@@ -149,7 +149,7 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     assert isinstance(aggregator, NoisyOr)
     # In float64: one sentence may account for almost all of the sum.
     added_NR = nn.functional.softplus(aggregator.own_score(vector_ND, extractor.scorer)).double()
-    alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
+    alone_BR = nn.functional.softplus(scores_without_sentences(extractor, bags)).double()
     total_NR = (alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags))[bags.bag_N]
     others_NR = torch.maximum(total_NR - added_NR, alone_BR[bags.bag_N])
     return (logit_of_surprise(total_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)

@@ -22,6 +22,7 @@ from sayso.explain.sub_bag import (
     SubBags,
     bag_sizes,
     empty_bag_logits,
+    scores_without_sentences,
     slices,
     slices_by_cost,
     sub_bag_logits,
@@ -149,12 +150,15 @@ def _added(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Te
 VALUES_AT_A_TIME = 2**20
 
 PrefixLogits = Callable[[Extractor, Tensor, BagIndex, Tensor], Tensor]
+"""Logits of the first l + 1 sentences of each order, before the extractor's calibration."""
 
 
 def prefix_logits(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
     """Return logit_PLR in float64, for the first l + 1 sentences of each order; `bags` contains one bag."""
-    found = SCANS.get(type(extractor.aggregator), _by_running)(extractor, vector_LD, bags, order_PL)
-    return found.double()
+    scan = SCANS.get(type(extractor.aggregator))
+    if scan is None:
+        return _by_running(extractor, vector_LD, bags, order_PL).double()
+    return extractor.calibrated(scan(extractor, vector_LD, bags, order_PL).double())
 
 
 def _attended(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
@@ -210,7 +214,7 @@ def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
     added_LR = nn.functional.softplus(aggregator.own_score(vector_LD, extractor.scorer)).double()
-    alone_BR = nn.functional.softplus(empty_bag_logits(extractor, bags)).double()
+    alone_BR = nn.functional.softplus(scores_without_sentences(extractor, bags)).double()
     return logit_of_surprise(added_LR[order_PL].cumsum(1) + alone_BR)
 
 

@@ -59,6 +59,11 @@ def bag_sizes(bags: BagIndex) -> Tensor:
 
 def empty_bag_logits(extractor: Extractor, bags: BagIndex) -> Tensor:
     """Return logit_BR for the bags without their sentences: x̄ = 0, with the entity terms."""
+    return extractor.calibrated(scores_without_sentences(extractor, bags))
+
+
+def scores_without_sentences(extractor: Extractor, bags: BagIndex) -> Tensor:
+    """Return the logits of the bags without their sentences, before calibration."""
     relation_RD = extractor.scorer.relation_RD
     return extractor.scorer.score_pooled(relation_RD.new_zeros(bags.num_bags, relation_RD.shape[1]), bags)
 

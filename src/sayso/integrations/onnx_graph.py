@@ -42,6 +42,7 @@ class FlatExtractor(nn.Module):
     def __init__(self, extractor: Extractor) -> None:
         super().__init__()
         self.encoder, self.aggregator, self.scorer = extractor.encoder, extractor.aggregator, extractor.scorer
+        self.calibration = extractor.calibration
         self.register_buffer("token_table", torch.cat([extractor.embedding.word_VW, extractor.embedding.type_KW]))
         self._encode = _form_of(_ENCODERS, extractor.encoder)
         self._aggregate = _form_of(_AGGREGATORS, extractor.aggregator)
@@ -67,7 +68,8 @@ class FlatExtractor(nn.Module):
         )
         bags = BagIndex(bag_N=bag_S, head_B=head_B, tail_B=tail_B)
         vector_SD = self._encode(self.encoder, self.token_table, sentences)
-        return self._aggregate(self.aggregator, vector_SD, bags, self.scorer)
+        logit_BR = self._aggregate(self.aggregator, vector_SD, bags, self.scorer)
+        return logit_BR if self.calibration is None else self.calibration(logit_BR)
 
 
 def _encode_cnn(encoder: CnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> Tensor:

@@ -20,6 +20,7 @@ from sayso.io.checksum import FILES as SUMS
 from sayso.io.checksum import CheckedFiles, is_verifying, sums_of
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of, to_json
+from sayso.model.calibration import Calibration, CalibrationTable
 from sayso.model.extractor import KINDS, Extractor, ModelConfig, ModelTables, refuse_too_large
 from sayso.records import Relation
 from sayso.store.columns import Column, is_finite, is_within, read_columns, to_numpy, write_columns
@@ -40,7 +41,10 @@ _ADVICE = "train it again (for a finished run, `sayso train --resume` writes the
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDescription:
-    """The contents of `config.json`: how sentences and mentions are read, the model's settings, how it was trained."""
+    """The contents of `config.json`: how sentences and mentions are read, the model's settings, how it was trained.
+
+    `calibration` is missing in models that are not calibrated.
+    """
 
     format: int
     sayso: str
@@ -52,6 +56,7 @@ class ModelDescription:
     form: CorpusForm
     max_tokens: int
     training: dict[str, Any]
+    calibration: CalibrationTable | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +100,14 @@ def write_files(folder: Path, parts: ModelParts) -> None:
     }
     write_columns(folder / ENTITIES, columns)
     names = [relation.name for relation in parts.relations]
-    (folder / CARD).write_text(model_card(parts.variant, names, parts.training), encoding="utf-8")
+    card = model_card(parts.variant, names, parts.training, parts.extractor.calibration is not None)
+    (folder / CARD).write_text(card, encoding="utf-8")
     settings = _settings(parts) | {SUMS: sums_of(folder, (WEIGHTS, WORDS, ENTITIES))}
     (folder / CONFIG).write_text(to_json(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def _settings(parts: ModelParts) -> dict[str, Any]:
-    lexicon = parts.lexicon
+    lexicon, calibration = parts.lexicon, parts.extractor.calibration
     return {
         "format": FORMAT,
         "sayso": __version__,
@@ -113,6 +119,7 @@ def _settings(parts: ModelParts) -> dict[str, Any]:
         "form": asdict(lexicon.form),
         "max_tokens": lexicon.max_tokens,
         "training": parts.training,
+        **({} if calibration is None else {"calibration": calibration.to_table()}),
     }
 
 
@@ -141,8 +148,11 @@ def load_model(folder: Path) -> ModelParts:
         config = fill(ModelConfig, settings.model, KINDS, "model.")
     except BadConfigError as error:
         raise BadInputError(f"{folder / CONFIG}: {error}") from None
+    extractor = _read_extractor(files, config, lexicon, len(settings.relations))
+    if settings.calibration is not None:
+        extractor.calibration = _read_calibration(folder / CONFIG, settings.calibration, len(settings.relations))
     return ModelParts(
-        extractor=_read_extractor(files, config, lexicon, len(settings.relations)),
+        extractor=extractor,
         lexicon=lexicon,
         relations=settings.relations,
         variant=settings.variant,
@@ -166,6 +176,13 @@ def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
     if settings.max_tokens < 1 or not settings.relations:
         raise BadInputError(f"{path}: invalid model settings: no tokens or no relations: {_ADVICE}")
     return settings, checked_files(path, found, _ADVICE)
+
+
+def _read_calibration(path: Path, table: CalibrationTable, num_relations: int) -> Calibration:
+    try:
+        return Calibration.from_table(table, num_relations)
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}: {_ADVICE}") from None
 
 
 def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
@@ -237,13 +254,19 @@ for prediction in model.predict([bag])[0]:
 _LIMITS = """\
 - Trained by distant supervision: a bag's labels are the relations of its pair in the knowledge base, whether or not a
   sentence says so.
-- Knows only the relations below. Each has its own probability, which is not calibrated.
+- Knows only the relations below. Each has its own probability, {calibrated}.
 - The metrics are from the validation part of its own data. Expect lower values on other text, names or languages:
   measure before you rely on it.
 - A predicted fact is a suggestion for a person to check, not a statement about anyone."""
 
 
-def model_card(variant: str, relations: Sequence[str], training: Mapping[str, Any]) -> str:
+_CALIBRATED = {
+    True: "calibrated so that it is the share of such pairs whose\n  fact is in the knowledge base",
+    False: "which is not calibrated",
+}
+
+
+def model_card(variant: str, relations: Sequence[str], training: Mapping[str, Any], is_calibrated: bool = False) -> str:
     """Return the model card in Markdown, with the metadata that model hubs read."""
     validation = training.get("validation", {})
     rows = {
@@ -261,7 +284,8 @@ def model_card(variant: str, relations: Sequence[str], training: Mapping[str, An
     parts += [f"# {variant}", "", "Predicts relations between two entities from the sentences that name both."]
     parts += ["", "| | |", "|---|---|", *table, ""]
     parts += ["AUC@0.4 is the area under the precision-recall curve up to recall 0.4, not divided by 0.4.", ""]
-    parts += ["## Use", "", "```python", _USE, "```", "", "## Limits", "", _LIMITS, ""]
+    parts += ["## Use", "", "```python", _USE, "```", "", "## Limits", ""]
+    parts += [_LIMITS.format(calibrated=_CALIBRATED[is_calibrated]), ""]
     parts += ["## Relations", "", *(f"- `{name}`" for name in relations), ""]
     return "\n".join(parts)
 

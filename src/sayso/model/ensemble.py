@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from sayso.errors import BadInputError
 from sayso.features.batch import BagIndex, SentenceBatch
 from sayso.io.atomic import atomic_folder, refuse_foreign, restore
+from sayso.io.json_file import to_json
 from sayso.model.aggregators.base import Aggregator, Influence
 from sayso.model.checkpoint import (
     CONFIG,
@@ -28,6 +29,7 @@ from sayso.model.checkpoint import (
     ModelParts,
     find_model,
     load_model,
+    read_settings,
     save_model,
     write_files,
 )
@@ -42,6 +44,8 @@ class Ensemble(Extractor):
         nn.Module.__init__(self)
         _share_equal_buffers(members)
         self.config = members[0].config
+        # The mean is over the members' calibrated probabilities.
+        self.calibration = None
         self.members = nn.ModuleList(members)
         self.aggregator = MeanAggregator(members)
         self.scorer = MeanScorer(members)
@@ -122,7 +126,7 @@ class MeanScorer(RelationScorer):
     def score_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
         """Return logit_BR of the mean probability."""
         parts = _split(self.members, pooled_BD)
-        return mean_logit([member.scorer.score_pooled(part, bags) for member, part in parts])
+        return mean_logit([member.calibrated(member.scorer.score_pooled(part, bags)) for member, part in parts])
 
 
 def _split(members: nn.ModuleList, vector_ND: Tensor) -> list[tuple[Extractor, Tensor]]:
@@ -197,11 +201,16 @@ def save_parts(folder: Path, parts: ModelParts, overwrite: bool = False) -> None
 
 
 def model_fingerprint(folder: Path) -> str:
-    """Return the hash of the weights in a run or model folder, or of those of all its seeds."""
+    """Return the hash of weights and calibration in a run or model folder, or of those of all its seeds."""
     if seeds := seed_folders(folder):
         return hashlib.sha256(" ".join(map(model_fingerprint, seeds)).encode()).hexdigest()[:16]
-    with (find_model(folder) / WEIGHTS).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    folder = find_model(folder)
+    with (folder / WEIGHTS).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    # A model without calibration keeps the fingerprint of its weights.
+    if calibration := read_settings(folder)[0].calibration:
+        digest.update(to_json(calibration._asdict()).encode())
+    return digest.hexdigest()[:16]
 
 
 def _refuse_misfit(path: Path, other: ModelParts, first_path: Path, first: ModelParts) -> None:

@@ -18,6 +18,7 @@ from sayso.memory import refuse_beyond_memory
 from sayso.model.aggregators import AGGREGATORS
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig
+from sayso.model.calibration import Calibration
 from sayso.model.convolution import Convolution
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders import ENCODERS
@@ -61,7 +62,7 @@ class ModelTables:
 
 
 class Extractor(nn.Module):
-    """Embeds the tokens, encodes the sentences, aggregates each bag and scores its relations.
+    """Embeds the tokens, encodes the sentences, aggregates each bag, scores its relations and calibrates the scores.
 
     Parameters are drawn from the seed alone. Dropout draws from a generator with the same seed until
     `use_generator` sets a different one.
@@ -85,6 +86,7 @@ class Extractor(nn.Module):
                 )
             entity = EntityProjection(tables.entity_EV, width, generator)
         self.scorer = RelationScorer(tables.num_relations, width, entity, config.initial_probability, generator)
+        self.calibration: Calibration | None = None
         self.use_generator(torch.Generator().manual_seed(sub_seed(seed, "dropout")))
 
     def forward(self, batch: BagBatch) -> Tensor:
@@ -98,9 +100,20 @@ class Extractor(nn.Module):
         return vector_SD
 
     def classify(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-        """Return logit_BR for bags of encoded sentences."""
+        """Return logit_BR for bags of encoded sentences, calibrated if the model has a calibration."""
         logit_BR: Tensor = self.aggregator(vector_ND, bags, self.scorer)
-        return logit_BR
+        return self.calibrated(logit_BR)
+
+    def calibrated(self, logit: Tensor) -> Tensor:
+        """Apply the calibration to logits of the aggregator or scorer; the last dimension is the relation."""
+        if self.calibration is None:
+            return logit
+        mapped: Tensor = self.calibration(logit)
+        return mapped
+
+    def rescaled(self, change: Tensor) -> Tensor:
+        """Turn differences or gradients of uncalibrated logits into those of the calibrated ones."""
+        return change if self.calibration is None else change * self.calibration.scale_R
 
     def use_generator(self, generator: torch.Generator) -> None:
         """Make dropout draw from this generator, preferably on the model's device."""

@@ -98,6 +98,8 @@ def variant_config(variant: str, changes: Iterable[str] = ()) -> RunConfig:
         "data": {"mentions": next((_MENTIONS[name] for name in features if name in _MENTIONS), "words")},
         "model": {"aggregator": {"kind": _KINDS[base_of(variant)]}, "use_entities": "E" in features},
         "loss": {"distractor": 1.0 if "LD" in features else 0.0},
+        # The paper ranks the facts of all relations together by raw probabilities.
+        "train": {"calibration": "none"},
     }
     plain = config_of(table)
     changed = config_of(apply_changes(plain.to_table(), changes))

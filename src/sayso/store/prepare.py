@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
+from sayso.documents.folder import na_share_of
 from sayso.engine.base import Engine
 from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_folder
@@ -63,7 +64,7 @@ class _Preparation:
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
         self.decisions = FactDecisions()
-        self.reports: dict[str, Any] = {"read": {}}
+        self.reports: dict[str, Any] = {"read": {}, "na_share": _na_shares(inputs)}
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Run all stages, write the store and return the manifest."""
@@ -229,6 +230,12 @@ class _Preparation:
 def _labels_of(direct: Sequence[DirectSentence]) -> list[str]:
     """Return the labels that occur, in alphabetical order."""
     return sorted({each.label for each in direct if each.label})
+
+
+def _na_shares(inputs: Inputs) -> dict[str, float]:
+    """Return the share of NA pairs that `sayso build` kept for each part; validation is taken from training."""
+    found = {part: na_share_of(path) for part, path in (("train", inputs.train), ("test", inputs.test)) if path}
+    return {**found, "validation": found["train"]}
 
 
 def _counts(report: object) -> dict[str, int]:

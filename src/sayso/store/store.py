@@ -54,6 +54,7 @@ class StoreManifest:
     entity_vectors: dict[str, Any] = field(default_factory=dict)
     leakage: dict[str, Any] = field(default_factory=dict)
     direct_labels: dict[str, int] = field(default_factory=dict)
+    na_share: dict[str, float] = field(default_factory=dict)
 
 
 def marks_file(part: str) -> str:
@@ -140,6 +141,10 @@ class Store:
     def parts(self) -> list[str]:
         """The names of the parts in the store: train, validation, test or direct."""
         return list(self.manifest["parts"])
+
+    def na_share(self, part: str) -> float:
+        """Return the share of the corpus's NA pairs that a part was given; 1 if unknown."""
+        return float(self.manifest.get("na_share", {}).get(part, 1.0))
 
     def part(self, name: str) -> BagTable:
         """Return the bags of a part."""

@@ -83,6 +83,7 @@ class TrainConfig:
 
     `patience` is the number of epochs without improvement after which training ends. `precision` applies to matrix
     products on a GPU (`bf16` only to those with words, in captured steps); sums and parameters are always float32.
+    `calibration` is fitted on validation after training: an affine map of each relation's logit, or none.
     """
 
     max_epochs: Annotated[int, Range(1, 1_000_000)] = 30
@@ -91,6 +92,7 @@ class TrainConfig:
     learning_rate: Annotated[float, _STEP] = 1e-3
     gradient_clip: Annotated[float, _STEP] = 5.0
     precision: Literal["float32", "tf32", "bf16"] = "float32"
+    calibration: Literal["affine", "none"] = "affine"
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -16,6 +16,7 @@ from sayso.model.checkpoint import save_model
 from sayso.model.extractor import Extractor, refuse_too_large
 from sayso.seeding import drawn_seed, sub_seed
 from sayso.store.store import Store
+from sayso.train.calibrate import calibration_of
 from sayso.train.config import RunConfig, load_config
 from sayso.train.data import RunData, warnings_about
 from sayso.train.device import (
@@ -224,6 +225,7 @@ class _Run:
             self._save()
         load_parameters(self.extractor, self.best)
         if self.folder.is_writer:
+            self.extractor.calibration = calibration_of(self.extractor, self.data)
             parts = model_of(self.extractor, self.data, self.status)
             save_model(self.folder.path / MODEL, parts, overwrite=True)
         self.folder.end()
