@@ -3,8 +3,7 @@
 Shapes: F facts.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import ceil
@@ -90,8 +89,6 @@ class FactRow(Fact):
     num_sentences: int
 
 
-_COLUMNS = [field.name for field in fields(FactRow) if field.name != "number"]
-
 QueryT = TypeVar("QueryT", bound=TableQuery)
 RowT = TypeVar("RowT", bound=FactRow)
 
@@ -121,18 +118,27 @@ class Position(Generic[RowT]):
     after: RowT | None = None
 
 
-class FactTable(ABC, Generic[QueryT, RowT]):
-    """The columns of all facts; sort orders and searchable names are built when first needed."""
+class FactTable(Generic[QueryT, RowT]):
+    """The columns of all facts; sort orders and searchable names are built when first needed.
+
+    Each row has the columns that are fields of `row_type`. A query can sort by the columns in `values`, filter by their
+    range (`min_` and `max_` fields), and by equality with those in `codes`: distinct values, and their index per fact.
+    """
 
     row_type: type[RowT]
 
     def __init__(self, columns: Mapping[str, pa.Array]) -> None:
-        self._columns = columns
-        self._orders: dict[str, np.ndarray] = {}
+        self.columns = dict(columns)
         self.num_facts = len(columns["relation"])
+        self.codes = {name: coded(columns[name]) for name in ("relation", "support")}
+        self.relations, self.relation_F = self.codes["relation"]
         self.probability_F = floats(columns["probability"])
-        self.relations, self.relation_F = coded(columns["relation"])
-        self._supports, self._support_F = coded(columns["support"])
+        self.values = {
+            "probability": self.probability_F,
+            "sentences": floats(columns["num_sentences"]),
+            **{name: code_F for name, (_, code_F) in self.codes.items()},
+        }
+        self._orders: dict[str, np.ndarray] = {}
 
     @cached_property
     def relation_counts(self) -> dict[str, int]:
@@ -142,33 +148,19 @@ class FactTable(ABC, Generic[QueryT, RowT]):
     def rows(self, numbers: np.ndarray) -> list[RowT]:
         """Return the table rows of these facts."""
         which = pa.array(numbers, pa.int64())
-        columns: dict[str, list[Any]] = {name: self._columns[name].take(which).to_pylist() for name in _COLUMNS}
-        columns |= {"number": numbers.tolist(), **self._own_columns(numbers)}
+        names = [field.name for field in fields(self.row_type) if field.name in self.columns]
+        columns = [self.columns[name].take(which).to_pylist() for name in names]
         return [
-            self.row_type(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
+            self.row_type(number=number, **dict(zip(names, values, strict=True)))
+            for number, *values in zip(numbers.tolist(), *columns, strict=True)
         ]
-
-    @abstractmethod
-    def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
-        """Return the columns that only this kind of table has, for these facts."""
-
-    def _numbers(self, sort: str) -> np.ndarray | None:
-        """Return the values of a numeric sort column; None for a column of names."""
-        if sort == "sentences":
-            return floats(self._columns["num_sentences"])
-        shared = {"probability": self.probability_F, "relation": self.relation_F, "support": self._support_F}
-        return shared.get(sort)
-
-    @abstractmethod
-    def _tests(self, query: QueryT) -> list[np.ndarray]:
-        """Return a mask for each filter that only this kind of table has."""
 
     def find_all(self, query: QueryT) -> np.ndarray:
         """Return the indices of all matching facts, sorted."""
         order = self._order(query.sort)
         if query.order == "down":
             order = order[::-1]
-        tests = [*self._tests(query), *self._shared_tests(query)]
+        tests = list(self._tests(query))
         return order[np.logical_and.reduce(tests)[order]] if tests else order
 
     def page(self, query: QueryT) -> TablePage[RowT]:
@@ -193,26 +185,32 @@ class FactTable(ABC, Generic[QueryT, RowT]):
     def _order(self, sort: str) -> np.ndarray:
         """Return the indices of the facts in ascending order; NaN comes first."""
         if sort not in self._orders:
-            value_F = self._numbers(sort)
+            value_F = self.values.get(sort)
             if value_F is None:
-                value_F = floats(pc.rank(pc.utf8_lower(self._columns[f"{sort}_name"]), tiebreaker="dense"))
+                value_F = floats(pc.rank(pc.utf8_lower(self.columns[f"{sort}_name"]), tiebreaker="dense"))
             # Negate and reverse, so that ties stay in file order when sorting from high to low.
             self._orders[sort] = np.argsort(-np.nan_to_num(value_F, nan=-np.inf), kind="stable")[::-1]
         return self._orders[sort]
 
-    def _shared_tests(self, query: QueryT) -> list[np.ndarray]:
-        return [
-            *([self.probability_F >= query.min_probability] if query.min_probability else []),
-            *([self.relation_F == code(self.relations, query.relation)] if query.relation else []),
-            *([self._support_F == code(self._supports, query.support)] if query.support else []),
-            *(pc.match_substring(self._names, term).to_numpy(zero_copy_only=False) for term in query.terms),
-        ]
+    def _tests(self, query: QueryT) -> Iterator[np.ndarray]:
+        """Yield a mask for each filter of the query."""
+        for name, field in type(query).model_fields.items():
+            asked, (end, _, column) = getattr(query, name), name.partition("_")
+            if asked == field.default:
+                continue
+            if name in self.codes:
+                names, code_F = self.codes[name]
+                yield code_F == code(names, asked)
+            elif column in self.values:
+                yield self.values[column] >= asked if end == "min" else self.values[column] <= asked
+        for term in query.terms:
+            yield pc.match_substring(self._names, term).to_numpy(zero_copy_only=False)
 
     @cached_property
     def _names(self) -> pa.Array:
         """Both names of each fact, in lower case."""
         both = pc.binary_join_element_wise(
-            self._columns["head_name"], self._columns["tail_name"], pa.scalar("\n", pa.large_string())
+            self.columns["head_name"], self.columns["tail_name"], pa.scalar("\n", pa.large_string())
         )
         return pc.utf8_lower(pc.replace_substring(both, "_", " "))
 

@@ -5,11 +5,13 @@ threshold, because the rest would look better than it is. Each of its points sta
 Shapes: F facts.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field
 
 from sayso.metrics.faithfulness import comprehensiveness
@@ -71,9 +73,10 @@ class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
         super().__init__(facts)
         self.bag_F = floats(facts["bag"]).astype(np.int64)
         self.is_label_F = floats(facts["is_label"]) > 0
-        self._disagreement_F = floats(facts["disagreement"])
         without_top = facts[f"probability_without_top.{predictions.manifest['ranked_by']}"]
-        self._faithfulness_F = comprehensiveness(self.probability_F, floats(without_top))
+        faithfulness_F = comprehensiveness(self.probability_F, floats(without_top))
+        self.columns |= {"is_label": pa.array(self.is_label_F), "faithfulness": pa.array(faithfulness_F)}
+        self.values |= {"faithfulness": faithfulness_F, "disagreement": floats(facts["disagreement"])}
 
     def find(self, bag: int, relation: str) -> int | None:
         """Return the index of this bag's fact, or None if the run does not have it."""
@@ -82,27 +85,10 @@ class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
         rows = [row for row in order[first:stop].tolist() if self.relations[self.relation_F[row]] == relation]
         return rows[0] if rows else None
 
-    def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
-        return {
-            "bag": self.bag_F[numbers].tolist(),
-            "is_label": self.is_label_F[numbers].tolist(),
-            "disagreement": self._disagreement_F[numbers].tolist(),
-            "faithfulness": self._faithfulness_F[numbers].tolist(),
-        }
-
-    def _numbers(self, sort: str) -> np.ndarray | None:
-        own = {"faithfulness": self._faithfulness_F, "disagreement": self._disagreement_F}
-        return own[sort] if sort in own else super()._numbers(sort)
-
-    def _tests(self, query: PredictionQuery) -> list[np.ndarray]:
-        low, high = query.min_faithfulness, query.max_faithfulness
-        return [
-            *([self.is_label_F == (query.label == "yes")] if query.label else []),
-            *([self.probability_F <= query.max_probability] if query.max_probability < 1 else []),
-            *([self._faithfulness_F >= low] if low > -1 else []),
-            *([self._faithfulness_F <= high] if high < 1 else []),
-            *([self._disagreement_F >= query.min_disagreement] if query.min_disagreement else []),
-        ]
+    def _tests(self, query: PredictionQuery) -> Iterator[np.ndarray]:
+        yield from super()._tests(query)
+        if query.label:
+            yield self.is_label_F == (query.label == "yes")
 
     @cached_property
     def _by_bag(self) -> tuple[np.ndarray, np.ndarray]:

@@ -5,9 +5,10 @@ Shapes: F facts.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
 from sayso.readers.files import MAX_LINE_BYTES, is_not_blank, read_lines, read_lines_between
 from sayso.records import Triple
-from sayso.serve.fact_table import FactRow, FactTable, TableQuery, code, coded
+from sayso.serve.fact_table import FactRow, FactTable, TableQuery, coded
 
 _TEXT = pa.large_string()
 _SCHEMA = pa.schema(
@@ -42,14 +43,16 @@ def read_columns(path: Path) -> tuple[dict[str, pa.Array], np.ndarray]:
 
     Raises on a line that is not a fact.
     """
-    batches, rows, starts = list[pa.RecordBatch](), list[tuple[object, ...]](), [0]
-    for number, line in enumerate(_lines(path), 1):
-        rows.append(_row(path, number, line))
-        starts.append(starts[-1] + len(line))
-        if len(rows) == _ROWS_AT_A_TIME:
-            batches.append(_batch(rows))
-            rows = []
-    table = pa.Table.from_batches([*batches, _batch(rows)])
+    starts = [0]
+
+    def read_rows() -> Iterator[dict[str, object]]:
+        for number, line in enumerate(_lines(path), 1):
+            starts.append(starts[-1] + len(line))
+            yield _row(path, number, line)
+
+    rows = read_rows()
+    chunks = iter(lambda: list(islice(rows, _ROWS_AT_A_TIME)), [])
+    table = pa.Table.from_batches((pa.RecordBatch.from_pylist(chunk, _SCHEMA) for chunk in chunks), _SCHEMA)
     return {name: table[name].combine_chunks() for name in _SCHEMA.names}, np.array(starts, np.int64)
 
 
@@ -62,19 +65,12 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
-def _row(path: Path, number: int, line: bytes) -> tuple[object, ...]:
+def _row(path: Path, number: int, line: bytes) -> dict[str, object]:
     try:
         fact = fact_at(path, number, line.decode("utf-8").rstrip("\r\n"))
     except UnicodeDecodeError as error:
         raise not_a_fact(path, number, str(error)) from None
-    values = vars(fact) | {"support": fact.support.kind}
-    return tuple(values[name] for name in _SCHEMA.names)
-
-
-def _batch(rows: list[tuple[object, ...]]) -> pa.RecordBatch:
-    values = list(zip(*rows, strict=True)) or [()] * len(_SCHEMA)
-    arrays = [pa.array(column, field.type) for column, field in zip(values, _SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+    return {**vars(fact), "support": fact.support.kind}
 
 
 CHOICES = ("", *DECISIONS, DAMAGED)
@@ -141,13 +137,15 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
     def __init__(self, path: Path) -> None:
         columns, self.start_F1 = read_columns(path)
         super().__init__(columns)
-        self._statuses, self._status_F = coded(columns["status"])
+        statuses, status_F = self.codes["status"] = coded(columns["status"])
+        # Within a status the most probable comes first.
+        self.values["status"] = np.array([2.0 * _URGENCY[name] for name in statuses])[status_F] + self.probability_F
         ids = (columns[name] for name in Triple._fields)
         self._keys = pc.binary_join_element_wise(*ids, pa.scalar(_BETWEEN, _TEXT))
         self._lock = Lock()
-        self._decision_F = np.zeros(self.num_facts, np.int8)
         self._event_F = np.zeros(self.num_facts, np.int64)
         self.last_event = 0
+        self._keep(np.zeros(self.num_facts, np.int8))
 
     def follow(self, connection: Connection) -> None:
         """Apply the decisions made since the last call."""
@@ -158,9 +156,15 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
             matched = pc.index_in(self._keys, value_set=_keys(news))
             rows = np.flatnonzero(matched.is_valid().to_numpy(zero_copy_only=False))
             which = matched.drop_null().to_numpy(zero_copy_only=False)
-            self._decision_F[rows] = np.array([CHOICES.index(decision) for _, decision in news.values()])[which]
+            decision_F = self._decision_F.copy()
+            decision_F[rows] = np.array([CHOICES.index(decision) for _, decision in news.values()])[which]
+            self._keep(decision_F)
             self._event_F[rows] = np.array([event for event, _ in news.values()])[which]
             self.last_event = max(event for event, _ in news.values())
+
+    def _keep(self, decision_F: np.ndarray) -> None:
+        self._decision_F = decision_F
+        self.columns["decision"] = pa.DictionaryArray.from_arrays(decision_F, list(CHOICES))
 
     def find(self, fact: Triple) -> int | None:
         """Return the index of a fact, or None if the file does not have it."""
@@ -176,27 +180,12 @@ class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
         """Return a mask of facts that need a decision, including those whose decision is damaged."""
         return np.isin(self._decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
 
-    def _own_columns(self, numbers: np.ndarray) -> dict[str, list[Any]]:
-        return {
-            "status": [self._statuses[code] for code in self._status_F[numbers].tolist()],
-            "decision": [CHOICES[code] for code in self._decision_F[numbers].tolist()],
-        }
-
-    def _numbers(self, sort: str) -> np.ndarray | None:
-        if sort == "status":
-            urgency_S = np.array([_URGENCY[name] for name in self._statuses], np.float64)
-            # Within a status the most probable comes first.
-            value_F: np.ndarray = 2 * urgency_S[self._status_F] + self.probability_F
-            return value_F
-        return super()._numbers(sort)
-
-    def _tests(self, query: ReviewQuery) -> list[np.ndarray]:
-        tests = [self._status_F == code(self._statuses, query.status)] if query.status else []
+    def _tests(self, query: ReviewQuery) -> Iterator[np.ndarray]:
+        yield from super()._tests(query)
         if query.decision != "any":
             is_open = query.decision == "open"
             fits_F = self._is_open() if is_open else self._decision_F == CHOICES.index(query.decision)
-            tests.append(fits_F if query.since is None else fits_F | (self._event_F > query.since))
-        return tests
+            yield fits_F if query.since is None else fits_F | (self._event_F > query.since)
 
 
 class ExtractedFile:
