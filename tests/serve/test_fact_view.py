@@ -12,18 +12,18 @@ def evidence(rank: int, **scores: float) -> dict[str, Any]:
 
 def test_sentences_are_placed_by_the_mechanism_asked_for() -> None:
     fact = {"ranked_by": "a", "evidence": [evidence(1, a=3.0, b=-1.0), evidence(2, a=1.0, b=2.0)]}
-    assert [each.rank for each in view_fact(fact).sentences] == [1, 2]
-    assert [each.rank for each in view_fact(fact, "b").sentences] == [2, 1]
+    assert [each["rank"] for each in view_fact(fact).sentences] == [1, 2]
+    assert [each["rank"] for each in view_fact(fact, "b").sentences] == [2, 1]
     assert view_fact(fact, "unheard of").by == "a"
 
 
 def test_bars_are_shares_of_the_largest_score_whatever_its_sign() -> None:
     fact = {"ranked_by": "a", "evidence": [evidence(1, a=1.0), evidence(2, a=-4.0)]}
-    assert [each.bar("a").width for each in view_fact(fact).sentences] == [25.0, 100.0]
+    assert [each["bars"]["a"].width for each in view_fact(fact).sentences] == [25.0, 100.0]
 
 
 def test_scores_that_are_all_zero_have_empty_bars() -> None:
-    assert view_fact({"ranked_by": "a", "evidence": [evidence(1, a=0.0)]}).sentences[0].bars[0].width == 0.0
+    assert view_fact({"ranked_by": "a", "evidence": [evidence(1, a=0.0)]}).sentences[0]["bars"]["a"].width == 0.0
 
 
 def test_a_bag_too_large_for_a_page_says_how_many_are_left_out() -> None:

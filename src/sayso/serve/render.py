@@ -11,7 +11,7 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from sayso.facts.html import StyledText, make_environment, styled_sentence
+from sayso.facts.html import StyledText, make_environment, styled_sentence, styled_words
 from sayso.records import SUPPORT_LABELS, Sentence, Triple
 
 
@@ -74,7 +74,8 @@ FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
 _environment = make_environment(FOLDER / "templates")
-_environment.filters |= {each.__name__: each for each in (spaced, readable, percent, figure, with_mentions)}
+_FILTERS = (spaced, readable, percent, figure, styled_sentence, styled_words, with_mentions)
+_environment.filters |= {each.__name__: each for each in _FILTERS}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,
     "prediction_url": prediction_url,

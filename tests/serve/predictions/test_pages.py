@@ -140,13 +140,13 @@ def test_each_sentence_has_both_sides(runs: list[RunPredictions]) -> None:
     for left, right in sentences:
         assert left
         assert right
-        assert left.text == right.text
-    assert [left.place for left, _ in sentences if left] == [1, 2, 3]
+        assert left["text"] == right["text"]
+    assert [left["place"] for left, _ in sentences if left] == [1, 2, 3]
 
 
 def test_sentences_are_ordered_by_the_mechanism_asked_for(runs: list[RunPredictions]) -> None:
     _, sentences = compare(runs, runs[0].fact(0)["bag"], "capital", "attention")
-    scores = [left.bar("attention").score for left, _ in sentences if left]
+    scores = [left["bars"]["attention"].score for left, _ in sentences if left]
     assert scores == sorted(scores, reverse=True)
 
 

@@ -15,7 +15,7 @@ from sayso.serve.access import Bench, FactParam, MaybeWho
 from sayso.serve.errors import not_found
 from sayso.serve.fact_schemas import ComparedResponse, PredictionResponse, RunResponse
 from sayso.serve.fact_table import TablePage
-from sayso.serve.fact_view import FactView, SentenceView, view_fact
+from sayso.serve.fact_view import FactView, view_fact
 from sayso.serve.predictions import lookup
 from sayso.serve.predictions.lookup import QueryParam, RunParam, WithinParam, find_fact, find_run
 from sayso.serve.predictions.run import RunPredictions, evaluate_command, serve_command
@@ -157,7 +157,7 @@ class Side(NamedTuple):
 
 def compare(
     runs: Sequence[RunPredictions], bag: int, relation: str, by: str = "", with_marks: bool = True
-) -> tuple[list[Side], list[list[SentenceView | None]]]:
+) -> tuple[list[Side], list[list[dict[str, Any] | None]]]:
     """Compare a fact in these runs, ranked by a mechanism: a side per run, and each sentence as every side shows it.
 
     The sentences are in the order of the first run that has the fact; there are none if no run has it.
@@ -167,7 +167,7 @@ def compare(
         row = run.index.find(bag, relation)
         fact = None if row is None else run.explanation(row, with_marks).to_dict()
         sides.append(Side(run, fact, view_fact(fact, by) if fact else None))
-    by_text = [{each.text: each for each in side.shown.sentences} if side.shown else {} for side in sides]
+    by_text = [{each["text"]: each for each in side.shown.sentences} if side.shown else {} for side in sides]
     leading = next(filter(None, by_text), {})
     return sides, [[known.get(text) for known in by_text] for text in leading]
 
