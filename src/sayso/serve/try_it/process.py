@@ -4,7 +4,6 @@ import contextlib
 import json
 import logging
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,6 @@ START_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 180.0, 60.0, 600.0
 MAX_WAITING = 4
 """The maximum number of pending questions: each blocks one of the threads that all pages share."""
 _MAX_ANSWER = 8_000_000
-_CHUNK = 65_536
 _LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
 
 
@@ -46,7 +44,6 @@ class Worker:
         self._seats = threading.BoundedSemaphore(MAX_WAITING)
         self._process: subprocess.Popen[bytes] | None = None
         self._complaints: IO[bytes] | None = None
-        self._rest = b""
 
     @classmethod
     def of_run(cls, folder: Path) -> "Worker":
@@ -93,7 +90,6 @@ class Worker:
 
     def _start(self) -> None:
         self._clear()
-        self._rest = b""
         # A file, not a pipe: nobody reads it, and a full pipe would block the process.
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -122,21 +118,20 @@ class Worker:
         """Return the next line; stop a process that is too slow, writes too much or ends."""
         assert self._process
         assert self._process.stdout
-        descriptor, deadline = self._process.stdout.fileno(), time.monotonic() + seconds
-        while b"\n" not in self._rest:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                self._clear()
-                raise WorkerError(
-                    f"the model took more than {seconds:g} seconds to {what} and was stopped; try fewer sentences"
-                )
-            chunk = os.read(descriptor, _CHUNK)
-            self._rest += chunk
-            if not chunk or len(self._rest) > _MAX_ANSWER:
-                raise self._ended()
-        line, _, self._rest = self._rest.partition(b"\n")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+        deadline = time.monotonic() + seconds
+        stop = threading.Timer(seconds, self._process.kill)
+        stop.start()
+        line = self._process.stdout.readline(_MAX_ANSWER)
+        stop.cancel()
+        if line.endswith(b"\n"):
+            reply: dict[str, Any] = json.loads(line)
+            return reply
+        if time.monotonic() < deadline:
+            raise self._ended()
+        self._clear()
+        raise WorkerError(
+            f"the model took more than {seconds:g} seconds to {what} and was stopped; try fewer sentences"
+        )
 
     def _ended(self) -> WorkerError:
         """Clean up after a process that ended, and return the error to report."""
