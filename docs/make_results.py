@@ -6,7 +6,7 @@ from pathlib import Path
 from result_tables import RESULTS, TABLES, read_rows, shortcut_charts
 
 from sayso.reproduce.block import Figure, Table, to_markdown
-from sayso.reproduce.document import FIGURES, document_of
+from sayso.reproduce.document import document_of
 from sayso.reproduce.tables import claim_tables, extraction_table
 
 PAGE = Path(__file__).with_name("results.md")
@@ -48,11 +48,10 @@ def reproduction(path: Path) -> tuple[str, dict[str, str]]:
 
     Notes before the first heading go to the top of the page.
     """
-    files = {name: f"{path.stem}-{name}.svg" for name in FIGURES}
-    blocks = document_of(json.loads(path.read_text()), files, is_alone=True)
+    blocks = document_of(json.loads(path.read_text()), f"{path.stem}-")
     about, why = notes_of(path)
     title, first, rest = to_markdown(blocks).partition("\n\n")
-    figures = {block.file: block.svg + "\n" for block in blocks if isinstance(block, Figure)}
+    figures = {block.file: block.svg(is_alone=True) + "\n" for block in blocks if isinstance(block, Figure)}
     return f"{title}\n\n{' '.join(ORIGIN)}{first}{about}{rest}\n{why}", figures
 
 

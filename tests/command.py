@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 _COMMANDS = (
-    *("sayso.cli", "sayso.annotate.decisions", "sayso.annotate.forms", "sayso.documents.build", "sayso.facts.export"),
+    *("sayso.cli", "sayso.annotate.decisions", "sayso.annotate.marks", "sayso.documents.build", "sayso.facts.export"),
     *("sayso.invent.raw", "sayso.readers.survey", "sayso.serve.app", "sayso.serve.server", "sayso.store.prepare"),
 )
 """Modules that commands import when they run."""

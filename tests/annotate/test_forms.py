@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.annotate.forms import ERASER_FILE, FORMS, read_any
+from sayso.annotate.marks import ERASER_FILE, FORMS, read_any
 from sayso.errors import BadInputError
 from sayso.records import Mark
 

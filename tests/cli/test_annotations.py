@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from command import choices, sayso
-from sayso.annotate.forms import FORMS
+from sayso.annotate.marks import FORMS
 from sayso.cli.annotations import export
 
 MARKS = [

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sayso.input_file
-from sayso.annotate.forms import read_any
-from sayso.annotate.marks import read_comments
+from sayso.annotate.marks import read_any, read_comments
 from sayso.cli import app
 from sayso.config import read_table
 from sayso.documents.build import DocumentTally

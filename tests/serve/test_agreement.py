@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.annotate.forms import FORMS, read_any
+from sayso.annotate.marks import FORMS, read_any
 from sayso.records import Mark
 from sayso.serve.settings import ServeSettings
 from toy_workbench import Person, open_client

@@ -43,8 +43,7 @@ def export(
     Example: `sayso annotations export marks.jsonl --db demo/store.annotations.db`
     """
     from sayso.annotate.agreement import submitted_marks
-    from sayso.annotate.forms import ERASER_FILE, FORMS
-    from sayso.annotate.marks import each_mark, settled_marks
+    from sayso.annotate.marks import ERASER_FILE, FORMS, each_mark, settled_marks
     from sayso.annotate.store import reading_from
 
     endings = {**{name: each.suffix for name, each in FORMS.items()}, "comments": ".jsonl"}
@@ -116,8 +115,7 @@ def take(
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """
-    from sayso.annotate.forms import read_any
-    from sayso.annotate.marks import holds_comments, read_comments, save_comments, save_marks
+    from sayso.annotate.marks import holds_comments, read_any, read_comments, save_comments, save_marks
     from sayso.annotate.store import writing_to
 
     said = [path for path in files if holds_comments(path)]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Literal, NamedTuple
 
+from sayso.evaluate.chart import Series, figure_svg
+
 
 class Heading(NamedTuple):
     """A heading; level 1 is the document's title."""
@@ -38,12 +40,16 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A drawing: inline SVG for pages, and a file name for Markdown documents."""
+    """Precision over recall: inline SVG for pages, and a file name for Markdown documents."""
 
     title: str
-    svg: str
+    series: Sequence[Series]
     file: str
     note: str = ""
+
+    def svg(self, is_alone: bool = False) -> str:
+        """Return the drawing; one that `is_alone` has its own styles."""
+        return figure_svg(self.series, "recall", "precision", self.title, is_alone)
 
 
 Block = Heading | Paragraph | Table | Figure

@@ -3,12 +3,12 @@
 import importlib.util
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sayso.evaluate.chart import COLOURS, Series, figure_svg
+from sayso.evaluate.chart import COLOURS, Series
 from sayso.facts.html import NEEDS_JINJA, can_render, render
 from sayso.io.atomic import atomic_file
 from sayso.reproduce.block import Block, Figure, Heading, Paragraph, to_markdown
@@ -40,22 +40,23 @@ def write_reproduction(summary: Summary, folder: Path) -> list[Path]:
 
     The page needs jinja2 and is skipped with a warning without it; PNG files need matplotlib.
     """
-    files = {name: f"{name}.svg" for name in FIGURES}
-    alone, inline = (document_of(summary, files, is_alone) for is_alone in (True, False))
+    blocks = document_of(summary)
+    figures = [block for block in blocks if isinstance(block, Figure)]
     texts = {
-        DOCUMENT: to_markdown(alone),
+        DOCUMENT: to_markdown(blocks),
         SUMMARY: json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        **{block.file: block.svg + "\n" for block in alone if isinstance(block, Figure)},
+        **{figure.file: figure.svg(is_alone=True) + "\n" for figure in figures},
     }
     if can_render():
         title = f"sayso reproduce: {summary['name']}"
-        texts = {PAGE: render("reproduction.html", title=title, blocks=_grouped(inline)), **texts}
+        texts = {PAGE: render("reproduction.html", title=title, blocks=_grouped(blocks)), **texts}
     else:
         _log.warning("%s is not written: %s", folder / PAGE, NEEDS_JINJA)
     for name, text in texts.items():
         with atomic_file(folder / name) as file:
             file.write(text)
-    return [folder / name for name in texts] + _write_pngs(summary, folder)
+    pngs = figures if importlib.util.find_spec("matplotlib") else []
+    return [folder / name for name in texts] + [_write_png(figure, folder) for figure in pngs]
 
 
 def _grouped(blocks: Sequence[Block]) -> list[tuple[str, Any]]:
@@ -67,32 +68,25 @@ def _grouped(blocks: Sequence[Block]) -> list[tuple[str, Any]]:
     return found
 
 
-def _write_pngs(summary: Summary, folder: Path) -> list[Path]:
-    if importlib.util.find_spec("matplotlib") is None:
-        return []
-    drawn = {name: curves for name in FIGURES if (curves := _curves(summary, name))}
-    for name, curves in drawn.items():
-        _write_png(folder / f"{name}.png", _series(curves), _title(summary, name))
-    return [folder / f"{name}.png" for name in drawn]
-
-
-def _write_png(path: Path, series: Sequence[Series], title: str) -> None:
+def _write_png(figure: Figure, folder: Path) -> Path:
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(7.5, 4.2), layout="constrained")
     axes = canvas.add_subplot()
-    for line in series:
+    for line in figure.series:
         axes.plot(line.x, line.y, color=line.ink, linestyle="--" if line.dashes else "-", label=line.name)
     axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision")
-    axes.set_title(title, fontsize=10)
+    axes.set_title(figure.title, fontsize=10)
     axes.grid(alpha=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+    path = (folder / figure.file).with_suffix(".png")
     with atomic_file(path, "wb") as file:
         canvas.savefig(file, format="png", dpi=160)
+    return path
 
 
-def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = False) -> list[Block]:
-    """Return the document; `files` maps each figure to its file name."""
+def document_of(summary: Summary, prefix: str = "") -> list[Block]:
+    """Return the document; the names of its figures' files start with `prefix`."""
     blocks: list[Block] = [
         Heading(1, f"The paper's tables, figures and claims on {summary['name']}"),
         Paragraph(_about(summary)),
@@ -103,20 +97,10 @@ def document_of(summary: Summary, files: Mapping[str, str], is_alone: bool = Fal
         Heading(2, "The tables"),
         data_table(summary),
         extraction_table(summary),
-        *(figure for name in FIGURES if (figure := _figure(summary, name, files[name], is_alone))),
+        *_figures(summary, prefix),
         *explanation_tables(summary),
     ]
     return [*blocks, grid_table(summary)] if summary["grid"] else blocks
-
-
-def _title(summary: Summary, name: str) -> str:
-    number, with_entities = name.removeprefix("figure-"), "with" if FIGURES[name] else "without"
-    return f"Figure {number}: precision-recall curves {with_entities} entity vectors, {summary['name']}"
-
-
-def _curves(summary: Summary, name: str) -> dict[str, list[float]]:
-    wanted = [variant + FIGURES[name] for variant in NINE]
-    return {variant: summary["curves"][variant] for variant in wanted if variant in summary["curves"]}
 
 
 def notes(summary: Summary) -> list[str]:
@@ -187,23 +171,17 @@ def _calls(summary: Summary) -> str:
     return f" Wall-clock time: {'; '.join(calls)}." if calls else ""
 
 
-def _figure(summary: Summary, name: str, file: str, is_alone: bool) -> Figure | None:
-    curves = _curves(summary, name)
-    if not curves:
-        return None
-    title = _title(summary, name)
-    svg = figure_svg(_series(curves), "recall", "precision", title, is_alone)
-    return Figure(title, svg, file, "Mean precision over seeds; solid: CNNs+ATT, dashed: DirectSup.")
+def _figures(summary: Summary, prefix: str) -> Iterator[Figure]:
+    """Yield the curves without and with entity vectors, if there are any."""
+    for name, ending in FIGURES.items():
+        names = [variant + ending for variant in NINE if variant + ending in summary["curves"]]
+        series = [_series(name, summary["curves"][name]) for name in names]
+        about = f"precision-recall curves {'with' if ending else 'without'} entity vectors, {summary['name']}"
+        note = "Mean precision over seeds; solid: CNNs+ATT, dashed: DirectSup."
+        if series:
+            yield Figure(f"Figure {name[-1]}: {about}", series, f"{prefix}{name}.svg", note)
 
 
-def _series(curves: Mapping[str, Sequence[float]]) -> list[Series]:
-    return [
-        Series(
-            name,
-            RECALLS[: len(precision)],
-            list(precision),
-            _INKS[tuple(feature for feature in features_of(name) if feature != "E")],
-            _DASHES[base_of(name)],
-        )
-        for name, precision in curves.items()
-    ]
+def _series(variant: str, curve: Sequence[float]) -> Series:
+    ink = _INKS[features_of(variant.removesuffix(ENTITIES))]
+    return Series(variant, RECALLS[: len(curve)], curve, ink, _DASHES[base_of(variant)])

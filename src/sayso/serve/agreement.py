@@ -11,9 +11,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from sayso.annotate import agreement as stored
-from sayso.annotate.forms import FORMS
 from sayso.annotate.log import undo
-from sayso.annotate.marks import comment_lines, each_mark, fact_comments, settled_marks
+from sayso.annotate.marks import FORMS, comment_lines, each_mark, fact_comments, settled_marks
 from sayso.serve.access import Bench, ShownFact, Who
 from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
 from sayso.serve.errors import RequestError, not_found
