@@ -155,7 +155,12 @@ def num_leaking_pairs(store: Store) -> int:
 
 def survey_store(store: Store) -> list[str]:
     """Describe a store before training starts, one line per item."""
-    return [*_about_files(store), *_about_vectors(store), *_about_marks(store)]
+    marked = [
+        f"marks by {name}: {len(marks.by_sentence):,} on facts of the test part"
+        for name, marks in mark_sets(store).items()
+    ]
+    unmarked = "marks: none, so no τ (prepare with --marks)"
+    return [*_about_files(store), *_about_vectors(store), *(marked or [unmarked])]
 
 
 def _about_files(store: Store) -> Iterator[str]:
@@ -179,10 +184,3 @@ def _about_vectors(store: Store) -> Iterator[str]:
     yield f"entity types: {len(store.types) - 1:,}"
     direct = store.manifest["parts"].get("direct", {}).get("sentences", 0)
     yield f"directly supervised sentences: {direct:,}"
-
-
-def _about_marks(store: Store) -> list[str]:
-    sets = mark_sets(store)
-    return [
-        f"marks by {name}: {len(marks.by_sentence):,} on facts of the test part" for name, marks in sets.items()
-    ] or ["marks: none, so no τ (prepare with --marks)"]

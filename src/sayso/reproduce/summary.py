@@ -11,7 +11,7 @@ import numpy as np
 from sayso import __version__
 from sayso.evaluate.baselines import baseline_figures, baselines_of
 from sayso.evaluate.figures import plain
-from sayso.reproduce.claims import ClaimResult, check_claims
+from sayso.reproduce.claims import check_claims
 from sayso.reproduce.contrast import AREA, PRECISION, TAU, Contrast, Measure, Sample, Term, estimate
 from sayso.reproduce.folder import RunResult
 from sayso.reproduce.paper import AREAS, MECHANISMS, VARIANTS, tau_of
@@ -27,6 +27,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Return the tables, curves and claims of the finished runs, and the names of unfinished ones."""
     sample, ran = Sample(results.values()), list(results.values())
+    present = [variant for variant in VARIANTS if sample.seeds([variant])]
     mark_sets = list(dict.fromkeys(marks for each in sample.results.values() for marks in each.orders))
     found = {
         "sayso": __version__,
@@ -43,21 +44,24 @@ def summarise(
         "train_seconds": sum(each.seconds for each in ran),
         "left_out": plan.left_out,
         "not_done": [run.key for run in plan.runs if run.key not in results],
-        "diverged": [_divergence(each) for each in ran if not each.is_finished],
+        "diverged": [
+            {"variant": each.variant, "seed": each.seed, "label": each.label, "why": each.why}
+            for each in ran
+            if not each.is_finished
+        ],
         "marks": {marks: _size_of_marks(sample, marks) for marks in mark_sets},
-        "extraction": [_extraction(sample, variant) for variant in _present(sample)],
+        "extraction": [_extraction(sample, variant) for variant in present],
         "baselines": _baselines(store),
-        "explanation": [row for variant in _present(sample) for row in _explanation(sample, variant, mark_sets)],
+        "explanation": [row for variant in present for row in _explanation(sample, variant, mark_sets)],
         "grid": _grid(ran),
-        "curves": {variant: _curve(sample, variant) for variant in _present(sample)},
-        "claims": [_claim(each) for each in check_claims(sample, mark_sets)],
+        "curves": {variant: _curve(sample, variant) for variant in present},
+        "claims": [
+            asdict(each) | {"paper": {"num_as_claimed": each.paper[0], "num": each.paper[1]}}
+            for each in check_claims(sample, mark_sets)
+        ],
     }
     rounded: dict[str, Any] = json.loads(json.dumps(plain(found)), parse_float=lambda text: round(float(text), _DIGITS))
     return rounded
-
-
-def _present(sample: Sample) -> list[str]:
-    return [variant for variant in VARIANTS if sample.seeds([variant])]
 
 
 def _data(store: Store) -> dict[str, Any]:
@@ -70,10 +74,6 @@ def _data(store: Store) -> dict[str, Any]:
         "word_vector_width": manifest["words"]["vector_width"],
         "test_pairs_in_train": num_leaking_pairs(store),
     }
-
-
-def _divergence(result: RunResult) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in ("variant", "seed", "label", "why")}
 
 
 def _size_of_marks(sample: Sample, marks: str) -> dict[str, int]:
@@ -181,7 +181,3 @@ def _curve(sample: Sample, variant: str) -> list[float]:
     """Return the mean precision over seeds, at the recalls that all seeds reach."""
     curves = [run.curve for run in sample.of_variant(variant)]
     return [statistics.fmean(points) for points in zip(*curves, strict=False)]
-
-
-def _claim(each: ClaimResult) -> dict[str, Any]:
-    return asdict(each) | {"paper": {"num_as_claimed": each.paper[0], "num": each.paper[1]}}

@@ -122,16 +122,12 @@ def explanation_tables(summary: Summary) -> list[Table]:
     tables = []
     for marks in summary["marks"]:
         for ending in ("", ENTITIES):
-            rows = _rows_of(summary, marks, ending)
+            names = [name + ending for name in NINE]
+            rows = [row for row in summary["explanation"] if row["marks"] == marks and row["variant"] in names]
             if rows:
                 where = f"marks by {marks}, {ending or '−E'}, {summary['name']}"
                 tables += [_tau_table(rows, where, ending), _tau_details(rows, where)]
     return tables
-
-
-def _rows_of(summary: Summary, marks: str, ending: str) -> list[dict[str, Any]]:
-    names = [name + ending for name in NINE]
-    return [row for row in summary["explanation"] if row["marks"] == marks and row["variant"] in names]
 
 
 def _tau_table(rows: Sequence[Mapping[str, Any]], where: str, ending: str) -> Table:
@@ -230,18 +226,14 @@ def _row(row: Mapping[str, Any]) -> list[Cell]:
     shown = max(row["singles"], key=lambda each: each["value"]) if is_some else row["mean"]
     value = "–" if shown is None else signed(scale * shown["value"], digits)
     remark = "" if shown is None else interval(shown, scale, digits)
-    paper = row["paper"]
+    paper, by_mean = row["paper"], _by_mean(row)
     return [
         Cell(row["claim"], row["reading"] + (f"; largest: {shown['name']}" if is_some else "")),
-        Cell(row["outcome"], _contradicted_by(row) or _by_mean(row), _tone(row)),
+        Cell(row["outcome"], _contradicted_by(row) or by_mean, "" if by_mean else _TONES[row["outcome"]]),
         Cell(value, remark),
         Cell(_share(row["num_as_claimed"], len(row["singles"])), f"{n} left out" if (n := row["num_missing"]) else ""),
         Cell(_share(paper["num_as_claimed"], paper["num"])),
     ]
-
-
-def _tone(row: Mapping[str, Any]) -> Literal["", "good", "bad"]:
-    return "" if _by_mean(row) else _TONES[row["outcome"]]
 
 
 def _by_mean(row: Mapping[str, Any]) -> str:

@@ -39,18 +39,23 @@ class SafetyMiddleware:
             await send(message)
 
         try:
-            length = Headers(scope=scope).get("content-length", "0")
-            if not length.isdecimal() or int(length) > self._max_body:
-                raise _too_large(self._max_body)
-            body = await _whole_body(receive, self._max_body)
+            body = await _whole_body(scope, receive, self._max_body)
         except RequestError as problem:
             await answer(Request(scope), problem)(scope, receive, send_safely)
             return
-        await self._app(scope, _again(body, receive), send_safely)
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await self._app(scope, receive_again, send_safely)
 
 
-async def _whole_body(receive: Receive, limit: int) -> bytes:
+async def _whole_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """Read the whole body, up to the limit, even if its Content-Length is wrong."""
+    length = Headers(scope=scope).get("content-length", "0")
+    if not length.isdecimal() or int(length) > limit:
+        raise _too_large(limit)
     body, has_more = bytearray(), True
     while has_more:
         message = await receive()
@@ -62,19 +67,6 @@ async def _whole_body(receive: Receive, limit: int) -> bytes:
         if len(body) > limit:
             raise _too_large(limit)
     return bytes(body)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    is_sent = False
-
-    async def give() -> Message:
-        nonlocal is_sent
-        if is_sent:
-            return await receive()
-        is_sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return give
 
 
 def _too_large(limit: int) -> RequestError:

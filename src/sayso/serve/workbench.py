@@ -113,22 +113,20 @@ class Workbench:
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: a truncated file must not kill the server.
         self.store = Store(settings.data, in_memory=True)
-        self.settings = settings = replace(settings, part=settings.part or _default_part(self.store))
+        # A store made for extraction may have no test part.
+        default = next((part for part in _DEFAULT_PARTS if part in self.store.parts), _DEFAULT_PARTS[0])
+        self.settings = settings = replace(settings, part=settings.part or default)
         self.table: BagTable = self.store.part(settings.part)
-        self.runs = self._open_runs()
+        names = _distinct(folder.resolve().name for folder in settings.runs)
+        self.runs = tuple(
+            OpenRun(name, folder, self.store, settings.part, self.table)
+            for name, folder in zip(names, settings.runs, strict=True)
+        )
         self.extractions = _open_extractions(settings.facts)
         self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, even from different users, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(partial(self.store.bag, self.table))
         self._queue = lru_cache(maxsize=1)(self._find_queue)
-
-    def _open_runs(self) -> tuple[OpenRun, ...]:
-        folders = self.settings.runs
-        names = _distinct(folder.resolve().name for folder in folders)
-        return tuple(
-            OpenRun(name, folder, self.store, self.settings.part, self.table)
-            for name, folder in zip(names, folders, strict=True)
-        )
 
     @cached_property
     def relation_numbers(self) -> dict[str, int]:
@@ -227,11 +225,6 @@ def _scores(run: RunPredictions, row: int) -> RunScores:
         scores=list(scores),
         shares=[max(0.0, score / peak) for score in scores],
     )
-
-
-def _default_part(store: Store) -> str:
-    """Return the default part to show; a store made for extraction may have no test part."""
-    return next((part for part in _DEFAULT_PARTS if part in store.parts), _DEFAULT_PARTS[0])
 
 
 def _open_extractions(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:

@@ -34,12 +34,9 @@ class Worker:
     `command` starts a process that writes a JSON line when it is ready, and then one for each line that it reads.
     """
 
-    def __init__(
-        self, command: Sequence[str], start_seconds: float = START_SECONDS, answer_seconds: float = ANSWER_SECONDS
-    ) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
-        self._start_seconds = start_seconds
-        self._answer_seconds = answer_seconds
+        self._answer_seconds = ANSWER_SECONDS
         self._lock = threading.Lock()
         self._seats = threading.BoundedSemaphore(MAX_WAITING)
         self._process: subprocess.Popen[bytes] | None = None
@@ -78,12 +75,9 @@ class Worker:
     def _clear(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # unsent data is lost with the process
-                    assert pipe
-                    pipe.close()
+            # Leaving the context waits and closes the pipes; unsent data is lost with the process.
+            with contextlib.suppress(OSError), process:
+                process.kill()
         if self._complaints is not None:
             self._complaints.close()
             self._complaints = None
@@ -95,7 +89,7 @@ class Worker:
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints
         )
-        greeting = self._read_line(self._start_seconds, "load")
+        greeting = self._read_line(START_SECONDS, "load")
         if "ready" not in greeting:
             self._clear()
             raise WorkerError(str(greeting.get("error", "the model's process did not report that it is ready")))
