@@ -10,7 +10,10 @@ from torch import Tensor
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
 from sayso.metrics.calibration import AffineMaps
 from sayso.model.calibration import Calibration
-from sayso.model.extractor import Extractor, ModelConfig, ModelTables
+from sayso.model.encoders.base import ModelTables
+from sayso.model.encoders.transformer import TransformerConfig
+from sayso.model.extractor import Extractor, ModelConfig
+from toy_encoder import toy_pretrained
 
 NUM_WORDS, NUM_TYPES, NUM_RELATIONS, NUM_ENTITIES, WORD_WIDTH = 30, 4, 5, 7, 6
 
@@ -66,11 +69,13 @@ def make_vectors(num_sentences: int, width: int, seed: int = 0, scale: float = 1
 def make_extractor(config: ModelConfig, seed: int = 0, dtype: torch.dtype = torch.float64) -> Extractor:
     """Return an extractor in evaluation mode, for tokens and entities as the other builders draw them."""
     generator = torch.Generator().manual_seed(seed)
+    word_width = 0 if isinstance(config.encoder, TransformerConfig) else WORD_WIDTH
     tables = ModelTables(
-        word_VW=torch.randn(NUM_WORDS, WORD_WIDTH, generator=generator),
+        word_VW=torch.randn(NUM_WORDS, word_width, generator=generator),
         num_types=NUM_TYPES,
         num_relations=NUM_RELATIONS,
         entity_EV=torch.randn(NUM_ENTITIES, 3, generator=generator).index_fill(0, torch.tensor(0), 0.0),
+        pretrained=toy_pretrained(NUM_WORDS, NUM_TYPES),
     )
     return Extractor(config, tables, seed).to(dtype).eval()
 

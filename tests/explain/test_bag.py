@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from sayso.explain import trained_run
 from sayso.explain.bag import bag_of_run, explain_bag
 from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
+from sayso.features import lexicon
 from sayso.model.extractor import Extractor
 from sayso.store.store import Store
 
@@ -14,17 +14,17 @@ def test_explaining_one_bag_reads_and_encodes_that_bag_alone_and_once(
     runs: list[Path], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     num_read, num_encoded = [], []
-    read, encode = trained_run.model_input, Extractor.encode
+    read, encode = lexicon.model_input, Extractor.encode
 
-    def count_read(table, *rest):
+    def count_read(table, *rest, **options):
         num_read.append(table.num_sentences)
-        return read(table, *rest)
+        return read(table, *rest, **options)
 
     def count_encoded(extractor, sentences):
         num_encoded.append(sentences.num_sentences)
         return encode(extractor, sentences)
 
-    monkeypatch.setattr(trained_run, "model_input", count_read)
+    monkeypatch.setattr(lexicon, "model_input", count_read)
     monkeypatch.setattr(Extractor, "encode", count_encoded)
     (run,) = open_runs(runs[:1], store, "test")
     index = int(run.table.size_B.argmax())

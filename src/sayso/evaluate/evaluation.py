@@ -17,7 +17,7 @@ from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
 from sayso.explain.faithfulness import sigmoid
 from sayso.explain.marks import SentenceMarks
-from sayso.explain.trained_run import TrainedRun, read_word
+from sayso.explain.trained_run import TrainedRun
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
 from sayso.metrics.rationale import NEITHER, MarkedFacts
@@ -231,7 +231,7 @@ def _words(run: Evaluation) -> dict[str, Column]:
         "fact": np.repeat(words.fact_W, length).astype(np.int64),
         "sentence": np.repeat(words.sentence_W, length).astype(np.int64),
         "place": (np.arange(len(words.tokens.value)) - np.repeat(words.tokens.start[:-1], length)).astype(np.int32),
-        "word": [read_word(lexicon, token) for token in words.tokens.value.tolist()],
+        "word": [lexicon.text_of(token) for token in words.tokens.value.tolist()],
         "score": words.scores.value.astype(np.float32),
     }
 

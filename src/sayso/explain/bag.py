@@ -10,7 +10,7 @@ from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_facts
 from sayso.explain.faithfulness import Encoded, sigmoid
 from sayso.explain.marks import MARK_LABELS, SentenceMarks
-from sayso.explain.trained_run import TrainedRun, read_word
+from sayso.explain.trained_run import TrainedRun
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Evidence, Explanation
 from sayso.features.batch import Part
@@ -157,7 +157,7 @@ def _evidence(
             scores={name: float(score_E[row]) for name, score_E in explained.scores.items()},
             rank=int(explained.rank_E[row]),
             is_in_smallest=bool(explained.in_smallest_E[row]),
-            seen=tuple(read_word(model.lexicon, token) for token in bag.part.inputs.tokens.row(place).tolist()),
+            seen=tuple(model.lexicon.text_of(token) for token in bag.part.inputs.tokens.row(place).tolist()),
             word_scores=word_scores.get(sentence_row, ()),
             mark=bag.marks.get((relation, place), ""),
         )

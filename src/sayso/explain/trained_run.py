@@ -9,8 +9,7 @@ import numpy as np
 
 from sayso.errors import BadInputError, UserError, option
 from sayso.features.batch import Part
-from sayso.features.lexicon import Lexicon
-from sayso.features.mentions import ModelInput, model_input
+from sayso.features.mentions import ModelInput
 from sayso.model.checkpoint import ModelParts
 from sayso.model.ensemble import PREFIX, load_parts, model_fingerprint
 from sayso.records import sentence_key
@@ -50,7 +49,7 @@ class TrainedRun:
     def read_table(self, table: BagTable) -> ModelInput:
         """Return the table's sentences as the model reads them."""
         lexicon = self.model.lexicon
-        return model_input(table, lexicon.mentions, len(lexicon.words), lexicon.type_E)
+        return lexicon.input_of(table, lexicon.type_E)
 
     @cached_property
     def label_BR(self) -> np.ndarray:
@@ -94,11 +93,6 @@ class TrainedRun:
         if not found:
             raise UserError(f"{self.store.folder}: no entity has the id or name {wanted!r}")
         return found
-
-
-def read_word(lexicon: Lexicon, token: int) -> str:
-    """Return the word or entity type in a row of the model's token table."""
-    return lexicon.words[token] if token < len(lexicon.words) else lexicon.types[token - len(lexicon.words)]
 
 
 def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "cpu") -> list[TrainedRun]:

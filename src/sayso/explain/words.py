@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sayso.explain.facts import ExplainedFacts
 from sayso.explain.sub_bag import slices_by_cost
 from sayso.features.batch import BagIndex, Part, SentenceBatch, collate
-from sayso.model.embedding import DistinctRows, TokenEmbedding
 from sayso.model.ensemble import members_with
 from sayso.model.extractor import Extractor
 from sayso.store.rows import Rows
@@ -71,36 +70,8 @@ def _sentence_gradient(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, 
 def _token_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
     """Return each token's contribution to the change of the sentence vectors along their gradient."""
     parts = members_with(extractor, gradient_ND)
-    return torch.stack([_member_scores(member, sentences, part_ND) for member, part_ND in parts]).sum(0)
-
-
-def _member_scores(extractor: Extractor, sentences: SentenceBatch, gradient_ND: Tensor) -> Tensor:
-    with torch.no_grad():
-        distinct: DistinctRows = extractor.embedding(sentences)
-        row_TW = distinct.row_YW[distinct.index_T]
-    with torch.enable_grad():
-        vector_ND = extractor.encoder(_OpenEmbedding(row_TW.requires_grad_()), sentences)
-        (change_TW,) = torch.autograd.grad((vector_ND * gradient_ND).sum(), row_TW)
-    score_T: Tensor = (row_TW.detach() * change_TW).sum(1)
-    return score_T
-
-
-class _OpenEmbedding(TokenEmbedding):
-    """Returns these vectors for the tokens, all marked as learned: encoders compute no gradient for frozen words."""
-
-    def __init__(self, row_TW: Tensor) -> None:
-        nn.Module.__init__(self)
-        self.row_TW = row_TW
-
-    @property
-    def width(self) -> int:
-        """The width of a word vector."""
-        return self.row_TW.shape[1]
-
-    def forward(self, sentences: SentenceBatch) -> DistinctRows:
-        """Return the vectors, one per token, all learned."""
-        index_T = torch.arange(len(self.row_TW), device=sentences.token_T.device)
-        return DistinctRows(row_YW=self.row_TW, index_T=index_T, num_learned=len(self.row_TW))
+    scores = [member.encoder.token_scores(member.embedding, sentences, part_ND) for member, part_ND in parts]
+    return torch.stack(scores).sum(0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ supervised ones, then marked ones), T tokens of the S sentences, concatenated, R
 L sentences with a relation label.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
@@ -15,6 +16,8 @@ from torch import Tensor
 from sayso.features.mentions import ModelInput, concatenate
 from sayso.store.rows import Rows, ranges
 from sayso.store.table import BagTable
+
+_SENTENCES_AT_A_TIME = 4_096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +184,12 @@ class Part:
     table: BagTable
     inputs: ModelInput
     num_relations: int
+
+    def slices(self) -> Iterator[SentenceBatch]:
+        """Yield the sentences in order, some at a time."""
+        for first in range(0, self.table.num_sentences, _SENTENCES_AT_A_TIME):
+            stop = min(first + _SENTENCES_AT_A_TIME, self.table.num_sentences)
+            yield sentence_batch(self.inputs.take(np.arange(first, stop)))
 
     def label_rows(self, bags: np.ndarray) -> Tensor:
         """Return label_BR for these bags."""

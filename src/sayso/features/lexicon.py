@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.features.mentions import Appearance
+from sayso.features.mentions import Appearance, ModelInput, model_input
+from sayso.features.subwords import Subwords
 from sayso.records import Sentence, sentence_key
 from sayso.store.direct import CorpusForm, rewrite
-from sayso.store.vocabulary import ClosedNumbering
+from sayso.store.table import BagTable
+from sayso.store.vocabulary import ClosedNumbering, Numbering
 
 TypesById = Mapping[str, str | Sequence[str]]
 """Maps an entity's id (or its name) to its type or types."""
@@ -37,7 +39,10 @@ class Entities(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Lexicon:
-    """A model's V words (word 0 is the unknown word), its entities and types, and the style of its sentences."""
+    """A model's V words (word 0 is the unknown word), its entities and types, and the style of its sentences.
+
+    With `subwords`, the model can read any word.
+    """
 
     words: list[str]
     entity_ids: list[str]
@@ -47,11 +52,25 @@ class Lexicon:
     form: CorpusForm
     mentions: Appearance
     max_tokens: int
+    subwords: Subwords | None = None
 
     @cached_property
-    def numbering(self) -> ClosedNumbering:
+    def numbering(self) -> Numbering:
         """The id of each word."""
-        return ClosedNumbering(self.words)
+        return self.subwords.numbering if self.subwords else ClosedNumbering(self.words)
+
+    def input_of(self, table: BagTable, type_E: np.ndarray) -> ModelInput:
+        """Convert sentences with the ids of this lexicon to model input; `type_E` has the type of each entity."""
+        return model_input(table, self.mentions, len(self.words), type_E, is_open=self.subwords is not None)
+
+    def text_of(self, token: int) -> str:
+        """Return the word or entity type with this id in the model's input."""
+        if token < len(self.words):
+            return self.words[token]
+        number = token - len(self.words)
+        if self.subwords is None or number < len(self.types):
+            return self.types[number]
+        return self.subwords.numbering.added[number - len(self.types)]
 
     def rewrite(self, sentence: Sentence) -> Sentence:
         """Rewrite the sentence in the style of the model's corpus; names whose joined form is unknown are not joined.

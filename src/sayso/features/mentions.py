@@ -40,14 +40,19 @@ class ModelInput:
         return ModelInput(tokens=Rows.of_lengths(self.tokens.value[place], length), **columns)
 
 
-def model_input(table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray) -> ModelInput:
-    """Convert sentences to model input: token ids below `num_words` are words, the others types.
+def model_input(
+    table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray, is_open: bool = False
+) -> ModelInput:
+    """Convert sentences to model input: token ids below `num_words` are words, those from there on types.
 
-    Words with ids from `num_words` on have no vector and are read as the unknown word, 0.
+    Words with ids from `num_words` on have no vector and are read as the unknown word, 0; but if `is_open`, the model
+    can read any word, and such words keep their ids, which are beyond those of the types.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [
-        _model_input(table, np.arange(first, min(first + step, table.num_sentences)), appearance, num_words, type_E)
+        _model_input(
+            table, np.arange(first, min(first + step, table.num_sentences)), appearance, num_words, type_E, is_open
+        )
         for first in range(0, max(table.num_sentences, 1), step)
     ]
     return pieces[0] if len(pieces) == 1 else concatenate(pieces)
@@ -60,10 +65,11 @@ def concatenate(pieces: "list[ModelInput]") -> ModelInput:
 
 
 def _model_input(
-    table: BagTable, index: np.ndarray, appearance: Appearance, num_words: int, type_E: np.ndarray
+    table: BagTable, index: np.ndarray, appearance: Appearance, num_words: int, type_E: np.ndarray, is_open: bool
 ) -> ModelInput:
     sentences = table.read_part(index)
-    known = np.where(sentences.tokens.value < num_words, sentences.tokens.value, 0)
+    word_T = sentences.tokens.value
+    known = word_T if is_open else np.where(word_T < num_words, word_T, 0)
     sentences = sentences._replace(tokens=Rows(known, sentences.tokens.start))
     if appearance != "words":
         bag_N = np.searchsorted(table.first_B1, index, side="right") - 1

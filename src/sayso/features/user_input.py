@@ -10,7 +10,6 @@ import numpy as np
 from sayso.errors import BadArgumentError
 from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, Lexicon, TypesById
-from sayso.features.mentions import model_input
 from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Bag, Sentence
 from sayso.store.collect import Collected, Collector
@@ -106,7 +105,7 @@ class InputBuilder:
         self, collected: Collected, line_N: np.ndarray, pairing: Pairing, entities: Entities, num_relations: int
     ) -> InputBags:
         table = bag_table(collected, pairing)
-        inputs = model_input(table, self.lexicon.mentions, len(self.lexicon.words), entities.type_L)
+        inputs = self.lexicon.input_of(table, entities.type_L)
         number_L = entities.number_L
         # From here on, ids are the model's own; UNKNOWN_ENTITY becomes row 0 of the entity vectors.
         known = replace(table, head_B=number_L[table.head_B], tail_B=number_L[table.tail_B])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -15,28 +15,44 @@ from sayso.config import fill, to_table
 from sayso.errors import BadConfigError, BadInputError, UserError
 from sayso.features.lexicon import Lexicon
 from sayso.features.mentions import Appearance
+from sayso.features.subwords import SpecialIds, Subwords, SubwordTokenizer
 from sayso.io.atomic import atomic_folder, refuse_foreign, restore
 from sayso.io.checksum import FILES as SUMS
 from sayso.io.checksum import CheckedFiles, is_verifying, sums_of
 from sayso.io.folder_kind import wrong_folder
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of, to_json
 from sayso.model.calibration import Calibration, CalibrationTable
-from sayso.model.extractor import KINDS, Extractor, ModelConfig, ModelTables, refuse_too_large
+from sayso.model.card import model_card
+from sayso.model.encoders.base import Encoder, ModelTables
+from sayso.model.encoders.transformer import TransformerEncoder
+from sayso.model.extractor import KINDS, Extractor, ModelConfig, refuse_too_large
+from sayso.model.pretrained import Pretrained
 from sayso.records import Relation
 from sayso.store.columns import Column, is_finite, is_within, read_columns, to_numpy, write_columns
 from sayso.store.direct import CorpusForm
+from sayso.store.rows import Rows
 
 FORMAT = 1
-FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD = (
+FILES = CONFIG, WEIGHTS, WORDS, ENTITIES, CARD, TOKENIZER, SUBWORDS = (
     "config.json",
     "model.safetensors",
     "words.arrow",
     "entities.arrow",
     "README.md",
+    "tokenizer.json",
+    "subwords.arrow",
 )
+"""The last two belong to a pretrained encoder."""
 IN_RUN = "model"
 """The model's folder within a run folder."""
 _ADVICE = "train it again (for a finished run, `sayso train --resume` writes the model again)"
+
+
+class PretrainedDescription(NamedTuple):
+    """A pretrained encoder's architecture, as `transformers` describes it, and its special tokens."""
+
+    architecture: dict[str, Any]
+    special: SpecialIds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +73,7 @@ class ModelDescription:
     max_tokens: int
     training: dict[str, Any]
     calibration: CalibrationTable | None = None
+    pretrained: PretrainedDescription | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +116,15 @@ def write_files(folder: Path, parts: ModelParts) -> None:
         "type": lexicon.type_E.astype(np.int32),
     }
     write_columns(folder / ENTITIES, columns)
-    names = [relation.name for relation in parts.relations]
-    card = model_card(parts.variant, names, parts.training, parts.extractor.calibration is not None)
+    relations = [relation.name for relation in parts.relations]
+    card = model_card(parts.variant, relations, parts.training, parts.extractor.calibration is not None)
     (folder / CARD).write_text(card, encoding="utf-8")
-    settings = _settings(parts) | {SUMS: sums_of(folder, (WEIGHTS, WORDS, ENTITIES))}
+    names = [WEIGHTS, WORDS, ENTITIES]
+    if lexicon.subwords:
+        (folder / TOKENIZER).write_text(lexicon.subwords.tokenizer.text, encoding="utf-8")
+        write_columns(folder / SUBWORDS, {"id": lexicon.subwords.kept})
+        names += [TOKENIZER, SUBWORDS]
+    settings = _settings(parts) | {SUMS: sums_of(folder, names)}
     (folder / CONFIG).write_text(to_json(settings, indent=2) + "\n", encoding="utf-8")
 
 
@@ -120,7 +142,15 @@ def _settings(parts: ModelParts) -> dict[str, Any]:
         "max_tokens": lexicon.max_tokens,
         "training": parts.training,
         **({} if calibration is None else {"calibration": calibration.to_table()}),
+        **_pretrained_settings(parts.extractor.encoder),
     }
+
+
+def _pretrained_settings(encoder: Encoder) -> dict[str, Any]:
+    if not isinstance(encoder, TransformerEncoder):
+        return {}
+    special = encoder.pretrained.subwords.tokenizer.special._asdict()
+    return {"pretrained": {"architecture": encoder.pretrained.architecture, "special": special}}
 
 
 def find_model(folder: Path) -> Path:
@@ -148,7 +178,7 @@ def load_model(folder: Path) -> ModelParts:
         config = fill(ModelConfig, settings.model, KINDS, "model.")
     except BadConfigError as error:
         raise BadInputError(f"{folder / CONFIG}: {error}") from None
-    extractor = _read_extractor(files, config, lexicon, len(settings.relations))
+    extractor = _read_extractor(files, config, lexicon, settings)
     if settings.calibration is not None:
         extractor.calibration = _read_calibration(folder / CONFIG, settings.calibration, len(settings.relations))
     return ModelParts(
@@ -187,8 +217,9 @@ def _read_calibration(path: Path, table: CalibrationTable, num_relations: int) -
 
 def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
     entities = read_columns(files, ENTITIES, "id", "name", "type")
+    words = read_columns(files, WORDS, "word")["word"].to_pylist()
     lexicon = Lexicon(
-        words=read_columns(files, WORDS, "word")["word"].to_pylist(),
+        words=words,
         entity_ids=entities["id"].to_pylist(),
         entity_names=entities["name"].to_pylist(),
         type_E=np.asarray(to_numpy(entities["type"])),
@@ -196,6 +227,7 @@ def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
         form=settings.form,
         mentions=settings.mentions,
         max_tokens=settings.max_tokens,
+        subwords=_read_subwords(files, settings, words) if settings.pretrained else None,
     )
     if not is_within(lexicon.type_E, 0, len(lexicon.types)):
         raise BadInputError(
@@ -204,7 +236,18 @@ def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
     return lexicon
 
 
-def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, num_relations: int) -> Extractor:
+def _read_subwords(files: CheckedFiles, settings: ModelDescription, words: list[str]) -> Subwords:
+    assert settings.pretrained is not None
+    rows = to_numpy(read_columns(files, SUBWORDS, "id")["id"])
+    if not isinstance(rows, Rows) or len(rows) != len(words) + len(settings.types):
+        raise BadInputError(f"{files.folder / SUBWORDS}: not the subwords of the words in {WORDS}: {_ADVICE}")
+    text = files.read(TOKENIZER).decode("utf-8", "replace")
+    return Subwords(SubwordTokenizer(text=text, special=settings.pretrained.special), words, settings.types, rows)
+
+
+def _read_extractor(
+    files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, settings: ModelDescription
+) -> Extractor:
     """Return the extractor with the file's weights, whose shapes must match the other files."""
     path = files.folder / WEIGHTS
     try:
@@ -222,12 +265,24 @@ def _read_extractor(files: CheckedFiles, config: ModelConfig, lexicon: Lexicon, 
             f" {ENTITIES}"
         )
     num_types = 0 if lexicon.mentions == "words" else len(lexicon.types)
-    tables = ModelTables(word_VW=word_VW, num_types=num_types, num_relations=num_relations, entity_EV=entity_EV)
+    tables = ModelTables(
+        word_VW=word_VW,
+        num_types=num_types,
+        num_relations=len(settings.relations),
+        entity_EV=entity_EV,
+        pretrained=_read_pretrained(settings, lexicon),
+    )
     refuse_too_large(config, tables)
     extractor = Extractor(config, tables, seed=0)
     _refuse_misfits(path, tensors, extractor.state_dict())
     extractor.load_state_dict(tensors)
     return extractor.eval()
+
+
+def _read_pretrained(settings: ModelDescription, lexicon: Lexicon) -> Pretrained | None:
+    if settings.pretrained is None or lexicon.subwords is None:
+        return None
+    return Pretrained(architecture=settings.pretrained.architecture, subwords=lexicon.subwords)
 
 
 def _refuse_misfits(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
@@ -243,52 +298,3 @@ def _refuse_misfits(path: Path, found: dict[str, Tensor], expected: dict[str, Te
             )
         if is_verifying() and found[name].is_floating_point() and not is_finite(found[name].numpy()):
             raise BadInputError(f"{path}: tensor {name} contains a value that is not finite: {_ADVICE}")
-
-
-_USE = """import sayso
-model = sayso.load("FOLDER")
-bag = sayso.Bag.from_sentences(["... names both ...", "... names both ..."], head="...", tail="...")
-for prediction in model.predict([bag])[0]:
-    print(prediction.relation, prediction.probability)"""
-
-_LIMITS = """\
-- Trained by distant supervision: a bag's labels are the relations of its pair in the knowledge base, whether or not a
-  sentence says so.
-- Knows only the relations below. Each has its own probability, {calibrated}.
-- The metrics are from the validation part of its own data. Expect lower values on other text, names or languages:
-  measure before you rely on it.
-- A predicted fact is a suggestion for a person to check, not a statement about anyone."""
-
-
-_CALIBRATED = {
-    True: "calibrated so that it is the share of such pairs whose\n  fact is in the knowledge base",
-    False: "which is not calibrated",
-}
-
-
-def model_card(variant: str, relations: Sequence[str], training: Mapping[str, Any], is_calibrated: bool = False) -> str:
-    """Return the model card in Markdown, with the metadata that model hubs read."""
-    validation = training.get("validation", {})
-    rows = {
-        "variant": variant,
-        "data (store fingerprint)": training.get("data_fingerprint"),
-        "seed": training.get("seed"),
-        "epochs (best)": f"{training.get('epochs')} ({training.get('best_epoch')})" if "epochs" in training else None,
-        "validation AUC@0.4 x100": _percent(validation.get("area_up_to_recall_0.4")),
-        "validation average precision x100": _percent(validation.get("average_precision")),
-        "relations": len(relations),
-        "sayso": __version__,
-    }
-    table = [f"| {name} | {'unknown' if value is None else value} |" for name, value in rows.items()]
-    parts = ["---", "library_name: sayso", "tags:", "- relation-extraction", "- distant-supervision", "---"]
-    parts += [f"# {variant}", "", "Predicts relations between two entities from the sentences that name both."]
-    parts += ["", "| | |", "|---|---|", *table, ""]
-    parts += ["AUC@0.4 is the area under the precision-recall curve up to recall 0.4, not divided by 0.4.", ""]
-    parts += ["## Use", "", "```python", _USE, "```", "", "## Limits", ""]
-    parts += [_LIMITS.format(calibrated=_CALIBRATED[is_calibrated]), ""]
-    parts += ["## Relations", "", *(f"- `{name}`" for name in relations), ""]
-    return "\n".join(parts)
-
-
-def _percent(value: float | None) -> str | None:
-    return None if value is None else f"{100 * value:.1f}"

@@ -40,7 +40,7 @@ class TokenEmbedding(nn.Module):
         std = float(word_VW.std()) if word_VW.numel() > 1 else 1.0
         self.type_KW = normal_parameter(num_types, word_VW.shape[1], std=std, generator=generator)
         # Without types there is no gradient, and data-parallel processes must not wait for one.
-        self.type_KW.requires_grad_(num_types > 0)
+        self.type_KW.requires_grad_(self.type_KW.numel() > 0)
 
     @property
     def width(self) -> int:
@@ -70,6 +70,24 @@ class TokenEmbedding(nn.Module):
         is_word_Y = token_Y < num_words
         words = nn.functional.embedding(token_Y[is_word_Y], self.word_VW)
         return torch.cat([words, nn.functional.embedding(token_Y[~is_word_Y] - num_words, self.type_KW)])
+
+
+class OpenEmbedding(TokenEmbedding):
+    """Returns these vectors for the tokens, all marked as learned: encoders compute no gradient for frozen words."""
+
+    def __init__(self, row_TW: Tensor) -> None:
+        nn.Module.__init__(self)
+        self.row_TW = row_TW
+
+    @property
+    def width(self) -> int:
+        """The width of a word vector."""
+        return self.row_TW.shape[1]
+
+    def forward(self, sentences: SentenceBatch) -> DistinctRows:
+        """Return the vectors, one per token, all learned."""
+        index_T = torch.arange(len(self.row_TW), device=sentences.token_T.device)
+        return DistinctRows(row_YW=self.row_TW, index_T=index_T, num_learned=len(self.row_TW))
 
 
 PositionForm = Literal["shared_unsigned", "two_signed"]

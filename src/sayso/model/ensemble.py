@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from sayso.errors import BadInputError
 from sayso.features.batch import BagIndex, SentenceBatch
+from sayso.features.lexicon import Lexicon
 from sayso.io.atomic import atomic_folder, refuse_foreign, restore
 from sayso.io.json_file import to_json
 from sayso.model.aggregators.base import Aggregator, Influence
@@ -33,6 +34,8 @@ from sayso.model.checkpoint import (
     save_model,
     write_files,
 )
+from sayso.model.encoders.base import Encoder
+from sayso.model.encoders.transformer import TransformerEncoder
 from sayso.model.extractor import Extractor
 from sayso.model.relation import RelationScorer
 
@@ -149,6 +152,12 @@ def _share_equal_buffers(members: Sequence[Extractor]) -> None:
                 setattr(member.get_submodule(owner), leaf, first[name])
 
 
+def _share_subwords(encoder: Encoder, lexicon: Lexicon) -> None:
+    """Let an encoder look up the subwords of words that are added to this lexicon."""
+    if isinstance(encoder, TransformerEncoder) and lexicon.subwords:
+        encoder.pretrained = replace(encoder.pretrained, subwords=lexicon.subwords)
+
+
 PREFIX = "seed-"
 """How the folder of each seed's run, or model, is called; its seed follows."""
 
@@ -176,6 +185,8 @@ def load_parts(folder: Path) -> ModelParts:
     first, *others = members.values()
     for path, other in zip(seeds[1:], others, strict=True):
         _refuse_misfit(path, other, seeds[0], first)
+    for parts in others:
+        _share_subwords(parts.extractor.encoder, first.lexicon)
     validation = [parts.training.get("validation", {}) for parts in members.values()]
     return replace(
         first,

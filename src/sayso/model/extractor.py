@@ -22,7 +22,7 @@ from sayso.model.calibration import Calibration
 from sayso.model.convolution import Convolution
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders import ENCODERS
-from sayso.model.encoders.base import Encoder, EncoderConfig
+from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
 from sayso.model.encoders.cnn import CnnConfig
 from sayso.model.layers import TokenDropout
 from sayso.model.relation import EntityProjection, RelationScorer
@@ -48,19 +48,6 @@ class ModelConfig:
         check_ranges(self)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelTables:
-    """The frozen vectors and the sizes that a model is built from.
-
-    Row 0 of the word vectors is the unknown word; row 0 of the entity vectors, which only +E uses, is zeros.
-    """
-
-    word_VW: Tensor
-    num_types: int
-    num_relations: int
-    entity_EV: Tensor | None = None
-
-
 class Extractor(nn.Module):
     """Embeds the tokens, encodes the sentences, aggregates each bag, scores its relations and calibrates the scores.
 
@@ -74,7 +61,7 @@ class Extractor(nn.Module):
         self.config = config
         self.embedding = TokenEmbedding(tables.word_VW, tables.num_types, generator)
         encoder_class = _module_of(ENCODERS, config.encoder)
-        self.encoder: Encoder = encoder_class(config.encoder, self.embedding.width, generator)
+        self.encoder: Encoder = encoder_class(config.encoder, tables, generator)
         width = self.encoder.width
         aggregator_class = _module_of(AGGREGATORS, config.aggregator)
         self.aggregator: Aggregator = aggregator_class(config.aggregator, tables.num_relations, width, generator)

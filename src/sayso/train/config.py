@@ -81,8 +81,12 @@ class LossConfig:
 class TrainConfig:
     """Settings of the optimisation; the defaults are the paper's, or its baseline's if the paper gives none.
 
-    `patience` is the number of epochs without improvement after which training ends. `precision` applies to matrix
-    products on a GPU (`bf16` only to those with words, in captured steps); sums and parameters are always float32.
+    `patience` is the number of epochs without improvement after which training ends. `pretrained_learning_rate` is for
+    the weights of a pretrained encoder. Learning rates rise from 0 in the first `warmup` share of the steps, and then
+    stay (`schedule = "constant"`) or fall to 0 at the end of `max_epochs` (`linear`). A batch of more than
+    `tokens_at_once` tokens is computed in parts whose gradients are added. `precision` applies to matrix products on a
+    GPU (`bf16` to those with words, in captured steps, and to a pretrained encoder); sums and parameters are always
+    float32.
     `calibration` is fitted on validation after training: an affine map of each relation's logit, or none.
     """
 
@@ -90,6 +94,11 @@ class TrainConfig:
     patience: Annotated[int, Range(1, 1_000_000)] = 10
     batch_bags: Annotated[int, Range(1, 1_000_000)] = 128
     learning_rate: Annotated[float, _STEP] = 1e-3
+    pretrained_learning_rate: Annotated[float, _STEP] = 5e-5
+    warmup: Annotated[float, Range(0, 1, below=True)] = 0.0
+    schedule: Literal["constant", "linear"] = "constant"
+    weight_decay: Annotated[float, _WEIGHT] = 0.0
+    tokens_at_once: Annotated[int, Range(1, 10**12)] = 10**9
     gradient_clip: Annotated[float, _STEP] = 5.0
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     calibration: Literal["affine", "none"] = "affine"
@@ -121,9 +130,10 @@ class RunConfig:
         is_direct = isinstance(self.model.aggregator, DirectConfig)
         encoder = {config: name for name, (config, _) in ENCODERS.items()}[type(self.model.encoder)]
         is_noisy_or = isinstance(self.model.aggregator, NoisyOrConfig)
-        name = "DirectSup" if is_direct else f"{encoder.upper()}s+{'OR' if is_noisy_or else 'ATT'}"
+        shown = {"cnn": "CNN", "pcnn": "PCNN", "transformer": "Transformer"}[encoder]
+        name = "DirectSup" if is_direct else f"{shown}s+{'OR' if is_noisy_or else 'ATT'}"
         if is_direct and encoder != "cnn":
-            name += f"({encoder.upper()})"
+            name += f"({shown})"
         name += {"words": "", "type": "+F", "type_and_words": "+FE"}[self.data.mentions]
         return name + ("+LD" if self.loss.distractor else "") + ("+E" if self.model.use_entities else "")
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,9 +12,12 @@ from sayso.distractors import DistractorPool
 from sayso.errors import BadInputError, option
 from sayso.explain.marks import marks_of_store
 from sayso.features.batch import Part
-from sayso.features.mentions import model_input
+from sayso.features.mentions import ModelInput, model_input
+from sayso.features.subwords import num_cut
 from sayso.memory import refuse_beyond_memory
-from sayso.model.extractor import ModelTables
+from sayso.model.encoders.base import ModelTables
+from sayso.model.encoders.transformer import TransformerConfig
+from sayso.model.pretrained import Pretrained, read_pretrained
 from sayso.seeding import sub_seed
 from sayso.store.columns import to_numpy
 from sayso.store.direct import in_text_order
@@ -37,7 +41,12 @@ class RunData:
 
     @cached_property
     def word_VW(self) -> np.ndarray:
-        """The word vectors; if the store has none, random ones for the words of training sentences."""
+        """The word vectors; if the store has none, random ones for the words of training sentences.
+
+        With a pretrained encoder, all words of the store, with vectors of width 0.
+        """
+        if self.is_pretrained:
+            return np.zeros((len(self.store.words), 0), np.float32)
         vector_VD = self.store.vector_VD
         if vector_VD.shape[1]:
             return vector_VD
@@ -59,6 +68,19 @@ class RunData:
         return np.concatenate([np.zeros((1, vector_EV.shape[1]), np.float32), vector_EV])
 
     @property
+    def is_pretrained(self) -> bool:
+        """Whether the encoder is pretrained and has subwords instead of word vectors."""
+        return isinstance(self.config.model.encoder, TransformerConfig)
+
+    @cached_property
+    def pretrained(self) -> Pretrained | None:
+        """The pretrained encoder's architecture and the subwords of all words and types, if the run has one."""
+        encoder = self.config.model.encoder
+        if not isinstance(encoder, TransformerConfig):
+            return None
+        return read_pretrained(Path(encoder.folder), self.store.words.to_pylist(), self.store.types)
+
+    @property
     def num_relations(self) -> int:
         """The number of relations."""
         return len(self.store.relations)
@@ -77,6 +99,7 @@ class RunData:
             num_types=0 if self.config.data.mentions == "words" else len(self.store.types),
             num_relations=self.num_relations,
             entity_EV=_copied(self.entity_EV) if use_entities else None,
+            pretrained=self.pretrained,
         )
 
     def refuse_what_cannot_train(self) -> None:
@@ -92,6 +115,16 @@ class RunData:
             )
         if self.config.needs_direct:
             self._refuse_missing_direct()
+        encoder = self.config.model.encoder
+        if (
+            isinstance(encoder, TransformerConfig)
+            and encoder.reading == "spans"
+            and self.config.data.mentions != "words"
+        ):
+            raise BadInputError(
+                'model.encoder.transformer.reading = "spans" reads a sentence once for all its pairs, without types of'
+                ' any: set data.mentions = "words", or reading = "markers"'
+            )
         if self.config.loss.needs_marks and not len(self.marked_bags):
             raise BadInputError(self._about_missing_marks())
 
@@ -115,8 +148,11 @@ class RunData:
         return self._as_read(self.store.part(name))
 
     def _as_read(self, table: BagTable) -> Part:
-        inputs = model_input(table, self.config.data.mentions, len(self.word_VW), self.type_E)
-        return Part(table=table, inputs=inputs, num_relations=self.num_relations)
+        return Part(table=table, inputs=self.input_of(table), num_relations=self.num_relations)
+
+    def input_of(self, table: BagTable) -> ModelInput:
+        """Return the sentences of a table as the model reads them."""
+        return model_input(table, self.config.data.mentions, len(self.word_VW), self.type_E)
 
     @cached_property
     def train(self) -> Part:
@@ -184,6 +220,7 @@ def warnings_about(data: RunData, device_type: str) -> list[str]:
     return [
         *_about_relations(data),
         *_about_words(data),
+        *_about_length(data),
         *_about_types(data),
         *_about_entities(data),
         *_about_precision(data, device_type),
@@ -200,9 +237,23 @@ def _about_relations(data: RunData) -> list[str]:
 
 
 def _about_words(data: RunData) -> list[str]:
-    if data.store.vector_VD.shape[1]:
+    if data.is_pretrained or data.store.vector_VD.shape[1]:
         return []
     return [f"the store has no word vectors: using random ones of width {data.word_VW.shape[1]}"]
+
+
+def _about_length(data: RunData) -> list[str]:
+    encoder = data.config.model.encoder
+    if data.pretrained is None or not isinstance(encoder, TransformerConfig):
+        return []
+    most = min(encoder.max_length, data.pretrained.max_length)
+    num = num_cut(data.train.inputs, data.pretrained.subwords.rows, most)
+    if not num:
+        return []
+    return [
+        f"{num:,} of {data.train.table.num_sentences:,} training sentences have more than {most} subwords: words far"
+        " from both mentions are left out (model.encoder.transformer.max_length)"
+    ]
 
 
 def _about_types(data: RunData) -> list[str]:

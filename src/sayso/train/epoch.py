@@ -11,7 +11,7 @@ import torch
 
 from sayso.distractors import facts_of, insert
 from sayso.features.batch import BagBatch, DirectSentences, Distractors, LabelBatch, MarkedSentences, collate
-from sayso.features.mentions import ModelInput, model_input
+from sayso.features.mentions import ModelInput
 from sayso.seeding import sub_seed
 from sayso.store.rows import Rows, ranges, starts
 from sayso.store.table import NO_LABEL, BagTable
@@ -34,15 +34,21 @@ class DrawnDistractors(NamedTuple):
 
 
 class TrainStep(NamedTuple):
-    """A batch or this process's shard of it, and the sizes of the whole batch.
+    """A batch or this process's shard of it, in one or more parts, and the sizes of the whole batch.
 
     Every process takes the same number of steps: if a batch has fewer bags than there are processes, some shards are
     empty.
     """
 
-    batch: BagBatch
+    parts: list[BagBatch]
     num_bags: int
     num_targets: int
+
+    @property
+    def batch(self) -> BagBatch:
+        """The only part."""
+        (only,) = self.parts
+        return only
 
 
 def num_steps(data: RunData) -> int:
@@ -56,7 +62,12 @@ def steps_of_epoch(data: RunData, epoch: int, shard: ProcessShard = ProcessShard
     size = data.config.train.batch_bags
     for number, first in enumerate(range(0, len(plan.order), size)):
         bags = plan.order[first : first + size]
-        yield TrainStep(plan.batch(bags, number, shard), len(bags), plan.num_targets(bags, number))
+        num_parts = plan.num_parts(bags)
+        parts = [
+            plan.batch(bags, number, ProcessShard(shard.rank * num_parts + part, shard.num * num_parts))
+            for part in range(num_parts)
+        ]
+        yield TrainStep(parts, len(bags), plan.num_targets(bags, number))
 
 
 class EpochPlan:
@@ -85,6 +96,11 @@ class EpochPlan:
             self._marked_of(number, shard),
         )
 
+    def num_parts(self, bags: np.ndarray) -> int:
+        """Return into how many parts a batch with these bags is divided."""
+        num_tokens = int(self.data.train.inputs.tokens.length[self.kept.take(bags).value].sum())
+        return min(-(-num_tokens // self.data.config.train.tokens_at_once), len(bags))
+
     def num_targets(self, bags: np.ndarray, number: int) -> int:
         """Return the number of sentences in the whole batch that have their own target."""
         return int(self.num_targets_B[bags].sum()) + len(self._direct_rows(number))
@@ -99,7 +115,7 @@ class EpochPlan:
         bag_M, relation_M = facts_of(table)
         chosen = pool.draw(bag_M, relation_M, pool.kind_B[bag_M], self._stream("distract"))
         inserted = insert(table, table, chosen)
-        inputs = model_input(inserted, data.config.data.mentions, len(data.word_VW), data.type_E)
+        inputs = data.input_of(inserted)
         # Facts come bag by bag, so the distractors of a bag are adjacent.
         of_bag = Rows(np.arange(len(chosen.bag_M)), starts(np.bincount(chosen.bag_M, minlength=table.num_bags)))
         return DrawnDistractors(of_bag, chosen.relation_M, inputs)

@@ -159,6 +159,7 @@ def lexicon_of(data: RunData) -> Lexicon:
         form=CorpusForm(**store.manifest["form"]),
         mentions=data.config.data.mentions,
         max_tokens=int(store.manifest["settings"]["max_tokens"]),
+        subwords=data.pretrained.subwords if data.pretrained else None,
     )
 
 

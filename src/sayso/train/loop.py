@@ -17,6 +17,7 @@ from sayso.seeding import sub_seed
 from sayso.train.data import RunData
 from sayso.train.device import sum_over_shards
 from sayso.train.epoch import ProcessShard, num_steps, steps_of_epoch
+from sayso.train.optimizer import set_rates
 
 _STEPS_BETWEEN_LOOKS = 50
 _GRADIENT = "gradient"
@@ -140,21 +141,27 @@ def train_epoch(
     on_step: OnStep,
 ) -> EpochResult:
     """Train one epoch, one step per batch."""
-    device = next(extractor.parameters()).device
+    device, settings = next(extractor.parameters()).device, data.config.train
     generator = torch.Generator(device).manual_seed(sub_seed(data.config.seed, f"dropout/{epoch}/{shard.rank}"))
     extractor.use_generator(generator)
+    # Pretrained encoders draw their dropout from torch's global generator.
+    torch.manual_seed(sub_seed(data.config.seed, f"libraries/{epoch}/{shard.rank}"))
     objective.train()
     losses, of_steps = LossTally(epoch, shard), num_steps(data)
     began, num_sentences = time.monotonic(), 0
     for number, step in enumerate(steps_of_epoch(data, epoch, shard), 1):
-        terms: dict[str, Tensor] = objective(step.batch.to(device), step.num_bags, step.num_targets)
         optimizer.zero_grad(set_to_none=True)
-        # Data-parallel training averages the gradients of the shards, but the loss needs their sum.
-        (sum(terms.values()) * shard.num).backward()  # type: ignore[union-attr]
-        norm = nn.utils.clip_grad_norm_(objective.parameters(), data.config.train.gradient_clip)
+        terms: dict[str, Tensor] = {}
+        for batch in step.parts:
+            of_part: dict[str, Tensor] = objective(batch.to(device), step.num_bags, step.num_targets)
+            # Data-parallel training averages the gradients of the shards, but the loss needs their sum.
+            (sum(of_part.values()) * shard.num).backward()  # type: ignore[union-attr]
+            terms = {name: terms.get(name, 0.0) + value.detach() for name, value in of_part.items()}
+            num_sentences += batch.sentences.num_sentences
+        set_rates(optimizer, settings, (epoch - 1) * of_steps + number - 1, settings.max_epochs * of_steps)
+        norm = nn.utils.clip_grad_norm_(objective.parameters(), settings.gradient_clip)
         optimizer.step()
         losses.add(terms, norm, step.num_bags)
-        num_sentences += step.batch.sentences.num_sentences
         on_step(StepProgress(epoch, number, of_steps, num_sentences / (time.monotonic() - began)))
     terms_of_epoch = losses.means()
     seconds = time.monotonic() - began

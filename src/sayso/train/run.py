@@ -1,11 +1,11 @@
 """One training run, stage by stage."""
 
-import inspect
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import torch
 from torch import Tensor
 
 from sayso.model.checkpoint import save_model
+from sayso.model.encoders.transformer import TransformerConfig
 from sayso.model.extractor import Extractor, refuse_too_large
+from sayso.model.pretrained import encoder_fingerprint
 from sayso.seeding import drawn_seed, sub_seed
 from sayso.store.store import Store
 from sayso.train.calibrate import calibration_of
@@ -34,11 +36,14 @@ from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, model_o
 from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
 from sayso.train.loop import EpochResult, OnStep, Validation, diverged, refuse_growth, train_epoch, validate
 from sayso.train.objective import Objective
+from sayso.train.optimizer import make_optimizer
 from sayso.train.state import RunStatus, load_parameters, load_state, parameters_of, save_state
 
 OnFigures = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], EpochResult]
 
+_SHARE_KEPT = 4
+"""What frozen layers return is kept in up to one part in this many of the free memory."""
 _COPIES = 6
 """Copies of each parameter: value, gradient, Adam's two moments, the best epoch's value, and the one being written."""
 
@@ -75,7 +80,11 @@ def train(
 
 def identity_of(config: RunConfig, store: Store) -> dict[str, Any]:
     """Return what a resumed run must have in common with the original: settings and data."""
-    return {"config": config.to_table(), "data": store.fingerprint}
+    encoder = config.model.encoder
+    pretrained = (
+        {"encoder": encoder_fingerprint(Path(encoder.folder))} if isinstance(encoder, TransformerConfig) else {}
+    )
+    return {"config": config.to_table(), "data": store.fingerprint, **pretrained}
 
 
 def _with_seed(config: RunConfig, folder: RunFolder, shard: ProcessShard, device: torch.device) -> RunConfig:
@@ -84,14 +93,6 @@ def _with_seed(config: RunConfig, folder: RunFolder, shard: ProcessShard, device
         return config
     seed = load_config(folder.path / CONFIG).seed if folder.state.exists() else drawn_seed()
     return replace(config, seed=int(from_first([seed], shard, device)[0]))
-
-
-class _Adam(torch.optim.Adam):
-    """Adam without torch's wrappers for compiled steps, which would take a second to import torch's compiler."""
-
-    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
-    zero_grad = inspect.unwrap(torch.optim.Adam.zero_grad)
-    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
 
 
 class _Run:
@@ -105,14 +106,18 @@ class _Run:
         use_precision(config.train.precision, device)
         tables = data.tables()
         refuse_too_large(config.model, tables, copies=_COPIES, available=free_bytes(device))
-        self.extractor = Extractor(config.model, tables, config.seed).to(device)
+        self.extractor = Extractor(config.model, tables, config.seed)
+        self.extractor.encoder.load_pretrained()
+        self.extractor.encoder.is_half = config.train.precision == "bf16" and device.type == "cuda"
         num_labels = len(data.store.direct_labels) if config.loss.needs_labels else 0
         self.objective = Objective(self.extractor, config.loss, num_labels, config.seed).to(device)
-        self.optimizer = _Adam(self.objective.parameters(), lr=config.train.learning_rate)
+        self.optimizer = make_optimizer(self.objective, self.extractor.encoder, config.train)
         self.status = RunStatus()
         self.best: dict[str, Tensor] = {}
         self.first_loss: float | None = None
         self.identity = identity_of(config, data.store)
+        sentences = chain(data.train.slices(), data.validation.slices())
+        self.extractor.encoder.keep_frozen(sentences, free_bytes(device) // _SHARE_KEPT)
 
     def go(self) -> RunStatus:
         """Start or resume, train until validation stops improving, and keep the best epoch."""
@@ -133,7 +138,7 @@ class _Run:
             {"the store": int(fingerprint[:12], 16), "the state of the run": epoch}, self.shard, self.device
         )
         warnings = warnings_about(self.data, self.device.type)
-        if reason := self._why_not_captured():
+        if (reason := self._why_not_captured()) and not self.data.is_pretrained:
             warnings.append(f"steps are not captured in a CUDA graph, so training is several times slower: {reason}")
         description = description_of(self.config, fingerprint, self.device, self.shard.num, warnings)
         self.folder.begin(self.config, description, epoch)

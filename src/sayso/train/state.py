@@ -58,7 +58,7 @@ class RunStatus:
 
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return a copy of the learned parameters; frozen vectors come from the store."""
+    """Return a copy of the learned parameters; frozen ones come from the store or the pretrained encoder."""
     return {name: value.detach().cpu().clone() for name, value in _named(model)}
 
 
@@ -70,9 +70,13 @@ def load_parameters(model: nn.Module, values: dict[str, Tensor]) -> None:
 
 
 def _named(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    """Yield the parameters; those of an objective's extractor are named as in the extractor itself."""
+    """Yield the parameters that can be trained; those of an objective's extractor are named as in the extractor.
+
+    Empty parameters count as trained: they have been part of the state from the beginning.
+    """
     for name, parameter in model.named_parameters():
-        yield name.removeprefix("extractor."), parameter
+        if parameter.requires_grad or not parameter.numel():
+            yield name.removeprefix("extractor."), parameter
 
 
 def save_state(
@@ -212,5 +216,6 @@ def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
                 continue
             if key != "step" and value.shape != parameter.shape:
                 raise _damaged(path, f"{key} of {name} has the wrong shape")
-            # Adam keeps its step count on the CPU.
-            optimizer.state[parameter][key] = value if key == "step" else value.to(parameter.device)
+            # Adam keeps its step count on the CPU, unless one kernel updates all parameters.
+            is_on_cpu = key == "step" and not optimizer.defaults.get("fused")
+            optimizer.state[parameter][key] = value if is_on_cpu else value.to(parameter.device)

@@ -6,16 +6,18 @@ from torch.nn.functional import conv1d
 from sayso.errors import BadConfigError
 from sayso.features.batch import SentenceBatch
 from sayso.model.embedding import TokenEmbedding
+from sayso.model.encoders.base import ModelTables
 from sayso.model.encoders.cnn import CnnConfig, CnnEncoder
 from toy_batch import NUM_TYPES, NUM_WORDS, WORD_WIDTH, make_extractor, make_sentences
 
 CONFIG = CnnConfig(widths=(2, 3, 5), num_filters=4, output_width=6, dropout=0.0)
 LENGTHS = [7, 1, 12, 2, 30, 4, 5]
 LONG = [7, 12, 5, 30]
+TABLES = ModelTables(word_VW=torch.zeros(1, WORD_WIDTH), num_types=0, num_relations=1)
 
 
 def make_encoder(dtype: torch.dtype = torch.float64) -> CnnEncoder:
-    return CnnEncoder(CONFIG, WORD_WIDTH, torch.Generator().manual_seed(1)).to(dtype)
+    return CnnEncoder(CONFIG, TABLES, torch.Generator().manual_seed(1)).to(dtype)
 
 
 def make_embedding(dtype: torch.dtype = torch.float64) -> TokenEmbedding:

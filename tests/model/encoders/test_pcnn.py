@@ -6,15 +6,17 @@ from torch.nn.functional import conv1d
 from sayso.errors import BadConfigError
 from sayso.features.batch import SentenceBatch
 from sayso.model.embedding import TokenEmbedding
+from sayso.model.encoders.base import ModelTables
 from sayso.model.encoders.pcnn import PcnnConfig, PcnnEncoder
 from toy_batch import NUM_TYPES, NUM_WORDS, WORD_WIDTH, make_sentences
 
 LENGTHS = [7, 1, 12, 2, 30]
+TABLES = ModelTables(word_VW=torch.zeros(1, WORD_WIDTH), num_types=0, num_relations=1)
 
 
 def make_encoder(filter_width: int) -> PcnnEncoder:
     config = PcnnConfig(filter_width=filter_width, num_filters=4, output_width=6, dropout=0.0)
-    return PcnnEncoder(config, WORD_WIDTH, torch.Generator().manual_seed(1)).double()
+    return PcnnEncoder(config, TABLES, torch.Generator().manual_seed(1)).double()
 
 
 def make_embedding() -> TokenEmbedding:

@@ -7,8 +7,10 @@ heading in the docs.
 from sayso.model.encoders.base import Encoder, EncoderConfig
 from sayso.model.encoders.cnn import CnnConfig, CnnEncoder
 from sayso.model.encoders.pcnn import PcnnConfig, PcnnEncoder
+from sayso.model.encoders.transformer import TransformerConfig, TransformerEncoder
 
 ENCODERS: dict[str, tuple[type[EncoderConfig], type[Encoder]]] = {
     "cnn": (CnnConfig, CnnEncoder),
     "pcnn": (PcnnConfig, PcnnEncoder),
+    "transformer": (TransformerConfig, TransformerEncoder),
 }

@@ -4,18 +4,35 @@ Shapes: S sentences, T tokens, D width of a sentence vector.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from sayso.features.batch import SentenceBatch
-from sayso.model.embedding import TokenEmbedding
+from sayso.model.embedding import DistinctRows, OpenEmbedding, TokenEmbedding
+from sayso.model.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
     """The settings of an encoder; each kind has its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelTables:
+    """The frozen vectors and the sizes that a model is built from.
+
+    Row 0 of the word vectors is the unknown word; row 0 of the entity vectors, which only +E uses, is zeros. With a
+    `pretrained` encoder, word vectors have width 0.
+    """
+
+    word_VW: Tensor
+    num_types: int
+    num_relations: int
+    entity_EV: Tensor | None = None
+    pretrained: Pretrained | None = None
 
 
 class Encoder(nn.Module, ABC):
@@ -26,11 +43,34 @@ class Encoder(nn.Module, ABC):
     """
 
     width: int
+    is_half: bool = False
+    """Whether matrix products on a GPU are in bfloat16; only pretrained encoders heed it."""
 
     @abstractmethod
-    def __init__(self, config: EncoderConfig, word_width: int, generator: torch.Generator) -> None:
+    def __init__(self, config: EncoderConfig, tables: ModelTables, generator: torch.Generator) -> None:
         super().__init__()
 
     @abstractmethod
     def forward(self, embedding: TokenEmbedding, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""
+
+    def token_scores(self, embedding: TokenEmbedding, sentences: SentenceBatch, gradient_SD: Tensor) -> Tensor:
+        """Return score_T = Σ_w v_tw ∂o/∂v_tw, where v_t is a token's vector and `gradient_SD` is ∂o/∂x."""
+        with torch.no_grad():
+            distinct: DistinctRows = embedding(sentences)
+            row_TW = distinct.row_YW[distinct.index_T]
+        with torch.enable_grad():
+            vector_SD = self(OpenEmbedding(row_TW.requires_grad_()), sentences)
+            (change_TW,) = torch.autograd.grad((vector_SD * gradient_SD).sum(), row_TW)
+        score_T: Tensor = (row_TW.detach() * change_TW).sum(1)
+        return score_T
+
+    def load_pretrained(self) -> None:
+        """Load pretrained weights, if the encoder has any."""
+
+    def keep_frozen(self, sentences: Iterable[SentenceBatch], max_bytes: int) -> None:
+        """Keep what frozen layers return for these sentences, if there are any, in up to this much memory."""
+
+    def pretrained_parameters(self) -> list[nn.Parameter]:
+        """Return the pretrained parameters that are trained further."""
+        return []

@@ -14,7 +14,7 @@ from sayso.errors import BadConfigError
 from sayso.features.batch import SentenceBatch
 from sayso.model.convolution import Convolution
 from sayso.model.embedding import PositionEmbedding, PositionForm, TokenEmbedding
-from sayso.model.encoders.base import Encoder, EncoderConfig
+from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
 from sayso.model.kernels.base import Windows
 from sayso.model.layers import Affine
 
@@ -43,12 +43,12 @@ class CnnEncoder(Encoder):
     A sentence shorter than a filter is padded with zeros to its width.
     """
 
-    def __init__(self, config: CnnConfig, word_width: int, generator: torch.Generator) -> None:
-        super().__init__(config, word_width, generator)
+    def __init__(self, config: CnnConfig, tables: ModelTables, generator: torch.Generator) -> None:
+        super().__init__(config, tables, generator)
         self.width = config.output_width
         position = PositionEmbedding(config.positions, config.position_width, config.position_cap, generator)
         windows = Windows(widths=tuple(sorted(config.widths)), num_filters=config.num_filters)
-        self.convolution = Convolution(windows, word_width, position, config.dropout, generator)
+        self.convolution = Convolution(windows, tables.word_VW.shape[1], position, config.dropout, generator)
         num_filters = config.num_filters * len(config.widths)
         self.bias_F = nn.Parameter(torch.zeros(num_filters))
         self.projection = Affine(num_filters, config.output_width, generator)

@@ -13,7 +13,7 @@ from sayso.config import Range, check_ranges
 from sayso.features.batch import SentenceBatch
 from sayso.model.convolution import Convolution
 from sayso.model.embedding import PositionEmbedding, PositionForm, TokenEmbedding
-from sayso.model.encoders.base import Encoder, EncoderConfig
+from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
 from sayso.model.kernels.base import Windows
 from sayso.model.layers import Affine
 
@@ -43,15 +43,15 @@ class PcnnEncoder(Encoder):
     and its ReLU are our additions: they make the vectors fit the same aggregators.
     """
 
-    def __init__(self, config: PcnnConfig, word_width: int, generator: torch.Generator) -> None:
-        super().__init__(config, word_width, generator)
+    def __init__(self, config: PcnnConfig, tables: ModelTables, generator: torch.Generator) -> None:
+        super().__init__(config, tables, generator)
         self.width = config.output_width
         position = PositionEmbedding(config.positions, config.position_width, config.position_cap, generator)
         width = config.filter_width
         windows = Windows(
             widths=(width,), num_filters=config.num_filters, before=(width - 1) // 2, num_pieces=NUM_PIECES
         )
-        self.convolution = Convolution(windows, word_width, position, config.dropout, generator)
+        self.convolution = Convolution(windows, tables.word_VW.shape[1], position, config.dropout, generator)
         self.bias_F = nn.Parameter(torch.zeros(config.num_filters))
         self.projection = Affine(NUM_PIECES * config.num_filters, config.output_width, generator)
 

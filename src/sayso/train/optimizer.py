@@ -1,0 +1,58 @@
+"""The optimizer of a run: Adam, with a learning rate of their own for pretrained weights, and its schedule."""
+
+import inspect
+
+import torch
+from torch import nn
+
+from sayso.model.encoders.base import Encoder
+from sayso.train.config import TrainConfig
+
+
+class _Adam(torch.optim.Adam):
+    """Adam without torch's wrappers for compiled steps, which would take a second to import torch's compiler."""
+
+    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
+    zero_grad = inspect.unwrap(torch.optim.Adam.zero_grad)
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+
+
+def make_optimizer(objective: nn.Module, encoder: Encoder, settings: TrainConfig) -> torch.optim.Adam:
+    """Return the optimizer; weight decay is decoupled (AdamW) and leaves out biases and the scales of normalisation."""
+    pretrained = {id(parameter) for parameter in encoder.pretrained_parameters()}
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for parameter in objective.parameters():
+        rate = settings.pretrained_learning_rate if id(parameter) in pretrained else settings.learning_rate
+        decay = settings.weight_decay if parameter.ndim > 1 else 0.0
+        groups.setdefault((rate, decay), []).append(parameter)
+    return _Adam(
+        [
+            {"params": some, "lr": rate, "initial_lr": rate, "weight_decay": decay}
+            for (rate, decay), some in groups.items()
+        ],
+        lr=settings.learning_rate,
+        decoupled_weight_decay=True,
+        # One kernel for all of a pretrained encoder's many tensors.
+        fused=True if pretrained and next(encoder.parameters()).is_cuda else None,
+    )
+
+
+def set_rates(optimizer: torch.optim.Optimizer, settings: TrainConfig, step: int, num_steps: int) -> None:
+    """Set the learning rates for a step of the run that follows `step` others."""
+    if settings.schedule == "constant" and not settings.warmup:
+        return
+    for group in optimizer.param_groups:
+        group["lr"] = group["initial_lr"] * rate_factor(settings, step, num_steps)
+
+
+def rate_factor(settings: TrainConfig, step: int, num_steps: int) -> float:
+    """Return the share of the full learning rate for a step that follows `step` others.
+
+    >>> settings = TrainConfig(warmup=0.2, schedule="linear")
+    >>> [round(rate_factor(settings, step, 10), 3) for step in (0, 1, 2, 6, 9)]
+    [0.5, 1.0, 1.0, 0.5, 0.125]
+    """
+    num_warm = round(settings.warmup * num_steps)
+    if step < num_warm:
+        return (step + 1) / num_warm
+    return 1.0 if settings.schedule == "constant" else (num_steps - step) / (num_steps - num_warm)

@@ -1,0 +1,101 @@
+"""Runs with a pretrained encoder, from training to explanation."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+import sayso
+from sayso.errors import BadInputError
+from sayso.model.encoders.transformer import TransformerConfig
+from sayso.train.config import RunConfig
+from sayso.train.run import train
+from sayso.train.seeds import train_seeds
+from toy_encoder import edit_config, write_encoder
+from train.test_run import StopError, same_tensors, stop_after
+from train.toy_run import toy_config
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
+
+
+def config_with(encoder: Path, mentions: str = "type_and_words", **settings: object) -> RunConfig:
+    plain = toy_config(mentions=mentions, max_epochs=3)
+    transformer = TransformerConfig(folder=str(encoder), output_width=8, max_length=48, **settings)  # type: ignore[arg-type]
+    steps = replace(plain.train, warmup=0.1, schedule="linear", weight_decay=0.01, tokens_at_once=300)
+    return replace(plain, model=replace(plain.model, encoder=transformer), train=steps)
+
+
+@pytest.mark.parametrize("freeze_layers", [0, 2])
+def test_a_run_that_was_interrupted_and_resumed_ends_bit_for_bit_the_same(
+    encoder: Path, store: Path, tmp_path: Path, freeze_layers: int
+) -> None:
+    config = config_with(encoder, freeze_layers=freeze_layers)
+    train(config, store, tmp_path / "straight", "cpu")
+    with pytest.raises(StopError):
+        train(config, store, tmp_path / "broken", "cpu", callbacks=stop_after(1))
+    train(config, store, tmp_path / "broken", "cpu", resume=True)
+    for name in ("state.safetensors", "model/model.safetensors"):
+        assert same_tensors(tmp_path / "straight" / name, tmp_path / "broken" / name)
+    if freeze_layers:
+        kept = load_file(tmp_path / "straight" / "state.safetensors")
+        assert not any("encoder.lower" in name for name in kept)
+        source, model = (
+            load_file(encoder / "model.safetensors"),
+            load_file(tmp_path / "straight/model/model.safetensors"),
+        )
+        name = "embeddings.word_embeddings.weight"
+        assert source[name].equal(model[f"encoder.lower.{name}"])
+
+
+def test_resuming_with_other_pretrained_weights_is_refused(encoder: Path, store: Path, tmp_path: Path) -> None:
+    with pytest.raises(StopError):
+        train(config_with(encoder), store, tmp_path / "run", "cpu", callbacks=stop_after(1))
+    other = write_encoder(tmp_path / "other", seed=1)
+    weights = (encoder / "model.safetensors").read_bytes()
+    try:
+        (encoder / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes())
+        with pytest.raises(BadInputError, match="the run was trained with encoder ="):
+            train(config_with(encoder), store, tmp_path / "run", "cpu", resume=True)
+    finally:
+        (encoder / "model.safetensors").write_bytes(weights)
+
+
+def test_a_model_predicts_and_explains_without_the_encoders_folder(encoder: Path, store: Path, tmp_path: Path) -> None:
+    mine = write_encoder(tmp_path / "mine")
+    train(config_with(mine), store, tmp_path / "run", "cpu")
+    bag = sayso.Bag.from_sentences(
+        ["Zorblax was born in Quuxville .", "The Zorblax of Quuxville ."], head="Zorblax", tail="Quuxville"
+    )
+    before = sayso.load(tmp_path / "run").predict_proba([bag])
+    edit_config(mine, model_type="gone")
+    (mine / "model.safetensors").unlink()
+    model = sayso.load(tmp_path / "run")
+    model.save_pretrained(tmp_path / "saved")
+    again = sayso.load(tmp_path / "saved")
+    for each in (model, again):
+        np.testing.assert_array_equal(each.predict_proba([bag]), before)
+    # Words that are new to the model are read: other words give other probabilities.
+    other = sayso.Bag.from_sentences(["Zorblax hates Quuxville ."], head="Zorblax", tail="Quuxville")
+    assert not np.allclose(again.predict_proba([other]), before)
+    explanation = again.explain(bag, relation=again.relations[0])
+    shown = {word for each in explanation.evidence for word in each.seen}
+    assert {"Zorblax", "born", "Quuxville"} <= shown or {"zorblax", "born", "quuxville"} <= shown
+
+
+def test_seeds_are_one_model_and_share_new_words(encoder: Path, store: Path, tmp_path: Path) -> None:
+    train_seeds(config_with(encoder, mentions="words"), store, tmp_path / "seeds", 2, "cpu")
+    together = sayso.load(tmp_path / "seeds")
+    alone = [sayso.load(tmp_path / "seeds" / f"seed-{seed}") for seed in (13, 14)]
+    bag = sayso.Bag.from_sentences(["Xyzzy saw Plugh ."], head="Xyzzy", tail="Plugh")
+    expected = np.mean([model.predict_proba([bag]) for model in alone], axis=0)
+    np.testing.assert_allclose(together.predict_proba([bag]), expected, rtol=1e-5)
+
+
+def test_reading_spans_with_types_instead_of_words_is_refused(encoder: Path, store: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="reading"):
+        train(config_with(encoder, mentions="type", reading="spans"), store, tmp_path / "run", "cpu")
