@@ -63,7 +63,7 @@ def widen_gaps(case: Case, gap: float) -> Case:
     aggregator = extractor.aggregator
     with torch.no_grad():
         if isinstance(aggregator, Attention):
-            parts = aggregator.attend(vector_ND).split(torch.bincount(bags.bag_N).tolist())
+            parts = aggregator.own_score(vector_ND, extractor.scorer).split(torch.bincount(bags.bag_N).tolist())
             aggregator.query_RD.mul_(gap / max(float((part.amax(0) - part.amin(0)).max()) for part in parts))
         elif isinstance(aggregator, NoisyOr):
             value_NR = vector_ND @ extractor.scorer.relation_RD.T

@@ -45,7 +45,7 @@ def compare_losses(case, dtype: torch.dtype) -> None:
     extractor, vector_ND, bags = case
     extractor, vector_ND = extractor.to(dtype), vector_ND.to(dtype)
     entity = extractor.scorer.entity
-    removal = removal_of(extractor.aggregator.attend(vector_ND), bags)
+    removal = removal_of(extractor.aggregator.own_score(vector_ND, extractor.scorer), bags)
     projected = entity.project_text(vector_ND), entity.project_pair(bags), extractor.scorer.relation_RD
     assert_same(removal_losses(removal, *projected, bags), plain_removal_losses(removal, *projected, bags))
 

@@ -29,15 +29,15 @@ def encoded_by_hand(vectors: list[list[float]], bias: float) -> Encoded:
 class SummingSentences(Encoded):
     """A model by hand: the logit is the sum of the first numbers of the sentences' vectors, less 1."""
 
-    def probability(self, sentences: Rows, facts: np.ndarray) -> np.ndarray:
+    def probability(self, sentences: Rows, facts: np.ndarray | slice = slice(None)) -> np.ndarray:
         value_N = self.vector_ND[:, 0].numpy()
-        return sigmoid(np.array([value_N[sentences.row(row)].sum() - 1.0 for row in range(len(facts))]))
+        return sigmoid(np.array([value_N[sentences.row(row)].sum() - 1.0 for row in range(len(sentences))]))
 
 
 def support(vectors: list[list[float]], bias: float):
     encoded = encoded_by_hand(vectors, bias)
     ranked = Rows(np.arange(len(vectors)), np.array([0, len(vectors)]))
-    return smallest_sets(encoded, ranked, encoded.probability(ranked, encoded.all_facts), 0.5)
+    return smallest_sets(encoded, ranked, encoded.probability(ranked), 0.5)
 
 
 def test_one_sentence_that_alone_keeps_the_prediction_is_the_smallest_set() -> None:
@@ -61,7 +61,7 @@ def test_sentences_that_are_each_enough_are_counted() -> None:
 def test_one_sentence_that_is_enough_and_others_that_are_so_only_together_are_not_each_enough() -> None:
     encoded = SummingSentences(**vars(encoded_by_hand([[9.0], [1.0], [1.0]], bias=-1.0)))
     ranked = Rows(np.arange(3), np.array([0, 3]))
-    found = smallest_sets(encoded, ranked, encoded.probability(ranked, encoded.all_facts), 0.6)
+    found = smallest_sets(encoded, ranked, encoded.probability(ranked), 0.6)
     assert (found.size_F.tolist(), found.kinds) == ([1], ["sentences_together"])
     assert found.without_set_F[0] == pytest.approx(1 / (1 + np.exp(-1.0)))
     assert found.num_enough_F.tolist() == [1]

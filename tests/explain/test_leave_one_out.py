@@ -42,7 +42,8 @@ def test_plain_torch_one_sentence_at_a_time_gives_the_same(monkeypatch: pytest.M
     extractor, vector_ND, bags = make_case(VARIANTS["attention+E"])
     monkeypatch.setattr(module, "VALUES_AT_A_TIME", 1)
     with torch.no_grad():
-        entity, removal = extractor.scorer.entity, module.removal_of(extractor.aggregator.attend(vector_ND), bags)
+        entity = extractor.scorer.entity
+        removal = module.removal_of(extractor.aggregator.own_score(vector_ND, extractor.scorer), bags)
         projected = entity.project_text(vector_ND), entity.project_pair(bags), extractor.scorer.relation_RD
         score_NR = module.plain_removal_losses(removal, *projected, bags)
     torch.testing.assert_close(score_NR, leave_one_out(extractor, vector_ND, bags), atol=1e-9, rtol=1e-9)

@@ -9,7 +9,6 @@ Shapes: B bags, N sentences of all bags together, D width of a sentence vector, 
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import wraps
 from typing import NamedTuple
 
 import torch
@@ -22,6 +21,9 @@ from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible
 
 Explain = Callable[[Extractor, Tensor, BagIndex], Tensor]
+FromInfluence = Callable[[Influence, BagIndex], Tensor]
+FromGradient = Callable[[Tensor, Tensor], Tensor]
+"""Maps vector_ND and one relation's gradient_ND to score_N."""
 
 
 class Explainer(NamedTuple):
@@ -39,7 +41,7 @@ class Explainer(NamedTuple):
     """Whether the score is defined by the gradient of the logit."""
     about: str
     """A short description of the score."""
-    from_influence: Callable[[Influence, BagIndex], Tensor] | None = None
+    from_influence: FromInfluence | None = None
     """Computes the same scores from a closed-form gradient that is already available."""
 
 
@@ -57,22 +59,23 @@ def explain_all(
     }
 
 
-def over_members(explain: Explain) -> Explain:
-    """Make a mechanism that is linear in the gradient also explain ensembles, by the chain rule.
+def scores_from_gradient(
+    extractor: Extractor, vector_ND: Tensor, bags: BagIndex, of_influence: FromInfluence, of_gradient: FromGradient
+) -> Tensor:
+    """Return score_NR of a mechanism that is linear in the gradient; `of_gradient` is for use without a closed form.
 
-    The score is Σ_m ∂o_k/∂o_mk · score_m, exactly the mechanism's score for the ensemble's own logit.
+    An ensemble's score is Σ_m ∂o_k/∂o_mk · score_m (the chain rule), exactly that of the ensemble's own logit.
     """
-
-    @wraps(explain)
-    def explain_any(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-        if not isinstance(extractor, Ensemble):
-            return explain(extractor, vector_ND, bags)
+    if isinstance(extractor, Ensemble):
         influence_MBR = extractor.influence_of_members(vector_ND, bags)
         members = zip(influence_MBR, members_with(extractor, vector_ND), strict=True)
-        scores = [change_BR[bags.bag_N] * explain(*member, bags) for change_BR, member in members]
+        scores = [
+            change_BR[bags.bag_N] * scores_from_gradient(*member, bags, of_influence, of_gradient)
+            for change_BR, member in members
+        ]
         return torch.stack(scores).sum(0)
-
-    return explain_any
+    parts = influence_of(extractor, vector_ND, bags)
+    return scores_from_autograd(extractor, vector_ND, bags, of_gradient) if parts is None else of_influence(parts, bags)
 
 
 def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Influence | None:
@@ -87,10 +90,8 @@ def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Inf
     return replace(parts, weight_NR=extractor.rescaled(parts.weight_NR), pull_NR=extractor.rescaled(parts.pull_NR))
 
 
-def scores_from_autograd(
-    extractor: Extractor, vector_ND: Tensor, bags: BagIndex, score_of: Callable[[Tensor, Tensor], Tensor]
-) -> Tensor:
-    """Return score_NR, where `score_of` maps the vectors and one relation's gradient to score_N.
+def scores_from_autograd(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, of_gradient: FromGradient) -> Tensor:
+    """Return score_NR, by one backward pass per relation.
 
     If gradients are enabled, the scores can be differentiated.
     """
@@ -102,6 +103,6 @@ def scores_from_autograd(
         columns = []
         for logit_B in logit_BR.unbind(1):
             (gradient_ND,) = torch.autograd.grad(logit_B.sum(), vector_ND, retain_graph=True, create_graph=is_learning)
-            columns.append(score_of(vector_ND, gradient_ND))
+            columns.append(of_gradient(vector_ND, gradient_ND))
         score_NR = torch.stack(columns, 1)
     return score_NR if is_learning else score_NR.detach()

@@ -3,8 +3,8 @@
 Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, fact after fact.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from sayso.explain.faithfulness import (
     smallest_sets,
 )
 from sayso.explain.marks import SentenceMarks
+from sayso.explain.sub_bag import sentences_of
 from sayso.explain.trained_run import TrainedRun
-from sayso.features.batch import Part
+from sayso.features.batch import BagIndex, Part
 from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
@@ -92,13 +93,18 @@ def explain_part(
     """Return explanations of the facts; each row of `facts_F2` is a bag and a relation, sorted by bag."""
     planted = PlantedDistractors(run, facts_F2[:, 0], facts_F2[:, 1])
     extractor, found, done = run.model.extractor, [], 0
-    for encoded, first_row, logit_F in encoded_facts(extractor, run.part, facts_F2):
-        num = len(encoded.bag_F)
-        chosen = planted.of_facts(done, done + num)
-        found.append((explain_facts(encoded, logit_F, mechanisms, threshold, num_top, chosen), first_row))
-        done += num
+    nothing = [(_no_facts(extractor), facts_F2[:, 0], np.zeros(0, np.float32))]
+    for encoded, row_N, logit_F in encoded_facts(extractor, run.part, facts_F2) if len(facts_F2) else nothing:
+        stop = done + len(logit_F)
+        chosen = planted.of_facts(done, stop)
+        explained = explain_facts(encoded, logit_F, mechanisms, threshold, num_top, chosen)
+        # With bag and sentence indices of the whole part.
+        sentences = Rows(row_N[explained.sentences.value], explained.sentences.start)
+        found.append(replace(explained, bag_F=facts_F2[done:stop, 0], sentences=sentences))
+        done = stop
         on_progress(f"{run.name}: explaining", done, len(facts_F2))
-    return _joined(found, facts_F2, mechanisms)
+    joined: ExplainedFacts = _joined(found)
+    return joined
 
 
 def encoded_facts(
@@ -134,44 +140,30 @@ def explain_facts(
     planted: tuple[np.ndarray, ModelInput] | None = None,
 ) -> ExplainedFacts:
     """Return explanations of facts in encoded bags; sentence indices start at the first of these bags."""
-    size_B = np.bincount(encoded.bags.bag_N.cpu().numpy(), minlength=encoded.bags.num_bags)
-    first_B = np.cumsum(size_B) - size_B
-    size_F = size_B[encoded.bag_F]
-    sentences = Rows.of_lengths(ranges(first_B[encoded.bag_F], size_F), size_F)
-    relation_E = np.repeat(encoded.relation_F, size_F)
+    sentences = sentences_of(encoded.bags).take(encoded.bag_F)
+    size_F = sentences.length
+    fact_E, relation_E = np.repeat(np.arange(len(size_F)), size_F), np.repeat(encoded.relation_F, size_F)
     score_NR = explain_all(mechanisms, encoded.extractor, encoded.vector_ND, encoded.bags)
     scores = {name: each.cpu().numpy()[sentences.value, relation_E] for name, each in score_NR.items()}
-    ranked = {
-        name: Rows(sentences.value[_order(score_E, sentences)], sentences.start) for name, score_E in scores.items()
-    }
-    top_F, everything = np.minimum(num_top, size_F), encoded.all_facts
-    leading = ranked_by(list(mechanisms))
+    # By fact, then by descending score; ties keep bag order.
+    order = {name: np.lexsort((-score_E, fact_E)) for name, score_E in scores.items()}
+    ranked = {name: Rows(sentences.value[order_E], sentences.start) for name, order_E in order.items()}
+    leading, rank_E = ranked_by(list(mechanisms)), np.empty(len(fact_E), np.int32)
+    rank_E[order[leading]] = ranges(np.ones_like(size_F), size_F)
+    top_F = np.minimum(num_top, size_F)
     return ExplainedFacts(
         bag_F=encoded.bag_F,
         relation_F=encoded.relation_F,
         logit_F=logit_F,
         sentences=sentences,
         scores=scores,
-        rank_E=_places(_order(scores[leading], sentences), sentences),
-        only_top={name: encoded.probability(first_of(rows, top_F), everything) for name, rows in ranked.items()},
-        without_top={name: encoded.probability(after(rows, top_F), everything) for name, rows in ranked.items()},
+        rank_E=rank_E,
+        only_top={name: encoded.probability(first_of(rows, top_F)) for name, rows in ranked.items()},
+        without_top={name: encoded.probability(after(rows, top_F)) for name, rows in ranked.items()},
         disagreement_F=_disagreement([rows.value[rows.start[:-1]] for rows in ranked.values()]),
         sufficient=smallest_sets(encoded, ranked[leading], sigmoid(logit_F), threshold),
         planted_rank=planted_ranks(encoded, sentences, planted, mechanisms) if planted else {},
     )
-
-
-def _order(score_E: np.ndarray, sentences: Rows) -> np.ndarray:
-    """Return the indices that sort the evidence by fact, then by descending score; ties keep bag order."""
-    fact_E = np.repeat(np.arange(len(sentences)), sentences.length)
-    return np.lexsort((np.arange(len(fact_E)), -score_E, fact_E))
-
-
-def _places(order: np.ndarray, sentences: Rows) -> np.ndarray:
-    """Return each sentence's rank within its fact, from 1."""
-    place_E = np.empty(len(order), np.int32)
-    place_E[order] = np.arange(len(order)) - np.repeat(sentences.start[:-1], sentences.length) + 1
-    return place_E
 
 
 def _disagreement(top: list[np.ndarray]) -> np.ndarray:
@@ -186,35 +178,27 @@ def _disagreement(top: list[np.ndarray]) -> np.ndarray:
     return share_F
 
 
-def _joined(
-    found: list[tuple[ExplainedFacts, np.ndarray]], facts_F2: np.ndarray, mechanisms: Mapping[str, Explainer]
-) -> ExplainedFacts:
-    """Join the slices, with bag and sentence indices of the whole part."""
-    slices, nothing = [each for each, _ in found], np.zeros(0, np.float32)
-
-    def all_of(records: list[Any], name: str, dtype: Any = np.float32) -> np.ndarray:
-        return np.concatenate([nothing.astype(dtype), *(getattr(each, name) for each in records)])
-
-    def by_mechanism(name: str) -> Floats:
-        return {key: np.concatenate([nothing, *(getattr(each, name)[key] for each in slices)]) for key in mechanisms}
-
-    rows = [row_N[each.sentences.value] for each, row_N in found]
-    sufficient = [each.sufficient for each in slices]
-    return ExplainedFacts(
-        bag_F=facts_F2[:, 0],
-        relation_F=facts_F2[:, 1],
-        logit_F=all_of(slices, "logit_F"),
-        sentences=Rows.of_lengths(
-            np.concatenate([np.zeros(0, np.int64), *rows]),
-            all_of([each.sentences for each in slices], "length", np.int64),
-        ),
-        rank_E=all_of(slices, "rank_E", np.int32),
-        disagreement_F=all_of(slices, "disagreement_F"),
-        sufficient=Sufficient(
-            size_F=all_of(sufficient, "size_F", np.int64),
-            num_enough_F=all_of(sufficient, "num_enough_F", np.int64),
-            kinds=[kind for each in sufficient for kind in each.kinds],
-            **{name: all_of(sufficient, name) for name in ("with_set_F", "without_set_F", "without_any_F")},
-        ),
-        **{name: by_mechanism(name) for name in ("scores", "only_top", "without_top", "planted_rank")},
+def _no_facts(extractor: Extractor) -> Encoded:
+    nothing, relation_RD = np.zeros(0, np.int64), extractor.scorer.relation_RD
+    index = torch.from_numpy(nothing).to(relation_RD.device)
+    return Encoded(
+        extractor=extractor,
+        vector_ND=relation_RD.new_zeros(0, relation_RD.shape[1]),
+        bags=BagIndex(bag_N=index, head_B=index, tail_B=index),
+        bag_F=nothing,
+        relation_F=nothing,
     )
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return the concatenation of arrays or lists, or of those in dicts or records of them."""
+    first = parts[0]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
+    if isinstance(first, Rows):
+        return Rows.concatenate(parts)
+    if isinstance(first, list):
+        return [value for part in parts for value in part]
+    if isinstance(first, dict):
+        return {key: _joined([part[key] for part in parts]) for key in first}
+    return replace(first, **{f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(first)})

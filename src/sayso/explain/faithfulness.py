@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sayso.distractors import DistractorPool, insert
 from sayso.explain.base import Explainer, explain_all
-from sayso.explain.sub_bag import SUBSET_SENTENCES_AT_A_TIME, slices_by_cost, subset_logits
+from sayso.explain.sub_bag import SUBSET_SENTENCES_AT_A_TIME, slices_by_cost, sub_bag_logits
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex
 from sayso.features.mentions import ModelInput
@@ -39,15 +39,17 @@ class Encoded:
     bag_F: np.ndarray
     relation_F: np.ndarray
 
-    def probability(self, sentences: Rows, facts: np.ndarray) -> np.ndarray:
-        """Return the probability of each fact if its bag contains only its row of `sentences`."""
+    @torch.no_grad()
+    def probability(self, sentences: Rows, facts: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return the probability of each of these facts if its bag contains only its row of `sentences`, if any."""
         bag_F, relation_F = self.bag_F[facts], self.relation_F[facts]
-        return sigmoid(subset_logits(self.extractor, self.vector_ND, self.bags, bag_F, relation_F, sentences))
-
-    @property
-    def all_facts(self) -> np.ndarray:
-        """The indices of the facts."""
-        return np.arange(len(self.bag_F))
+        logits = [np.zeros(0, np.float32)]
+        for some in slices_by_cost(np.maximum(sentences.length, 1), SUBSET_SENTENCES_AT_A_TIME):
+            taken = sentences.take(np.arange(some.start, some.stop))
+            logit_FR = sub_bag_logits(self.extractor, self.vector_ND, self.bags, bag_F[some], taken)
+            relation = torch.from_numpy(relation_F[some, None]).to(logit_FR.device)
+            logits.append(logit_FR.gather(1, relation)[:, 0].cpu().numpy())
+        return sigmoid(np.concatenate(logits))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +91,11 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
     The set is empty for a fact that is not predicted, or is predicted even without sentences.
     """
     num = len(ranked)
-    without_any_F = encoded.probability(first_of(ranked, np.zeros(num, np.int64)), encoded.all_facts)
+    without_any_F = encoded.probability(first_of(ranked, np.zeros(num, np.int64)))
     is_predicted_F = probability_F >= threshold
     floor_F = np.maximum(threshold, probability_F - KEEPS_WITHIN)
     size_F = _search(encoded, ranked, floor_F, is_predicted_F & (without_any_F < floor_F))
-    without_set_F = encoded.probability(after(ranked, size_F), encoded.all_facts)
+    without_set_F = encoded.probability(after(ranked, size_F))
     is_repeated_F = is_predicted_F & (without_any_F < threshold) & (without_set_F >= threshold)
     num_enough_F = _num_enough(encoded, ranked, threshold, is_repeated_F)
     kinds = np.where((size_F == 1) & ~is_repeated_F, ONE_SENTENCE, SENTENCES_TOGETHER)
@@ -102,7 +104,7 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
     kinds = np.where(is_predicted_F, kinds, NOT_PREDICTED)
     return Sufficient(
         size_F=size_F,
-        with_set_F=encoded.probability(first_of(ranked, size_F), encoded.all_facts),
+        with_set_F=encoded.probability(first_of(ranked, size_F)),
         without_set_F=without_set_F,
         without_any_F=without_any_F,
         num_enough_F=num_enough_F,

@@ -5,23 +5,21 @@ Shapes: N sentences of all bags together, D width of a sentence vector, R relati
 
 from torch import Tensor
 
-from sayso.explain.base import Explainer, influence_of, over_members, scores_from_autograd
+from sayso.explain.base import Explainer, scores_from_gradient
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
 
 
-@over_members
 def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = Σ_d x_nd ∂o_k/∂x_nd, signed, for every sentence and relation at once.
 
     The closed form needs no backward pass, so a loss on the scores needs one backward pass instead of two. Its gradient
     equals the one from applying automatic differentiation twice.
     """
-    parts = influence_of(extractor, vector_ND, bags)
-    if parts is None:
-        return scores_from_autograd(extractor, vector_ND, bags, lambda x_ND, slope_ND: (x_ND * slope_ND).sum(1))
-    return input_times_gradient(parts, bags)
+    return scores_from_gradient(
+        extractor, vector_ND, bags, input_times_gradient, lambda x_ND, slope_ND: (x_ND * slope_ND).sum(1)
+    )
 
 
 def input_times_gradient(parts: Influence, bags: BagIndex) -> Tensor:

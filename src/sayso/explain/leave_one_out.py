@@ -4,25 +4,17 @@ The closed forms score all sentences at once without running the model again: at
 follows from the mean with it, and the maximum without a sentence is the maximum of the others. Any other aggregator is
 run again on each bag without each of its sentences, which is slow.
 
-Shapes: B bags, N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations, M
-sentences of all sub-bags together.
+Shapes: B bags, N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations.
 """
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sayso.explain.base import Explain, Explainer
-from sayso.explain.sub_bag import (
-    SENTENCES_AT_A_TIME,
-    SubBags,
-    bag_sizes,
-    scores_without_sentences,
-    slices,
-    slices_by_cost,
-    sub_bag_logits,
-)
+from sayso.explain.sub_bag import SENTENCES_AT_A_TIME, sentences_of, slices, slices_by_cost, sub_bag_logits
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
@@ -31,8 +23,8 @@ from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
 from sayso.model.ensemble import MeanAggregator, mean_logit, members_with
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible, is_compiled
-from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, max_of_others, mean_of_others
-from sayso.model.relation import EntityProjection
+from sayso.model.ragged import bag_max, bag_mix, bag_sum, is_unique_max, mass_without, max_of_others, mean_of_others
+from sayso.store.rows import Rows
 
 VALUES_AT_A_TIME = 2**19
 """Maximum number of values in a [C, R, D] block, chosen to fit the cache."""
@@ -62,22 +54,15 @@ def leave_one_out(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Te
 
 def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return α_nk (s_nk − s̄_k,−n), the mean s̄_k,−n taken under the softmax over the *other* sentences."""
-    aggregator, entity = extractor.aggregator, extractor.scorer.entity
-    assert isinstance(aggregator, Attention)
-    score_NR = aggregator.attend(vector_ND)
-    if entity is not None:
-        return _without_one_projected(entity, extractor.scorer.relation_RD, score_NR, vector_ND, bags)
-    match_NR = vector_ND @ extractor.scorer.relation_RD.T
-    others_NR = mean_of_others(score_NR, match_NR, bags.bag_N, bags.num_bags)
-    return aggregator.weigh(vector_ND, bags, extractor.scorer) * (match_NR - others_NR)
-
-
-def _without_one_projected(
-    entity: EntityProjection, relation_RD: Tensor, score_NR: Tensor, vector_ND: Tensor, bags: BagIndex
-) -> Tensor:
-    """Return the score with +E, whose ReLU needs the full mean for each n and k."""
+    aggregator, scorer = extractor.aggregator, extractor.scorer
+    score_NR = aggregator.own_score(vector_ND, scorer)
+    if scorer.entity is None:
+        match_NR = vector_ND @ scorer.relation_RD.T
+        others_NR = mean_of_others(score_NR, match_NR, bags.bag_N, bags.num_bags)
+        return aggregator.weigh(vector_ND, bags, scorer) * (match_NR - others_NR)
+    # The ReLU of +E needs the full mean for each n and k.
     removal = removal_of(score_NR, bags)
-    projected = entity.project_text(vector_ND), entity.project_pair(bags), relation_RD
+    projected = scorer.entity.project_text(vector_ND), scorer.entity.project_pair(bags), scorer.relation_RD
     if is_compiled(vector_ND.device):
         from sayso.explain.compiled import removal_losses
 
@@ -94,7 +79,8 @@ def removal_of(score_NR: Tensor, bags: BagIndex) -> Removal:
     is_best_NR = is_unique_max(score_NR, bag_N, num_bags)
     # Removing any other sentence moves the mean away from it by its mass over that of the rest, which is at least 1.
     ratio_NR = (mass_NR / (total_NR - mass_NR).clamp(min=0.5)).masked_fill(is_best_NR, 0.0)
-    return Removal(mass_NR / total_NR, _softmax_of_rest(score_NR, is_best_NR, bags), ratio_NR, is_best_NR)
+    rest_NR, left_BR = mass_without(is_best_NR, score_NR, bag_N, num_bags)
+    return Removal(mass_NR / total_NR, rest_NR / left_BR[bag_N], ratio_NR, is_best_NR)
 
 
 def plain_removal_losses(
@@ -113,16 +99,6 @@ def plain_removal_losses(
         change_CRD = _relu_change(mean_CRD.add_(pair_BRD[bag_N[rows]]), step_CRD)
         score_NR[rows] = -change_CRD.mul_(relation_RD).sum(2)
     return torch.where(removal.is_best_NR, best_BR[bag_N], score_NR)
-
-
-def _softmax_of_rest(score_NR: Tensor, is_best_NR: Tensor, bags: BagIndex) -> Tensor:
-    """Return the softmax without the unique best of each bag; zeros if nothing is left."""
-    rest_NR = score_NR.masked_fill(is_best_NR, -torch.inf)
-    peak_BR = bag_max(rest_NR, bags.bag_N, bags.num_bags)
-    peak_BR = peak_BR.masked_fill(peak_BR == -torch.inf, 0.0)
-    mass_NR = (rest_NR - peak_BR[bags.bag_N]).exp()
-    total_BR = bag_sum(mass_NR, bags.bag_N, bags.num_bags).clamp(min=torch.finfo(score_NR.dtype).tiny)
-    return mass_NR / total_BR[bags.bag_N]
 
 
 def _relu_change(value: Tensor, step: Tensor) -> Tensor:
@@ -148,8 +124,7 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
     # In float64: one sentence may account for almost all of the sum.
-    added_NR = nn.functional.softplus(aggregator.own_score(vector_ND, extractor.scorer)).double()
-    alone_BR = nn.functional.softplus(scores_without_sentences(extractor, bags)).double()
+    alone_BR, added_NR = (term.double() for term in aggregator.surprises(vector_ND, bags, extractor.scorer))
     total_NR = (alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags))[bags.bag_N]
     others_NR = torch.maximum(total_NR - added_NR, alone_BR[bags.bag_N])
     return (logit_of_surprise(total_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)
@@ -179,21 +154,12 @@ EXPLAINER = Explainer(
 @torch.no_grad()
 def leave_one_out_by_removal(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = o_k − o_k(bag without n) by running the model on every bag without n."""
-    logit_BR = extractor.classify(vector_ND, bags)
-    size_B = bag_sizes(bags)
-    pieces = []
-    for removed in slices_by_cost(size_B[bags.bag_N].tolist(), SENTENCES_AT_A_TIME):
-        parts = _bags_without(torch.arange(removed.start, removed.stop, device=bags.bag_N.device), bags, size_B)
-        pieces.append(logit_BR[parts.bag_C] - sub_bag_logits(extractor, vector_ND, bags, parts))
-    return torch.cat(pieces) if pieces else logit_BR.new_zeros(0, logit_BR.shape[1])
-
-
-def _bags_without(row_C: Tensor, bags: BagIndex, size_B: Tensor) -> SubBags:
-    """Return, for each of these sentences, its bag without it."""
-    bag_C = bags.bag_N[row_C]
-    size_C = size_B[bag_C]
-    sub_M = torch.repeat_interleave(torch.arange(len(row_C), device=row_C.device), size_C)
-    offset_M = torch.arange(len(sub_M), device=row_C.device) - (size_C.cumsum(0) - size_C)[sub_M]
-    row_M = (size_B.cumsum(0) - size_B)[bag_C][sub_M] + offset_M
-    is_left_M = row_M != row_C[sub_M]
-    return SubBags(row_M[is_left_M], sub_M[is_left_M], bag_C)
+    logit_NR = extractor.classify(vector_ND, bags)[bags.bag_N]
+    bag_N, of_bags = bags.bag_N.cpu().numpy(), sentences_of(bags)
+    without = [logit_NR[:0]]
+    for removed in slices_by_cost(of_bags.length[bag_N], SENTENCES_AT_A_TIME):
+        whole = of_bags.take(bag_N[removed])
+        is_left = whole.value != np.repeat(np.arange(removed.start, removed.stop), whole.length)
+        left = Rows.of_lengths(whole.value[is_left], whole.length - 1)
+        without.append(sub_bag_logits(extractor, vector_ND, bags, bag_N[removed], left))
+    return logit_NR - torch.cat(without)

@@ -6,7 +6,7 @@ Shapes: N sentences of all bags together, C of them at a time, D width of a sent
 import torch
 from torch import Tensor
 
-from sayso.explain.base import Explainer, influence_of, over_members, scores_from_autograd
+from sayso.explain.base import Explainer, scores_from_gradient
 from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Influence
@@ -17,13 +17,9 @@ VALUES_AT_A_TIME = 2**19
 """Maximum number of values in a [C, R, D] block of the gradient, chosen to fit the cache."""
 
 
-@over_members
 def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return score_NR = ‖∂o_k/∂x_n‖₁ (Shahbazi et al. 2020), from the closed form of the gradient."""
-    parts = influence_of(extractor, vector_ND, bags)
-    if parts is None:
-        return scores_from_autograd(extractor, vector_ND, bags, lambda _, slope_ND: slope_ND.abs().sum(1))
-    return norms_of(parts, bags)
+    return scores_from_gradient(extractor, vector_ND, bags, norms_of, lambda _, slope_ND: slope_ND.abs().sum(1))
 
 
 def norms_of(parts: Influence, bags: BagIndex) -> Tensor:

@@ -10,19 +10,19 @@ subsets of a bag's sentences, P orders.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import comb
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sayso.explain.base import Explainer
 from sayso.explain.sub_bag import (
     SENTENCES_AT_A_TIME,
-    SubBags,
-    bag_sizes,
     empty_bag_logits,
-    scores_without_sentences,
+    sentences_of,
     slices,
     slices_by_cost,
     sub_bag_logits,
@@ -35,6 +35,7 @@ from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
 from sayso.model.ensemble import MeanAggregator, mean_logit, members_with
 from sayso.model.extractor import Extractor
 from sayso.seeding import sub_seed
+from sayso.store.rows import Rows, ranges
 
 LARGEST_EXACT = 10
 NUM_PAIRS = 32
@@ -62,52 +63,36 @@ def shapley_with_error(
     """
     score_NR = vector_ND.new_zeros(len(vector_ND), len(extractor.scorer.relation_RD))
     error_NR = torch.zeros_like(score_NR)
-    size_B = bag_sizes(bags)
-    start_B = size_B.cumsum(0) - size_B
-    for size in sorted(set(size_B[(size_B > 0) & (size_B <= LARGEST_EXACT)].tolist())):
-        bag_b = (size_B == size).nonzero()[:, 0]
+    sentences = sentences_of(bags)
+    size_B = sentences.length
+    for size in np.unique(size_B[(size_B > 0) & (size_B <= LARGEST_EXACT)]).tolist():
+        bag_b = np.flatnonzero(size_B == size)
         for some in slices(len(bag_b), max(1, SENTENCES_AT_A_TIME // (size * 2**size))):
-            row_bL = start_B[bag_b[some], None] + torch.arange(size, device=bag_b.device)
-            score_NR[row_bL] = _exact(extractor, vector_ND, bags, row_bL)
-    for bag in (size_B > LARGEST_EXACT).nonzero()[:, 0].tolist():
-        first, size = int(start_B[bag]), int(size_B[bag])
-        rows = slice(first, first + size)
-        one = BagIndex(bag_N=bags.bag_N[rows] - bag, head_B=bags.head_B[[bag]], tail_B=bags.tail_B[[bag]])
+            row_bL = sentences.take(bag_b[some]).value.reshape(-1, size)
+            score_NR[row_bL] = _exact(extractor, vector_ND, bags, bag_b[some], row_bL)
+    for bag in np.flatnonzero(size_B > LARGEST_EXACT):
+        rows = slice(*sentences.start[bag : bag + 2].tolist())
+        one = bags.with_sizes(np.array([bag]), size_B[[bag]])
         score_NR[rows], error_NR[rows] = sample_bag(extractor, vector_ND[rows], one, num_pairs, seed)
     return ShapleyValues(score_NR, error_NR)
 
 
-def _exact(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, row_bL: Tensor) -> Tensor:
-    """Return score_bLR over all subsets, for bags of one size whose sentences are the rows of `row_bL`."""
-    num_bags, size = row_bL.shape
-    is_member_QL = _subsets(size).to(row_bL.device)
-    num_subsets = len(is_member_QL)
-    # All subsets of the first bag, then all of the second, and so on.
-    is_member_CL = is_member_QL.repeat(num_bags, 1)
-    sub_M = is_member_CL.nonzero()[:, 0]
-    row_M = row_bL.repeat_interleave(num_subsets, 0)[is_member_CL]
-    bag_C = bags.bag_N[row_bL[:, 0]].repeat_interleave(num_subsets)
-    value_CR = sub_bag_logits(extractor, vector_ND, bags, SubBags(row_M, sub_M, bag_C))
-    weight_LQ = _subset_weights(is_member_QL).to(value_CR)
-    return weight_LQ @ value_CR.view(num_bags, num_subsets, -1)
+def _exact(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, bag_b: np.ndarray, row_bL: np.ndarray) -> Tensor:
+    """Return score_bLR over all subsets of the sentences `row_bL` of bags of one size.
 
-
-def _subsets(size: int) -> Tensor:
-    """Return is_member_QL, one row for each of the 2^L subsets, the empty one first."""
-    return (torch.arange(2**size)[:, None] >> torch.arange(size)) & 1 == 1
-
-
-def _subset_weights(is_member_QL: Tensor) -> Tensor:
-    """Return the factor of each subset's value in each member's score.
-
-    A sentence that joins m others has the factor 1 / (L · C(L − 1, m)): positive for the set with
-    it, negative for the set without it.
+    A sentence that joins m others has the factor 1 / (L · C(L − 1, m)): positive for the set with it, negative for the
+    set without it.
     """
-    size = is_member_QL.shape[1]
-    share = torch.tensor([1.0 / (size * comb(size - 1, m)) for m in range(size)], dtype=torch.float64)
-    num_others_QL = is_member_QL.sum(1, keepdim=True).cpu() - is_member_QL.cpu().long()
-    weight_QL = share[num_others_QL]
-    return torch.where(is_member_QL.cpu(), weight_QL, -weight_QL).T
+    num_bags, size = row_bL.shape
+    is_member_QL = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1
+    # All subsets of the first bag, then all of the second, and so on.
+    is_member_CL = np.tile(is_member_QL, (num_bags, 1))
+    subsets = Rows.of_lengths(row_bL.repeat(2**size, 0)[is_member_CL], is_member_CL.sum(1))
+    value_CR = sub_bag_logits(extractor, vector_ND, bags, bag_b.repeat(2**size), subsets)
+    share = np.array([1.0 / (size * comb(size - 1, m)) for m in range(size)])
+    share_QL = share[is_member_QL.sum(1, keepdims=True) - is_member_QL]
+    weight_LQ = torch.from_numpy(np.where(is_member_QL, share_QL, -share_QL).T).to(value_CR)
+    return weight_LQ @ value_CR.view(num_bags, 2**size, -1)
 
 
 EXPLAINER = Explainer(
@@ -163,10 +148,9 @@ def prefix_logits(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order
 
 def _attended(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
     """Return the logits from running sums over the softmax."""
-    scorer, aggregator = extractor.scorer, extractor.aggregator
-    assert isinstance(aggregator, Attention)
+    scorer = extractor.scorer
     # The best sentence may come last; float64 resolves the others down to a gap of 700 between the scores.
-    score_LR = aggregator.attend(vector_LD).double()
+    score_LR = extractor.aggregator.own_score(vector_LD, scorer).double()
     mass_PLR = (score_LR - score_LR.amax(0)).exp().clamp(min=torch.finfo(torch.float64).tiny)[order_PL]
     total_PLR = mass_PLR.cumsum(1)
     bias_R = scorer.bias_R.double()
@@ -187,34 +171,29 @@ def _pooled(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
     """Return the logits from the running maximum."""
     weighted_LD = extractor.aggregator.weigh(vector_LD, bags, extractor.scorer) * vector_LD
     pooled_CD = weighted_LD[order_PL].cummax(1).values.flatten(0, 1)
-    repeated = BagIndex(
-        bag_N=bags.bag_N, head_B=bags.head_B.expand(len(pooled_CD)), tail_B=bags.tail_B.expand(len(pooled_CD))
-    )
+    # The scorer reads only the pairs.
+    repeated = replace(bags, head_B=bags.head_B.expand(len(pooled_CD)), tail_B=bags.tail_B.expand(len(pooled_CD)))
     return extractor.scorer.score_pooled(pooled_CD, repeated).view(*order_PL.shape, -1)
 
 
 def _by_running(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
     """Return the logits by running the model on every sub-bag, for any aggregator; slow."""
-    return torch.stack([_of_order(extractor, vector_LD, bags, order_L) for order_L in order_PL])
-
-
-def _of_order(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_L: Tensor) -> Tensor:
+    num_orders, size = order_PL.shape
+    order = order_PL.cpu().numpy().reshape(-1)
+    first_C = np.repeat(size * np.arange(num_orders), size)
+    length_C = np.tile(np.arange(1, size + 1), num_orders)
     logits = []
-    for some in slices_by_cost(range(1, len(order_L) + 1), SENTENCES_AT_A_TIME):
-        length_C = torch.arange(some.start + 1, some.stop + 1, device=order_L.device)
-        sub_M = torch.repeat_interleave(torch.arange(len(length_C), device=order_L.device), length_C)
-        place_M = torch.arange(len(sub_M), device=order_L.device) - (length_C.cumsum(0) - length_C)[sub_M]
-        parts = SubBags(order_L[place_M], sub_M, torch.zeros_like(length_C))
-        logits.append(sub_bag_logits(extractor, vector_LD, bags, parts))
-    return torch.cat(logits)
+    for some in slices_by_cost(length_C, SENTENCES_AT_A_TIME):
+        prefixes = Rows.of_lengths(order[ranges(first_C[some], length_C[some])], length_C[some])
+        logits.append(sub_bag_logits(extractor, vector_LD, bags, np.zeros(len(prefixes), np.int64), prefixes))
+    return torch.cat(logits).view(num_orders, size, -1)
 
 
 def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
     """Return the logits from running sums of −log(1 − p)."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
-    added_LR = nn.functional.softplus(aggregator.own_score(vector_LD, extractor.scorer)).double()
-    alone_BR = nn.functional.softplus(scores_without_sentences(extractor, bags)).double()
+    alone_BR, added_LR = (term.double() for term in aggregator.surprises(vector_LD, bags, extractor.scorer))
     return logit_of_surprise(added_LR[order_PL].cumsum(1) + alone_BR)
 
 

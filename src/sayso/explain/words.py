@@ -39,23 +39,15 @@ def word_scores(
     was_training = extractor.training
     extractor.eval()
     try:
-        pieces = [
-            (rows, sentences.slice(rows.start, rows.stop))
-            for rows in slices_by_cost(sentences.length_S.tolist(), TOKENS_AT_A_TIME)
-        ]
+        slices = list(slices_by_cost(sentences.length_S.tolist(), TOKENS_AT_A_TIME)) or [slice(0, 0)]
+        pieces = [(rows, sentences.slice(rows.start, rows.stop)) for rows in slices]
         if vector_ND is None:
-            vector_ND = _encode(extractor, [piece for _, piece in pieces])
+            with torch.no_grad():
+                vector_ND = torch.cat([extractor.encode(piece) for _, piece in pieces])
         gradient_ND = _sentence_gradient(extractor, vector_ND, bags, relation_B)
-        scores = [_token_scores(extractor, piece, gradient_ND[rows]) for rows, piece in pieces]
+        return torch.cat([_token_scores(extractor, piece, gradient_ND[rows]) for rows, piece in pieces])
     finally:
         extractor.train(was_training)
-    return torch.cat([gradient_ND.new_zeros(0), *scores])
-
-
-@torch.no_grad()
-def _encode(extractor: Extractor, pieces: list[SentenceBatch]) -> Tensor:
-    nothing_ND = extractor.scorer.relation_RD.new_zeros(0, extractor.scorer.relation_RD.shape[1])
-    return torch.cat([nothing_ND, *(extractor.encode(piece) for piece in pieces)])
 
 
 def _sentence_gradient(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, relation_B: Tensor) -> Tensor:

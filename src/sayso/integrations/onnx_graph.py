@@ -19,7 +19,7 @@ from sayso.model.aggregators.noisy_or import NoisyOr
 from sayso.model.encoders.cnn import CnnEncoder
 from sayso.model.encoders.pcnn import NUM_PIECES, PcnnEncoder
 from sayso.model.extractor import Extractor
-from sayso.model.ragged import bag_max, bag_softmax, bag_sum
+from sayso.model.ragged import bag_max, bag_sum
 from sayso.model.relation import RelationScorer
 
 Forms = Mapping[type[nn.Module], Callable[..., Tensor]]
@@ -119,7 +119,7 @@ def _window_scores(rows: WindowRows, weight: Tensor, before: int = 0) -> Tensor:
 
 
 def _attend(aggregator: Attention, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
-    weight_SR = bag_softmax(aggregator.attend(vector_SD), bags.bag_N, bags.num_bags)
+    weight_SR = aggregator.weigh(vector_SD, bags, scorer)
     if scorer.entity is None:
         return scorer.score_mixed(vector_SD, weight_SR, bags)
     text_SD = scorer.entity.project_text(vector_SD)

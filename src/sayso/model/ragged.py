@@ -69,14 +69,21 @@ def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: in
     mass_N = (score_N - peak_B[bag_N]).exp()
     rest_N = (bag_sum(mass_N, bag_N, num_bags)[bag_N] - mass_N).clamp(min=torch.finfo(score_N.dtype).tiny)
     mean_N = (bag_sum(mass_N * value_N, bag_N, num_bags)[bag_N] - mass_N * value_N) / rest_N
-    # When the bag's unique best is removed, the others are normalised again from their own maximum.
     is_best_N = is_unique_max(score_N, bag_N, num_bags)
-    others_B = bag_max(score_N.detach().masked_fill(is_best_N, -torch.inf), bag_N, num_bags)
-    others_B = others_B.masked_fill(others_B == -torch.inf, 0.0)
-    mass_N = (score_N - others_B[bag_N]).masked_fill(is_best_N, -torch.inf).exp()
-    total_B = bag_sum(mass_N, bag_N, num_bags).clamp(min=torch.finfo(score_N.dtype).tiny)
+    mass_N, total_B = mass_without(is_best_N, score_N, bag_N, num_bags)
     mean_B = bag_sum(mass_N * value_N, bag_N, num_bags) / total_B
     return torch.where(is_best_N, mean_B[bag_N], mean_N)
+
+
+def mass_without(is_best_N: Tensor, score_N: Tensor, bag_N: Tensor, num_bags: int) -> tuple[Tensor, Tensor]:
+    """Return the numerators and denominators of the softmax without each bag's unique best, which gets 0.
+
+    They are computed from the maximum of the others, which may be far below the best. No denominator is 0.
+    """
+    rest_N = score_N.masked_fill(is_best_N, -torch.inf)
+    peak_B = bag_max(rest_N.detach(), bag_N, num_bags)
+    mass_N = (rest_N - peak_B.masked_fill(peak_B == -torch.inf, 0.0)[bag_N]).exp()
+    return mass_N, bag_sum(mass_N, bag_N, num_bags).clamp(min=torch.finfo(score_N.dtype).tiny)
 
 
 class SizeBucket(NamedTuple):

@@ -34,21 +34,16 @@ class Attention(Aggregator):
 
     def weigh(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return weight_NR; every bag's weights for a relation sum to one."""
-        del scorer
-        return bag_softmax(self.attend(vector_ND), bags.bag_N, bags.num_bags)
+        return bag_softmax(self.own_score(vector_ND, scorer), bags.bag_N, bags.num_bags)
 
     def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
-        """Return e_NR: a difference of two scores is the logarithm of the ratio of the two weights."""
+        """Return e_NR, before the softmax: a difference is the logarithm of the ratio of the two weights."""
         del scorer
-        return self.attend(vector_ND)
-
-    def attend(self, vector_ND: Tensor) -> Tensor:
-        """Return e_NR, the scores before the softmax."""
         return vector_ND @ self._direction_RD.T
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
         """Return the terms of ∂o_k/∂x_n = α_nk [ g_k + (s_nk − s̄_k) A q_k ] with s_nk = x_n · g_k."""
-        score_NR = self.attend(vector_ND)
+        score_NR = self.own_score(vector_ND, scorer)
         weight_NR = bag_softmax(score_NR, bags.bag_N, bags.num_bags)
         slope = scorer.slope_mixed(vector_ND, weight_NR, bags)
         match_NR = slope.match(vector_ND, bags)

@@ -67,10 +67,14 @@ class NoisyOr(Aggregator):
         )
 
     def _surprise(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
-        """Return −log(1 − p_k), to which every sentence adds softplus(z_nk)."""
-        alone_BR = scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
-        added_NR = nn.functional.softplus(self.own_score(vector_ND, scorer))
-        return nn.functional.softplus(alone_BR) + bag_sum(added_NR, bags.bag_N, bags.num_bags)
+        """Return −log(1 − p_k)."""
+        alone_BR, added_NR = self.surprises(vector_ND, bags, scorer)
+        return alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags)
+
+    def surprises(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> tuple[Tensor, Tensor]:
+        """Return the terms of −log(1 − p_k): of each bag without sentences, and softplus(z_nk) of each sentence."""
+        logit_BR = scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
+        return nn.functional.softplus(logit_BR), nn.functional.softplus(self.own_score(vector_ND, scorer))
 
 
 def _direction(scorer: RelationScorer) -> Tensor:
