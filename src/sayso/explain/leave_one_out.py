@@ -114,8 +114,8 @@ def _without_one_pooled(extractor: Extractor, vector_ND: Tensor, bags: BagIndex)
     others_ND = max_of_others(weighted_ND, bag_N, num_bags)
     drop_ND = pooled_BD[bag_N] - others_ND.masked_fill(others_ND == -torch.inf, 0.0)
     if scorer.entity is not None:
-        before_BD = scorer.entity.project_text(pooled_BD) + scorer.entity.project_pair(bags)
-        drop_ND = -_relu_change(before_BD[bag_N], -scorer.entity.project_text(drop_ND))
+        before_ND = scorer.entity.before_relu(pooled_BD, bags)[bag_N]
+        drop_ND = -_relu_change(before_ND, -scorer.entity.project_text(drop_ND))
     return drop_ND @ scorer.relation_RD.T
 
 

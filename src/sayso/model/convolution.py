@@ -15,7 +15,7 @@ of all widths together, W width of a word, Q distances, P width of a distance, A
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,18 +39,10 @@ def window_max(
     codes = codes_of(tokens.index_T, positions, sentences)
     # Keep the precision of the inputs.
     with torch.autocast(weight_AD.device.type, enabled=False):
-        if torch.is_grad_enabled():
-            peak_GF: Tensor = _WindowMax.apply(  # type: ignore[no-untyped-call]
-                tokens.row_YW, positions.table_QP, weight_AD, tokens.num_learned, codes, windows
-            )
-            return peak_GF
-        tables = products(tokens.row_YW, positions.table_QP, weight_AD)
-        return highest(tables, codes, windows)
-
-
-def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
-    """Return peak_GF from existing tables."""
-    return kernel_for(tables.word_YA.device, windows).highest(tables, codes, windows)
+        peak_GF: Tensor = _WindowMax.apply(  # type: ignore[no-untyped-call]
+            tokens.row_YW, positions.table_QP, weight_AD, tokens.num_learned, codes, windows
+        )
+    return peak_GF
 
 
 def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch) -> Codes:
@@ -122,13 +114,6 @@ DEFAULT_BYTES = 512 * 2**20
 """Default memory limit of the cache, enough for 90,000 words with 1,400 products each."""
 
 
-class TokenProducts(NamedTuple):
-    """The product tables, and each token's row in the word table."""
-
-    tables: ProductTables
-    index_T: Tensor
-
-
 class KeptProducts:
     """A cache of each token's products. Thread-safe: returned tables never change."""
 
@@ -142,16 +127,16 @@ class KeptProducts:
 
     def look_up(
         self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], token_T: Tensor
-    ) -> TokenProducts | None:
-        """Return the tokens' products; None if these alone exceed the memory limit."""
+    ) -> tuple[ProductTables, Tensor] | None:
+        """Return tables with the tokens' products, and each token's row; None if these exceed the memory limit."""
         with self._lock:
             state = self._state
             if state is None or not state.is_of(embedding, table_QP, weights):
-                self._state = state = _State(embedding, table_QP, weights)
-            found = state.look_up(token_T, self.max_bytes)
+                self._state = state = _State(embedding, table_QP, weights, self.max_bytes)
+            found = state.look_up(token_T)
             if found is None:
                 state.clear()
-                found = state.look_up(token_T, self.max_bytes)
+                found = state.look_up(token_T)
             return found
 
     def limit(self, max_bytes: int) -> None:
@@ -167,16 +152,16 @@ class KeptProducts:
 class _State:
     """The cached rows for one set of parameter values."""
 
-    def __init__(self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]) -> None:
+    def __init__(self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor], max_bytes: int) -> None:
         # Holding references keeps the memory from being reused. Optimizers and loaders change parameters in place, and
         # torch counts such changes.
         parameters = (embedding.word_VW, embedding.type_KW, table_QP, *weights)
         self.known = [(parameter, parameter.detach(), parameter._version) for parameter in parameters]
         self.embedding = embedding
         weight_AD = flat(weights)
-        of_distances = products(embedding.word_VW[:0], table_QP, weight_AD)
-        self.head_QA, self.tail_QA = of_distances.head_QA, of_distances.tail_QA
+        self.of_distances = products(embedding.word_VW[:0], table_QP, weight_AD)
         self.word_WA = weight_AD[:, : embedding.width].T.contiguous()
+        self.num_rows = min(max_bytes // self.word_WA[:1].nbytes, embedding.num_tokens)
         self.clear()
 
     def is_of(self, embedding: TokenEmbedding, table_QP: Tensor, weights: Sequence[Tensor]) -> bool:
@@ -190,39 +175,24 @@ class _State:
     def clear(self) -> None:
         """Drop all rows; tables already returned do not change."""
         self.row_V = torch.full((self.embedding.num_tokens,), -1, dtype=torch.int32)
-        self.product_YA = self.word_WA.new_empty(0, self.word_WA.shape[1])
+        # Allocated in full: untouched memory costs nothing, while growing the table would briefly need two.
+        self.product_YA = empty_table(self.word_WA, self.num_rows, self.word_WA.shape[1])
         self.num_kept = 0
 
-    def look_up(self, token_T: Tensor, max_bytes: int) -> TokenProducts | None:
-        """Return the tokens' rows, adding missing ones; None if they do not fit."""
+    def look_up(self, token_T: Tensor) -> tuple[ProductTables, Tensor] | None:
+        """Return the tables and the tokens' rows, adding missing ones; None if they do not fit."""
         index_T = self.row_V[token_T]
         is_missing_T = index_T < 0
         if bool(is_missing_T.any()):
             token_Y = torch.unique(token_T[is_missing_T])
-            if not self._make_room(len(token_Y), max_bytes):
+            stop = self.num_kept + len(token_Y)
+            if stop > self.num_rows:
                 return None
-            self._add(token_Y)
+            torch.mm(self.embedding.rows(token_Y), self.word_WA, out=self.product_YA[self.num_kept : stop])
+            self.row_V[token_Y] = torch.arange(self.num_kept, stop, dtype=torch.int32)
+            self.num_kept = stop
             index_T = self.row_V[token_T]
-        tables = ProductTables(word_YA=self.product_YA, head_QA=self.head_QA, tail_QA=self.tail_QA)
-        return TokenProducts(tables=tables, index_T=index_T)
-
-    def _make_room(self, num_new: int, max_bytes: int) -> bool:
-        """Return whether `num_new` more rows fit; allocate the table the first time.
-
-        It is allocated in full: untouched memory costs nothing, while growing the table would briefly need two.
-        """
-        if not len(self.product_YA):
-            num_columns = self.word_WA.shape[1]
-            most = max_bytes // (num_columns * self.word_WA.element_size())
-            self.product_YA = empty_table(self.word_WA, min(most, self.embedding.num_tokens), num_columns)
-        return self.num_kept + num_new <= len(self.product_YA)
-
-    def _add(self, token_Y: Tensor) -> None:
-        stop = self.num_kept + len(token_Y)
-        torch.mm(self.embedding.rows(token_Y), self.word_WA, out=self.product_YA[self.num_kept : stop])
-        # Only now, so that other threads never find unfinished rows.
-        self.row_V[token_Y] = torch.arange(self.num_kept, stop, dtype=torch.int32)
-        self.num_kept = stop
+        return replace(self.of_distances, word_YA=self.product_YA), index_T
 
 
 class Convolution(nn.Module):
@@ -259,7 +229,9 @@ class Convolution(nn.Module):
         elif not torch.is_grad_enabled() and sentences.token_T.device.type == "cpu":
             found = self.kept.look_up(embedding, positions.table_QP, weights, sentences.token_T)
             if found is not None:
-                return highest(found.tables, codes_of(found.index_T, positions, sentences), self.windows)
+                tables, index_T = found
+                codes = codes_of(index_T, positions, sentences)
+                return kernel_for(index_T.device, self.windows).peaks(tables, codes, self.windows)[0]
         tokens = embedding(sentences)
         tokens = replace(tokens, row_YW=self.dropout(tokens.row_YW))
         positions = positions._replace(table_QP=self.dropout(positions.table_QP))

@@ -124,12 +124,13 @@ class PositionEmbedding(nn.Module):
 
     def rows(self, sentences: SentenceBatch) -> PositionRows:
         """Return the rows of the table to look up."""
-        head_T, tail_T = self._row(sentences.head_distance_T), self._row(sentences.tail_distance_T)
+        head_T, tail_T = self.row_of(sentences.head_distance_T.long()), self.row_of(sentences.tail_distance_T.long())
         if self.form == "two_signed":
             tail_T = tail_T + (2 * self.cap + 1)
         return PositionRows(table_QP=self.table_QP, head_T=head_T, tail_T=tail_T)
 
-    def _row(self, distance_T: Tensor) -> Tensor:
+    def row_of(self, distance_T: Tensor) -> Tensor:
+        """Return the row of each distance among those of one mention."""
         if self.form == "shared_unsigned":
-            return distance_T.long().abs().clamp(max=self.cap)
-        return distance_T.long().clamp(-self.cap, self.cap) + self.cap
+            return distance_T.abs().clamp(max=self.cap)
+        return distance_T.clamp(-self.cap, self.cap) + self.cap

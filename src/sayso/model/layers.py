@@ -52,21 +52,13 @@ class TokenDropout(nn.Module):
         self.num_dropped = round(rate * LEVELS)
         self.generator: torch.Generator | None = None
 
-    @property
-    def is_active(self) -> bool:
-        """Whether values are dropped: in training, at a rate above 0."""
-        return self.training and self.num_dropped > 0
-
     def forward(self, value: Tensor) -> Tensor:
         """Return the values with a share set to 0 and the rest scaled, so that the expectation is the input."""
-        if not self.is_active:
+        if not (self.training and self.num_dropped):
             return value
-        return value * self._is_kept(value) * (LEVELS / (LEVELS - self.num_dropped))
-
-    def _is_kept(self, value: Tensor) -> Tensor:
         assert self.generator is not None, "call Extractor.use_generator before training"
-        num_draws = -(-value.numel() // 4)
-        draw = torch.empty(num_draws, dtype=torch.int64, device=self.generator.device)
+        draw = torch.empty(-(-value.numel() // 4), dtype=torch.int64, device=self.generator.device)
         draw.random_(-(2**63), None, generator=self.generator)
         level = draw.view(torch.int16)[: value.numel()].view(value.shape)
-        return (level >= self.num_dropped - LEVELS // 2).to(value.device)
+        is_kept = (level >= self.num_dropped - LEVELS // 2).to(value.device)
+        return value * is_kept * (LEVELS / (LEVELS - self.num_dropped))

@@ -24,22 +24,20 @@ def bag_sum(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
 def bag_max(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
     """Return each bag's maximum; −inf for a bag without sentences. Ties share the gradient equally."""
     lowest_B = value_N.new_full((num_bags, *value_N.shape[1:]), -torch.inf)
-    return lowest_B.scatter_reduce(0, _index_like(bag_N, value_N), value_N, reduce="amax")
+    index_N = bag_N.view(-1, *(1,) * (value_N.ndim - 1)).expand_as(value_N)
+    return lowest_B.scatter_reduce(0, index_N, value_N, reduce="amax")
 
 
 def is_unique_max(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
     """Return whether each sentence alone has its bag's maximum."""
-    with torch.no_grad():
-        is_max_N = value_N == bag_max(value_N, bag_N, num_bags)[bag_N]
-        num_max_B = bag_sum(is_max_N.to(torch.int32), bag_N, num_bags)
-        return is_max_N & (num_max_B[bag_N] == 1)
+    return max_share(value_N, bag_N, num_bags) == 1
 
 
+@torch.no_grad()
 def max_share(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
     """Return each sentence's share of its bag's maximum: 1 over the number of ties, else 0. No gradient."""
-    with torch.no_grad():
-        is_max_N = (value_N == bag_max(value_N, bag_N, num_bags)[bag_N]).to(value_N.dtype)
-        return is_max_N / bag_sum(is_max_N, bag_N, num_bags)[bag_N]
+    is_max_N = (value_N == bag_max(value_N, bag_N, num_bags)[bag_N]).to(value_N.dtype)
+    return is_max_N / bag_sum(is_max_N, bag_N, num_bags)[bag_N]
 
 
 def max_of_others(value_N: Tensor, bag_N: Tensor, num_bags: int) -> Tensor:
@@ -97,13 +95,13 @@ class SizeBucket(NamedTuple):
 def size_buckets(bag_N: Tensor, num_bags: int) -> list[SizeBucket]:
     """Group the non-empty bags by size rounded up to a power of two, so that at most half of a table is padding.
 
-    Matrix products per bag then become a few batched products.
+    Matrix products per bag then become a few batched products. There is at least one group, which may be empty.
     """
     start_B1 = bag_starts(bag_N, num_bags)
     start_B, size_B = start_B1[:-1], start_B1.diff()
     ceiling_B = 2 ** size_B.clamp(min=1).double().log2().ceil().long()
     buckets = []
-    for num_rows in sorted(set(ceiling_B.tolist())):
+    for num_rows in sorted({1, *ceiling_B.tolist()}):
         bag_b = ((ceiling_B == num_rows) & (size_B > 0)).nonzero()[:, 0]
         offset_L = torch.arange(num_rows, device=bag_N.device)
         is_in_bL = offset_L < size_B[bag_b, None]
@@ -118,8 +116,6 @@ def bag_mix(weight_NR: Tensor, value_ND: Tensor, bag_N: Tensor, num_bags: int) -
         return bag_sum(weight_NR[:, :, None] * value_ND[:, None], bag_N, num_bags)
     buckets = size_buckets(bag_N, num_bags)
     mixed_BRD = value_ND.new_zeros(num_bags, weight_NR.shape[1], value_ND.shape[1])
-    if not buckets:
-        return mixed_BRD
     mixed = [
         torch.bmm((weight_NR[b.row_bL] * b.is_in_bL[..., None]).transpose(1, 2), value_ND[b.row_bL]) for b in buckets
     ]
@@ -132,11 +128,5 @@ def bag_match(value_ND: Tensor, slope_BRD: Tensor, bag_N: Tensor) -> Tensor:
         return torch.bmm(slope_BRD[bag_N], value_ND[:, :, None])[..., 0]
     buckets = size_buckets(bag_N, slope_BRD.shape[0])
     match_NR = value_ND.new_zeros(value_ND.shape[0], slope_BRD.shape[1])
-    if not bag_N.shape[0]:
-        return match_NR
     match = [torch.bmm(value_ND[b.row_bL], slope_BRD[b.bag_b].transpose(1, 2))[b.is_in_bL] for b in buckets]
     return match_NR.index_copy(0, torch.cat([b.row_bL[b.is_in_bL] for b in buckets]), torch.cat(match))
-
-
-def _index_like(bag_N: Tensor, value_N: Tensor) -> Tensor:
-    return bag_N.view(-1, *(1,) * (value_N.ndim - 1)).expand_as(value_N)

@@ -45,20 +45,9 @@ class EntityProjection(nn.Module):
         pair_BV = torch.cat([head_BV - tail_BV, head_BV * tail_BV], 1)
         return nn.functional.linear(pair_BV, self.pair_DV, self.bias_D)
 
-
-class EntityGate(NamedTuple):
-    """What +E applies between a representation and the relations: W_x, and whether the ReLU after it is on.
-
-    `is_on` is [B, R, D], or [B, 1, D] for bags with one representation for all relations.
-    """
-
-    is_on: Tensor
-    text_DD: Tensor
-
-    @property
-    def factor(self) -> Tensor:
-        """1 where the ReLU is on, else 0: torch multiplies by bytes several times faster than by booleans."""
-        return self.is_on.view(torch.uint8)
+    def before_relu(self, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
+        """Return W [x̄ ; …] + c for bags with one representation each."""
+        return self.project_text(pooled_BD) + self.project_pair(bags)
 
 
 class Slope(NamedTuple):
@@ -68,27 +57,35 @@ class Slope(NamedTuple):
     """
 
     relation_RD: Tensor
-    gate: EntityGate | None
+    gate: tuple[Tensor, Tensor] | None
+    """With +E: where the ReLU is on, [B, R, D] (or [B, 1, D] with one representation for all relations), and W_x."""
 
     def of_bags(self, some: slice = slice(None)) -> Tensor:
         """Return g for some bags, [C, R, D]; [1, R, D] if it is the same for all."""
         if self.gate is None:
             return self.relation_RD[None]
-        return (self.gate.factor[some] * self.relation_RD) @ self.gate.text_DD
+        is_on, text_DD = self.gate
+        return (_factor(is_on[some]) * self.relation_RD) @ text_DD
 
     def match(self, vector_ND: Tensor, bags: BagIndex) -> Tensor:
         """Return x_n · g_k for each sentence and relation."""
         if self.gate is None:
             return vector_ND @ self.relation_RD.T
+        is_on, text_DD = self.gate
         # Projecting N vectors is less work than projecting B x R relations back.
-        text_ND, factor = vector_ND @ self.gate.text_DD.T, self.gate.factor
-        if factor.shape[1] == 1:
-            return (factor[bags.bag_N, 0] * text_ND) @ self.relation_RD.T
+        text_ND = vector_ND @ text_DD.T
+        if is_on.shape[1] == 1:
+            return (_factor(is_on)[bags.bag_N, 0] * text_ND) @ self.relation_RD.T
         if is_compiled(vector_ND.device):
             from sayso.model.kernels.gate import gated_match
 
-            return gated_match(text_ND, self.gate.is_on, self.relation_RD, bags)
-        return bag_match(text_ND, factor * self.relation_RD, bags.bag_N)
+            return gated_match(text_ND, is_on, self.relation_RD, bags)
+        return bag_match(text_ND, _factor(is_on) * self.relation_RD, bags.bag_N)
+
+
+def _factor(is_on: Tensor) -> Tensor:
+    """Return 1 or 0: torch multiplies by bytes several times faster than by booleans."""
+    return is_on.view(torch.uint8)
 
 
 class RelationScorer(nn.Module):
@@ -116,7 +113,7 @@ class RelationScorer(nn.Module):
     def score_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
         """Return logit_BR for bags with one representation each."""
         if self.entity is not None:
-            pooled_BD = self._activate_pooled(self.entity, pooled_BD, bags).relu()
+            pooled_BD = self.entity.before_relu(pooled_BD, bags).relu()
         return nn.functional.linear(pooled_BD, self.relation_RD, self.bias_R)
 
     def score_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
@@ -125,43 +122,33 @@ class RelationScorer(nn.Module):
             # The sum of weighted scores is the score of the weighted sum, and much smaller.
             match_NR = vector_ND @ self.relation_RD.T
             return bag_sum(weight_NR * match_NR, bags.bag_N, bags.num_bags) + self.bias_R
+        # Projecting N sentences before mixing them is less work than projecting B x R mixtures.
+        text_ND, pair_BD = self.entity.project_text(vector_ND), self.entity.project_pair(bags)
         if is_compiled(vector_ND.device):
             from sayso.model.kernels.gate import mixed_score
 
-            projected = self.entity.project_text(vector_ND), self.entity.project_pair(bags)
-            return mixed_score(weight_NR, *projected, self.relation_RD, bags) + self.bias_R
-        state_BRD = self._activate_mixed(self.entity, vector_ND, weight_NR, bags).relu()
-        return (state_BRD * self.relation_RD).sum(2) + self.bias_R
+            return mixed_score(weight_NR, text_ND, pair_BD, self.relation_RD, bags) + self.bias_R
+        state_BRD = bag_mix(weight_NR, text_ND, bags.bag_N, bags.num_bags) + pair_BD[:, None]
+        return (state_BRD.relu() * self.relation_RD).sum(2) + self.bias_R
 
     def slope_pooled(self, pooled_BD: Tensor, bags: BagIndex) -> Slope:
         """Return g at these representations."""
         if self.entity is None:
             return Slope(self.relation_RD, None)
         with torch.no_grad():
-            is_on_BD = self._activate_pooled(self.entity, pooled_BD, bags) > 0
-        return Slope(self.relation_RD, EntityGate(is_on_BD[:, None], self.entity.text_DD))
+            is_on_BD = self.entity.before_relu(pooled_BD, bags) > 0
+        return Slope(self.relation_RD, (is_on_BD[:, None], self.entity.text_DD))
 
     def slope_mixed(self, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Slope:
         """Return g at the mixtures of the vectors."""
         if self.entity is None:
             return Slope(self.relation_RD, None)
         with torch.no_grad():
-            is_on_BRD = self._gate_mixed(self.entity, vector_ND, weight_NR, bags)
-        return Slope(self.relation_RD, EntityGate(is_on_BRD, self.entity.text_DD))
+            text_ND, pair_BD = self.entity.project_text(vector_ND), self.entity.project_pair(bags)
+            if is_compiled(vector_ND.device):
+                from sayso.model.kernels.gate import mixed_gate
 
-    def _gate_mixed(self, entity: EntityProjection, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
-        if is_compiled(vector_ND.device):
-            from sayso.model.kernels.gate import mixed_gate
-
-            return mixed_gate(weight_NR, entity.project_text(vector_ND), entity.project_pair(bags), bags)
-        return self._activate_mixed(entity, vector_ND, weight_NR, bags) > 0
-
-    @staticmethod
-    def _activate_pooled(entity: EntityProjection, pooled_BD: Tensor, bags: BagIndex) -> Tensor:
-        return entity.project_text(pooled_BD) + entity.project_pair(bags)
-
-    @staticmethod
-    def _activate_mixed(entity: EntityProjection, vector_ND: Tensor, weight_NR: Tensor, bags: BagIndex) -> Tensor:
-        # Projecting N sentences before mixing them is less work than projecting B x R mixtures.
-        text_BRD = bag_mix(weight_NR, entity.project_text(vector_ND), bags.bag_N, bags.num_bags)
-        return text_BRD + entity.project_pair(bags)[:, None]
+                is_on_BRD = mixed_gate(weight_NR, text_ND, pair_BD, bags)
+            else:
+                is_on_BRD = bag_mix(weight_NR, text_ND, bags.bag_N, bags.num_bags) + pair_BD[:, None] > 0
+        return Slope(self.relation_RD, (is_on_BRD, self.entity.text_DD))

@@ -13,7 +13,7 @@ from sayso.train.epoch import EpochPlan, steps_of_epoch
 from sayso.train.gpu.captured import pack
 from sayso.train.gpu.encoder_kernels import Draws
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
-from sayso.train.gpu.padded_loss import PaddedLoss, _below_each_other, distance_rows
+from sayso.train.gpu.padded_loss import PaddedLoss, _below_each_other
 from sayso.train.gpu.tokens import TokenSpace
 from sayso.train.objective import Objective
 from toy_batch import make_sentences
@@ -26,8 +26,8 @@ def test_a_distance_has_the_same_row_as_when_it_is_looked_up(form: str) -> None:
     sentences = make_sentences([12, 7, 30])
     rows = position.rows(sentences)
     offset = 0 if form == "shared_unsigned" else len(position.table_QP) // 2
-    assert torch.equal(distance_rows(position, sentences.head_distance_T), rows.head_T.int())
-    assert torch.equal(distance_rows(position, sentences.tail_distance_T) + offset, rows.tail_T.int())
+    assert torch.equal(position.row_of(sentences.head_distance_T.int()), rows.head_T.int())
+    assert torch.equal(position.row_of(sentences.tail_distance_T.int()) + offset, rows.tail_T.int())
 
 
 def test_contiguous_filters_are_not_copied() -> None:
@@ -64,8 +64,8 @@ def codes_of_step(steps: PaddedEpoch, fields: dict[str, Tensor], extractor: Extr
     position = extractor.encoder.convolution.position
     return Codes(
         word_T=steps.word_T[tokens],
-        head_T=distance_rows(position, head_T),
-        tail_T=distance_rows(position, tail_T),
+        head_T=position.row_of(head_T.int()),
+        tail_T=position.row_of(tail_T.int()),
         piece_T=piece_T.int(),
         start_S1=start_S1 - start_S1[0],
     )

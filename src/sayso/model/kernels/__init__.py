@@ -30,7 +30,6 @@ class Kernel(Protocol):
     """The functions of a kernel, as described in `base`."""
 
     peaks: Callable[[ProductTables, Codes, Windows], tuple[Tensor, Tensor]]
-    highest: Callable[[ProductTables, Codes, Windows], Tensor]
     gradients: Callable[[Tensor, Tensor, TokenRows, Codes, Windows], Gradients]
 
 

@@ -8,12 +8,11 @@ Words are frozen and few are distinct, so each filter's product with each distin
 once, as rows of three tables; a filter's value at a window is then a sum of looked-up values. The column of filter f at
 tap j of a width is `first column of the width + j · F / K + f`.
 
-A kernel is a module with three functions:
+A kernel is a module with two functions:
 
 - `peaks(tables, codes, windows) -> (peak_GF, token_GF)`: each filter's highest value in each group, −inf in a group
   without windows; and the token that the first window with this value belongs to (its start + `before`; int32; −1 in a
   group without windows).
-- `highest(tables, codes, windows) -> peak_GF`: the first of the two, for prediction.
 - `gradients(grad_GF, token_GF, rows, codes, windows) -> Gradients`: from the gradient of the peaks.
 """
 

@@ -62,15 +62,6 @@ def _ask_for(typing: Any, table: Any, row: Any, column: Any) -> Any:  # noqa: AR
 
 def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
     """Return peak_GF and token_GF."""
-    return _peaks(tables, codes, windows, wants_tokens=True)
-
-
-def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
-    """Return peak_GF alone."""
-    return _peaks(tables, codes, windows, wants_tokens=False)[0]
-
-
-def _peaks(tables: ProductTables, codes: Codes, windows: Windows, wants_tokens: bool) -> tuple[Tensor, Tensor]:
     word_YA, head_QA, tail_QA = (_array(t) for t in (tables.word_YA, tables.head_QA, tables.tail_QA))
     code_T, piece_T, start_S1 = _array(codes.word_T), _array(codes.piece_T), _array(codes.start_S1)
     num_groups = windows.num_pieces * (len(start_S1) - 1)
@@ -88,9 +79,7 @@ def _peaks(tables: ProductTables, codes: Codes, windows: Windows, wants_tokens: 
         tail_XF = _sequence_sums(tail_QA, tail.row_XJ, first, filters, width)
         fixed: tuple[Any, ...] = (word_YA, first, filters, code_T, piece_T, start_S1, windows.before)
         fixed += (windows.num_pieces, head_XF, head.index_T, tail_XF, tail.index_T, peak_GF, token_GF, k * filters)
-        in_threads(
-            _peaks_of_width(width, wants_tokens), [(*fixed, start, stop) for start, stop in shares(len(start_S1) - 1)]
-        )
+        in_threads(_peaks_of_width(width), [(*fixed, start, stop) for start, stop in shares(len(start_S1) - 1)])
     return torch.from_numpy(peak_GF), torch.from_numpy(token_GF)
 
 
@@ -139,7 +128,7 @@ def _sequence_sums(table_QA: Array, row_XJ: Array, first: int, num_filters: int,
 
 
 @cache
-def _peaks_of_width(width: int, wants_tokens: bool) -> Callable[..., None]:  # noqa: C901, PLR0915
+def _peaks_of_width(width: int) -> Callable[..., None]:  # noqa: C901, PLR0915
     """Return the compiled kernel of one width, at most 5."""
 
     # Unrolled by hand because the compiler does not do it: twice as fast as a loop over the taps.
@@ -186,8 +175,7 @@ def _peaks_of_width(width: int, wants_tokens: bool) -> Callable[..., None]:  # n
                     # Keep NaN.
                     if value > peak_F[f] or np.isnan(value):
                         peak_F[f] = value
-                        if wants_tokens:
-                            best_F[f] = t
+                        best_F[f] = t
 
     return add_and_compare
 

@@ -21,8 +21,8 @@ def distinct_sequences(row_T: np.ndarray, start_S1: np.ndarray, before: int, len
     most = int(row_T.max(initial=0)) + 2
     if most**length >= 2**63:
         # The key of a window would overflow an int64: treat every window as distinct, which only costs memory.
-        row_TJ = _all_sequences(row_T, start_S1, before, length)
-        return Sequences(row_TJ, np.arange(len(row_T), dtype=np.int32))
+        index_T = np.arange(len(row_T), dtype=np.int32)
+        return Sequences(_sequences_at(row_T, start_S1, before, length, index_T), index_T)
     num_slots = 1 << max(len(row_T) * 2 - 1, 1).bit_length()
     first_X, index_T = _number(row_T, start_S1, before, length, most, num_slots)
     return Sequences(_sequences_at(row_T, start_S1, before, length, first_X), index_T)
@@ -54,10 +54,6 @@ def _number(
                 num += 1
             index_T[t] = slot_index[slot]
     return first_X[:num], index_T
-
-
-def _all_sequences(row_T: np.ndarray, start_S1: np.ndarray, before: int, length: int) -> np.ndarray:
-    return _sequences_at(row_T, start_S1, before, length, np.arange(len(row_T), dtype=np.int32))
 
 
 def _sequences_at(row_T: np.ndarray, start_S1: np.ndarray, before: int, length: int, token_X: np.ndarray) -> np.ndarray:

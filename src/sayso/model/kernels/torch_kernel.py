@@ -16,11 +16,6 @@ def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor
     return torch.cat([peak for peak, _ in found], 1), torch.cat([token for _, token in found], 1)
 
 
-def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
-    """Return peak_GF alone."""
-    return peaks(tables, codes, windows)[0]
-
-
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients, computed from those of whole tables."""
     place = _Place(codes, windows)
@@ -39,16 +34,11 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
             for table, code_T in zip(found, (codes.word_T, codes.head_T, codes.tail_T), strict=True):
                 if covered_Gf.numel() and code_T.numel():
                     table.index_put_((code_T[covered_Gf].long(), column_Gf), value_Gf, accumulate=True)
-    return gradients_of_tables(ProductTables(word_YA=word_YA, head_QA=head_QA, tail_QA=tail_QA), rows)
-
-
-def gradients_of_tables(gradient: ProductTables, rows: TokenRows) -> Gradients:
-    """Return the gradients, given those of the whole tables."""
     return Gradients(
-        weight_AW=gradient.word_YA.T @ rows.row_YW,
-        learned_UA=gradient.word_YA[rows.row_YW.shape[0] - rows.num_learned :],
-        head_QA=gradient.head_QA,
-        tail_QA=gradient.tail_QA,
+        weight_AW=word_YA.T @ rows.row_YW,
+        learned_UA=word_YA[rows.row_YW.shape[0] - rows.num_learned :],
+        head_QA=head_QA,
+        tail_QA=tail_QA,
     )
 
 

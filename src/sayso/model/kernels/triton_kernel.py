@@ -19,7 +19,7 @@ from torch import Tensor
 from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
 from sayso.model.kernels.compiler import jit, tl, triton
 
-__all__ = ["gradients", "highest", "peaks"]
+__all__ = ["gradients", "peaks"]
 
 _WINDOWS_AT_ONCE, _PEAK_WARPS = 8, 2
 
@@ -37,11 +37,6 @@ def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor
             num_warps=_PEAK_WARPS,
         )  # fmt: skip
     return peak_GF, token_GF
-
-
-def highest(tables: ProductTables, codes: Codes, windows: Windows) -> Tensor:
-    """Return peak_GF alone."""
-    return peaks(tables, codes, windows)[0]
 
 
 @jit

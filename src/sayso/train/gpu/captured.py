@@ -29,7 +29,7 @@ from sayso.train.epoch import EpochPlan, ProcessShard
 from sayso.train.gpu.encoder_kernels import Draws
 from sayso.train.gpu.flat_adam import FlatAdam
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
-from sayso.train.gpu.padded_loss import PaddedLoss, distance_rows, peak_encoder
+from sayso.train.gpu.padded_loss import PaddedLoss, peak_encoder
 from sayso.train.gpu.tokens import shared_space
 from sayso.train.loop import EpochResult, LossTally, OnStep, StepProgress
 
@@ -119,8 +119,8 @@ class _Buffers(NamedTuple):
         _, head_T, tail_T, piece_T = epoch.tokens.columns
         num = len(piece_T)
         self.codes.word_T[:num] = epoch.word_T
-        self.codes.head_T[:num] = distance_rows(position, head_T)
-        self.codes.tail_T[:num] = distance_rows(position, tail_T)
+        self.codes.head_T[:num] = position.row_of(head_T.int())
+        self.codes.tail_T[:num] = position.row_of(tail_T.int())
         self.codes.piece_T[:num] = piece_T
 
 

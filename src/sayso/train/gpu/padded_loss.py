@@ -58,13 +58,6 @@ def peak_encoder(encoder: Encoder) -> PeakEncoder | None:
     return cast(PeakEncoder, encoder) if hasattr(encoder, "from_peaks") else None
 
 
-def distance_rows(position: PositionEmbedding, distance_T: Tensor) -> Tensor:
-    """Return each distance's row in the head's or the tail's table."""
-    if position.form == "shared_unsigned":
-        return distance_T.int().abs().clamp(max=position.cap)
-    return distance_T.int().clamp(-position.cap, position.cap) + position.cap
-
-
 def prepared_peaks(
     convolution: Convolution, embedding: TokenEmbedding, sentences: PreparedSentences, draws: Draws, dtype: torch.dtype
 ) -> Tensor:
