@@ -192,7 +192,7 @@ class _State:
             self.row_V[token_Y] = torch.arange(self.num_kept, stop, dtype=torch.int32)
             self.num_kept = stop
             index_T = self.row_V[token_T]
-        return replace(self.of_distances, word_YA=self.product_YA), index_T
+        return self.of_distances._replace(word_YA=self.product_YA), index_T
 
 
 class Convolution(nn.Module):

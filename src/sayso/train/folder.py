@@ -93,18 +93,19 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Return the metrics of a run, one row per epoch."""
     path = folder / METRICS
     lines = path.read_bytes().splitlines() if path.exists() else []
-    return [_figures(path, number, line) for number, line in enumerate(lines, 1)]
+    return [_figures(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
 
 
-def _figures(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    advice = "remove the file: no result depends on it, and the run continues without it"
+def _figures(where: str, line: bytes) -> dict[str, Any]:
+    reason = ""
     try:
         row = from_json(line)
+        if type(row.get("epoch")) is int and row["epoch"] > 0 and all(type(x) in (int, float) for x in row.values()):
+            return row
     except JsonError as error:
-        raise BadInputError(f"{path}:{number}: not a valid line of metrics ({error}): {advice}") from None
-    if type(row.get("epoch")) is not int or row["epoch"] < 1 or not all(type(x) in (int, float) for x in row.values()):
-        raise BadInputError(f"{path}:{number}: not a valid line of metrics: {advice}")
-    return row
+        reason = f" ({error})"
+    advice = "remove the file: no result depends on it, and the run continues without it"
+    raise BadInputError(f"{where}: not a valid line of metrics{reason}: {advice}")
 
 
 def description_of(
@@ -135,41 +136,29 @@ def code_fingerprint() -> str:
 
 
 def model_of(extractor: Extractor, data: RunData, status: RunStatus) -> ModelParts:
-    """Return the extractor with the store's vocabulary and a record of its training."""
-    return ModelParts(
-        extractor=extractor,
-        lexicon=lexicon_of(data),
-        relations=data.store.relations,
-        variant=data.config.variant,
-        training=_training(data, status),
-    )
-
-
-def lexicon_of(data: RunData) -> Lexicon:
-    """Return the words that have a vector, and the store's entities and types."""
-    store = data.store
+    """Return the extractor with the store's vocabulary (words that have a vector) and a record of its training."""
+    store, config = data.store, data.config
     if "form" not in store.manifest:
         raise BadInputError(f"{store.folder}: the store does not record the form of its corpus: prepare it again")
-    return Lexicon(
+    lexicon = Lexicon(
         words=store.words[: len(data.word_VW)].to_pylist(),
         entity_ids=store.entities["id"].to_pylist(),
         entity_names=store.entities["name"].to_pylist(),
         type_E=data.type_E,
         types=store.types,
         form=CorpusForm(**store.manifest["form"]),
-        mentions=data.config.data.mentions,
+        mentions=config.data.mentions,
         max_tokens=int(store.manifest["settings"]["max_tokens"]),
         subwords=data.pretrained.subwords if data.pretrained else None,
     )
-
-
-def _training(data: RunData, status: RunStatus) -> dict[str, Any]:
-    return {
-        "seed": data.config.seed,
-        "data_fingerprint": data.store.fingerprint,
+    training = {
+        "seed": config.seed,
+        "data_fingerprint": store.fingerprint,
         "epochs": status.epoch,
         "best_epoch": status.best_epoch,
         "seconds": round(status.seconds, 1),
         "validation": status.figures(),
-        "config": data.config.to_table(),
+        "config": config.to_table(),
     }
+    relations, variant = store.relations, config.variant
+    return ModelParts(extractor=extractor, lexicon=lexicon, relations=relations, variant=variant, training=training)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sayso.errors import UserError
 from sayso.io.atomic import atomic_file
+from sayso.model.ensemble import PREFIX
 from sayso.seeding import drawn_seed
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
@@ -18,7 +19,6 @@ from sayso.train.run import Callbacks, identity_of, train
 from sayso.train.state import RunStatus, read_status
 
 SUMMARY = "seeds.json"
-_PREFIX = "seed-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +56,11 @@ def train_seeds(
         for each in configs:
             folder = _folder(out, each.seed)
             status = _ended(each, store, folder)
-            run = SeedRun(seed=each.seed, folder=folder, status=status or RunStatus())
             if status is not None:
-                on_skip(run)
+                on_skip(SeedRun(seed=each.seed, folder=folder, status=status))
             else:
-                run = replace(run, status=train(each, store, folder, device, resume, callbacks))
-            runs.append(run)
+                status = train(each, store, folder, device, resume, callbacks)
+            runs.append(SeedRun(seed=each.seed, folder=folder, status=status))
         if shard.rank == 0:
             _write(out / SUMMARY, config.variant, runs)
     return runs
@@ -69,23 +68,21 @@ def train_seeds(
 
 def summarise(runs: Sequence[SeedRun]) -> dict[str, dict[str, float | None]]:
     """Return mean and sample standard deviation (None for one run) of each validation metric."""
-    columns = {name: [run.status.figures()[name] for run in runs] for name in runs[0].status.figures()}
-    return {
-        name: {
-            "mean": statistics.fmean(column),
-            "standard_deviation": statistics.stdev(column) if len(column) > 1 else None,
-        }
-        for name, column in columns.items()
-    }
+    found: dict[str, dict[str, float | None]] = {}
+    for name in runs[0].status.figures():
+        column = [run.status.figures()[name] for run in runs]
+        deviation = statistics.stdev(column) if len(column) > 1 else None
+        found[name] = {"mean": statistics.fmean(column), "standard_deviation": deviation}
+    return found
 
 
 def _folder(out: Path, seed: int) -> Path:
-    return out / f"{_PREFIX}{seed}"
+    return out / f"{PREFIX}{seed}"
 
 
 def _first_seed(out: Path, resume: bool) -> int:
     """Return the lowest seed in `out` when resuming, else a new one."""
-    names = [path.name.removeprefix(_PREFIX) for path in out.glob(f"{_PREFIX}*")] if resume else []
+    names = [path.name.removeprefix(PREFIX) for path in out.glob(f"{PREFIX}*")] if resume else []
     seeds = [int(name) for name in names if name.isdecimal()]
     return min(seeds) if seeds else drawn_seed()
 

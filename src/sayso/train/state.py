@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from sayso.errors import BadInputError
@@ -106,32 +106,37 @@ def load_state(
 
     Raises `BadInputError` before anything is set if the format or the identity (config and data) does not match.
     """
-    metadata, tensors = _read(path)
-    about = _checked(path, metadata, identity)
+    about, tensors = _checked(path, identity), load_file(path)
     if is_verifying():
-        _refuse_odd_tensors(path, tensors, about.tensors)
-    learned, best = _part(tensors, "model/"), _part(tensors, "best/")
+        if about.tensors is None and not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
+            raise _damaged(path, "a value is not finite")
+        if about.tensors not in (None, _checksum_of(tensors)):
+            raise _damaged(path, "the checksum differs")
+    parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
+    for name, value in tensors.items():
+        part, _, rest = name.partition("/")
+        parts.setdefault(part, {})[rest] = value
     shapes = {name: parameter.shape for name, parameter in _named(model)}
-    for values in (learned, best):
+    for values in (parts["model"], parts["best"]):
         if {name: value.shape for name, value in values.items()} != shapes:
             raise BadInputError(f"{path}: its parameters do not match this model: {_ADVICE}")
-    load_parameters(model, learned)
-    _load_optimizer(path, model, optimizer, _part(tensors, "optimizer/"))
-    return about.standing, best
+    load_parameters(model, parts["model"])
+    _load_optimizer(path, model, optimizer, parts["optimizer"])
+    return about.standing, parts["best"]
 
 
 def read_status(path: Path, identity: dict[str, Any]) -> RunStatus:
     """Return the status without loading the tensors; raise the same errors as `load_state`."""
-    return _checked(path, _read_metadata(path), identity).standing
+    return _checked(path, identity).standing
 
 
 def num_epochs_kept(path: Path) -> int:
     """Return the number of epochs done in this state; 0 if there is no file."""
-    return _about(path, _read_metadata(path)).standing.epoch if path.exists() else 0
+    return _about(path).standing.epoch if path.exists() else 0
 
 
-def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> _About:
-    about = _about(path, metadata)
+def _checked(path: Path, identity: dict[str, Any]) -> _About:
+    about = _about(path)
     if (difference := _difference(about.identity, identity, "")) is not None:
         raise BadInputError(
             f"{path}: the run was trained with {difference.removeprefix('.')}:"
@@ -146,24 +151,17 @@ def _checked(path: Path, metadata: dict[str, str], identity: dict[str, Any]) -> 
     return about
 
 
-def _about(path: Path, metadata: dict[str, str]) -> _About:
-    if metadata.get("format") != str(FORMAT):
-        raise BadInputError(f"{path}: state format {metadata.get('format')}, expected {FORMAT}: {_ADVICE}")
+def _about(path: Path) -> _About:
     try:
+        with safe_open(str(path), framework="pt") as file:
+            metadata = dict(file.metadata() or {})
+        if metadata.get("format") != str(FORMAT):
+            raise BadInputError(f"{path}: state format {metadata.get('format')}, expected {FORMAT}: {_ADVICE}")
         if _ABOUT in metadata:
             return record_of(_About, from_json(metadata[_ABOUT]))
-        parts = {name: from_json(metadata.get(name, "")) for name in ("standing", "identity")}
-        return record_of(_About, parts)
-    except JsonError as error:
-        raise _damaged(path, str(error)) from None
-
-
-def _refuse_odd_tensors(path: Path, tensors: dict[str, Tensor], checksum: int | None) -> None:
-    if checksum is None:
-        if not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
-            raise _damaged(path, "a value is not finite")
-    elif checksum != _checksum_of(tensors):
-        raise _damaged(path, "the checksum differs")
+        return record_of(_About, {name: from_json(metadata.get(name, "")) for name in ("standing", "identity")})
+    except (OSError, SafetensorError, JsonError) as error:
+        raise _damaged(path, str(error)) from error
 
 
 def _checksum_of(tensors: dict[str, Tensor]) -> int:
@@ -187,26 +185,8 @@ def _difference(old: Any, new: Any, name: str) -> str | None:
     return None if old == new else f"{name} = {old}, not {new}"
 
 
-def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    metadata = _read_metadata(path)
-    with safe_open(str(path), framework="pt") as file:
-        return metadata, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-
-
-def _read_metadata(path: Path) -> dict[str, str]:
-    try:
-        with safe_open(str(path), framework="pt") as file:
-            return dict(file.metadata() or {})
-    except (OSError, SafetensorError) as error:
-        raise _damaged(path, str(error)) from error
-
-
 def _damaged(path: Path, reason: str) -> BadInputError:
     return BadInputError(f"{path}: not a valid training state ({reason}): {_ADVICE}")
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, values: dict[str, Tensor]) -> None:

@@ -42,11 +42,11 @@ def make_case(windows: Windows, lengths: list[int]) -> tuple[Codes, ProductTable
 
 
 def on_gpu(codes: Codes) -> Codes:
-    return Codes(**{name: value.to(DEVICE) for name, value in vars(codes).items()})
+    return Codes(*(value.to(DEVICE) for value in codes))
 
 
 def rounded(tables: ProductTables, dtype: torch.dtype) -> ProductTables:
-    return ProductTables(**{name: value.to(dtype) for name, value in vars(tables).items()})
+    return ProductTables(*(value.to(dtype) for value in tables))
 
 
 @needs_gpu
@@ -57,7 +57,7 @@ def test_peaks_are_those_of_the_plain_kernel_in_float64(windows: Windows, length
     codes, tables = make_case(windows, lengths)
     tables = rounded(tables, dtype)
     expected, token_GF = torch_kernel.peaks(rounded(tables, torch.float64), codes, windows)
-    on_device = ProductTables(**{name: value.to(DEVICE) for name, value in vars(tables).items()})
+    on_device = ProductTables(*(value.to(DEVICE) for value in tables))
     found, found_token_GF = (value.cpu() for value in triton_kernel.peaks(on_device, on_gpu(codes), windows))
     is_there = expected > -torch.inf
     assert torch.equal(found > -torch.inf, is_there)

@@ -18,7 +18,7 @@ A kernel is a module with two functions:
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -49,8 +49,7 @@ class Windows:
         return tuple(firsts)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Codes:
+class Codes(NamedTuple):
     """Each token's rows in the three tables and its piece, and the starts of sentences; all int32."""
 
     word_T: Tensor
@@ -60,8 +59,7 @@ class Codes:
     start_S1: Tensor
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProductTables:
+class ProductTables(NamedTuple):
     """The products of all taps of all filters with the distinct tokens and with the distances to head and tail."""
 
     word_YA: Tensor
@@ -69,8 +67,7 @@ class ProductTables:
     tail_QA: Tensor
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokenRows:
+class TokenRows(NamedTuple):
     """The factors of the products: vectors of the distinct tokens, the last U of them learned, and Q distances."""
 
     row_YW: Tensor
@@ -78,8 +75,7 @@ class TokenRows:
     num_distances: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gradients:
+class Gradients(NamedTuple):
     """The gradients of the filters' word columns, and of the table rows for learned tokens and for distances."""
 
     weight_AW: Tensor

@@ -62,16 +62,15 @@ def _ask_for(typing: Any, table: Any, row: Any, column: Any) -> Any:  # noqa: AR
 
 def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
     """Return peak_GF and token_GF."""
-    word_YA, head_QA, tail_QA = (_array(t) for t in (tables.word_YA, tables.head_QA, tables.tail_QA))
-    code_T, piece_T, start_S1 = _array(codes.word_T), _array(codes.piece_T), _array(codes.start_S1)
+    word_YA, head_QA, tail_QA = map(_array, tables)
+    code_T, head_T, tail_T, piece_T, start_S1 = map(_array, codes)
     num_groups = windows.num_pieces * (len(start_S1) - 1)
     num_all = windows.num_filters * len(windows.widths)
     peak_GF = np.full((num_groups, num_all), -np.inf, word_YA.dtype)
     token_GF = np.full((num_groups, num_all), -1, np.int32)
     reach = windows.widths[-1]
     head, tail = in_threads(
-        lambda row_T: distinct_sequences(_array(row_T), start_S1, windows.before, reach),
-        [(codes.head_T,), (codes.tail_T,)],
+        distinct_sequences, [(row_T, start_S1, windows.before, reach) for row_T in (head_T, tail_T)]
     )
     for k, width in enumerate(windows.widths):
         first, filters = windows.first_columns[k], windows.num_filters
@@ -88,26 +87,35 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
 
     One (group, filter) in about 39 windows has a gradient, so this is far less work than a product with whole tables.
     """
-    row_YW, start_S1 = _array(rows.row_YW), _array(codes.start_S1)
+    row_YW = _array(rows.row_YW)
     grad_FG, token_FG = _array(grad_GF.T), _array(token_GF.T)
     num_columns, dtype = windows.first_columns[-1], row_YW.dtype
     weight_AW = np.zeros((num_columns, row_YW.shape[1]), dtype)
     # Transposed, so that each thread writes to its own rows.
     learned_AU = np.zeros((num_columns, rows.num_learned), dtype)
     head_AQ, tail_AQ = (np.zeros((num_columns, rows.num_distances), dtype) for _ in range(2))
-    code = tuple(_array(code_T) for code_T in (codes.word_T, codes.head_T, codes.tail_T))
+    code_T, head_T, tail_T, _, start_S1 = map(_array, codes)
     for k, width in enumerate(windows.widths):
         first, filters = windows.first_columns[k], windows.num_filters
         own = slice(k * filters, None)
-        fixed = (grad_FG[own], token_FG[own], row_YW, len(row_YW) - rows.num_learned, *code, start_S1, windows.before)
-        fixed += (windows.num_pieces, first, filters, width, weight_AW, learned_AU, head_AQ, tail_AQ)
+        fixed: tuple[Any, ...] = (grad_FG[own], token_FG[own], row_YW, len(row_YW) - rows.num_learned)
+        fixed += (
+            code_T,
+            head_T,
+            tail_T,
+            start_S1,
+            windows.before,
+            windows.num_pieces,
+            first,
+            filters,
+            width,
+            weight_AW,
+            learned_AU,
+            head_AQ,
+            tail_AQ,
+        )
         in_threads(_add_gradients, [(*fixed, start, stop) for start, stop in shares(filters)])
-    return Gradients(
-        weight_AW=torch.from_numpy(weight_AW),
-        learned_UA=torch.from_numpy(learned_AU.T),
-        head_QA=torch.from_numpy(head_AQ.T),
-        tail_QA=torch.from_numpy(tail_AQ.T),
-    )
+    return Gradients(*map(torch.from_numpy, (weight_AW, learned_AU.T, head_AQ.T, tail_AQ.T)))
 
 
 def _array(tensor: Tensor) -> np.ndarray:

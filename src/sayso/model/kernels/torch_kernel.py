@@ -34,12 +34,8 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
             for table, code_T in zip(found, (codes.word_T, codes.head_T, codes.tail_T), strict=True):
                 if covered_Gf.numel() and code_T.numel():
                     table.index_put_((code_T[covered_Gf].long(), column_Gf), value_Gf, accumulate=True)
-    return Gradients(
-        weight_AW=word_YA.T @ rows.row_YW,
-        learned_UA=word_YA[rows.row_YW.shape[0] - rows.num_learned :],
-        head_QA=head_QA,
-        tail_QA=tail_QA,
-    )
+    learned_UA = word_YA[rows.row_YW.shape[0] - rows.num_learned :]
+    return Gradients(word_YA.T @ rows.row_YW, learned_UA, head_QA, tail_QA)
 
 
 class _Place:

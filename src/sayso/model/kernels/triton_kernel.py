@@ -26,15 +26,14 @@ _WINDOWS_AT_ONCE, _PEAK_WARPS = 8, 2
 
 def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
     """Return peak_GF and token_GF, as in `base`."""
-    num_groups, num_filters = sizes(codes, windows)
+    num_groups = (codes.start_S1.shape[0] - 1) * windows.num_pieces
+    num_filters = len(windows.widths) * windows.num_filters
     peak_GF = torch.empty(num_groups, num_filters, dtype=torch.float32, device=tables.word_YA.device)
     token_GF = torch.empty(num_groups, num_filters, dtype=torch.int32, device=peak_GF.device)
     if num_groups:
         _peaks[num_groups, len(windows.widths)](
-            *(tables.word_YA, tables.head_QA, tables.tail_QA),
-            *(codes.word_T, codes.head_T, codes.tail_T, codes.piece_T, codes.start_S1), *(peak_GF, token_GF),
-            **constants(windows), IS_LARGE=tables.word_YA.numel() >= 2**31, BLOCK_Z=_WINDOWS_AT_ONCE,
-            num_warps=_PEAK_WARPS,
+            *(*tables, *codes, peak_GF, token_GF), **constants(windows), BLOCK_Z=_WINDOWS_AT_ONCE,
+            IS_LARGE=tables.word_YA.numel() >= 2**31, num_warps=_PEAK_WARPS,
         )  # fmt: skip
     return peak_GF, token_GF
 
@@ -115,7 +114,7 @@ def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, 
     grad_GF = grad_GF.contiguous()
     learned_UA, head_QA, tail_QA = _learned_gradient(grad_GF, token_GF, rows, codes, windows)
     weight_AW = _weight_gradient(grad_GF, token_GF, rows.row_YW, codes, windows)
-    return Gradients(weight_AW=weight_AW, learned_UA=learned_UA, head_QA=head_QA, tail_QA=tail_QA)
+    return Gradients(weight_AW, learned_UA, head_QA, tail_QA)
 
 
 def _learned_gradient(
@@ -125,8 +124,7 @@ def _learned_gradient(
     # One block of memory, cleared at once.
     together = torch.zeros(sum(num), windows.first_columns[-1], dtype=torch.float32, device=grad_GF.device)
     learned_UA, head_QA, tail_QA = torch.split(together, num)
-    num_groups, _ = sizes(codes, windows)
-    if num_groups:
+    if num_groups := grad_GF.shape[0]:
         _learned_gradients[num_groups, len(windows.widths)](
             *(grad_GF, token_GF, codes.word_T, codes.head_T, codes.tail_T, codes.start_S1),
             *(learned_UA, head_QA, tail_QA, rows.row_YW.shape[0] - rows.num_learned),
@@ -160,12 +158,6 @@ def _weight_gradient(grad_GF: Tensor, token_GF: Tensor, row_YL: Tensor, codes: C
         num_warps=2,
     )
     return weight_AL
-
-
-def sizes(codes: Codes, windows: Windows) -> tuple[int, int]:
-    """Return the number of groups and of filters."""
-    num_sentences = codes.start_S1.shape[0] - 1
-    return num_sentences * windows.num_pieces, len(windows.widths) * windows.num_filters
 
 
 def constants(windows: Windows, *without: str) -> dict[str, Any]:

@@ -9,16 +9,14 @@ per epoch.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from threading import Lock
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from sayso.model.embedding import PositionEmbedding
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
 from sayso.model.kernels.base import Codes
@@ -55,7 +53,10 @@ class Packed(NamedTuple):
     def cut(self, number_1: Tensor) -> dict[str, Tensor]:
         """Return the fields of a step, whose index stays on the device."""
         row_L = self.row_L.index_select(0, number_1)[0]
-        return {name: _read(row_L, field) for name, field in self.fields.items()}
+        return {
+            name: row_L[field.first : field.stop].view(field.dtype)[: field.shape.numel()].view(field.shape)
+            for name, field in self.fields.items()
+        }
 
 
 def pack(tensors: Mapping[str, Tensor]) -> Packed:
@@ -70,10 +71,6 @@ def pack(tensors: Mapping[str, Tensor]) -> Packed:
         fields[name] = Field(first, stop, tensor.dtype, tensor.shape[1:])
         first = stop
     return Packed(torch.cat(pieces, 1).view(torch.int64), fields)
-
-
-def _read(row_L: Tensor, field: Field) -> Tensor:
-    return row_L[field.first : field.stop].view(field.dtype)[: field.shape.numel()].view(field.shape)
 
 
 STEPS_A_GRAPH = 8
@@ -95,35 +92,6 @@ def why_not_captured(extractor: Extractor, loss: LossConfig, device: torch.devic
     return None if peak_encoder(extractor.encoder) else "its encoder does not support it"
 
 
-class _Buffers(NamedTuple):
-    """The memory that a graph reads, refilled for every epoch."""
-
-    packed: Packed
-    codes: Codes
-
-    @classmethod
-    def for_epoch(cls, epoch: PaddedEpoch, packed: Packed) -> "_Buffers":
-        empty_T = torch.zeros(epoch.capacity.tokens, dtype=torch.int32, device=packed.row_L.device)
-        codes = Codes(
-            word_T=empty_T,
-            head_T=empty_T.clone(),
-            tail_T=empty_T.clone(),
-            piece_T=empty_T.clone(),
-            start_S1=empty_T[:0],
-        )
-        return cls(packed, codes)
-
-    def fill(self, epoch: PaddedEpoch, packed: Packed, position: PositionEmbedding) -> None:
-        """Replace the contents with those of another epoch."""
-        self.packed.row_L.copy_(packed.row_L)
-        _, head_T, tail_T, piece_T = epoch.tokens.columns
-        num = len(piece_T)
-        self.codes.word_T[:num] = epoch.word_T
-        self.codes.head_T[:num] = position.row_of(head_T.int())
-        self.codes.tail_T[:num] = position.row_of(tail_T.int())
-        self.codes.piece_T[:num] = piece_T
-
-
 class CapturedEpochs:
     """Trains the epochs of a run on one GPU; model and optimizer are up to date after each."""
 
@@ -142,7 +110,8 @@ class CapturedEpochs:
         self.number_1 = torch.zeros(1, dtype=torch.int64, device=device)
         self.key_1 = torch.zeros_like(self.number_1)
         self.capacity, self.names = Capacity(), list[str]()
-        self.buffers: _Buffers | None = None
+        # What a graph reads, refilled for every epoch: the rows of all steps, and each token's four codes.
+        self.packed, self.codes = Packed(self.number_1, {}), tuple[Tensor, ...]()
         self.term_UX, self.norm_U = self.adam.value_X.new_empty(0, 0), self.adam.value_X.new_empty(0)
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self._thread = ThreadPoolExecutor(1)
@@ -179,16 +148,23 @@ class CapturedEpochs:
         number, ahead = self._ahead or (-1, None)
         padded, packed = ahead.result() if ahead is not None and number == epoch else self._lay_out(epoch)
         self.key_1.fill_(sub_seed(self.data.config.seed, f"dropout/{epoch}/0"))
-        if self.buffers is None or padded.capacity != self.capacity:
-            self.capacity = padded.capacity
-            self.buffers = _Buffers.for_epoch(padded, packed)
-            self.buffers.fill(padded, packed, self.convolution.position)
+        if padded.capacity != self.capacity:
+            self.capacity, self.packed = padded.capacity, packed
+            self.codes = padded.word_T.new_zeros(4, padded.capacity.tokens).unbind()
+            self._fill(padded, packed)
             self._capture(len(padded.num_bags_U))
-        self.buffers.fill(padded, packed, self.convolution.position)
+        self._fill(padded, packed)
         self.number_1.zero_()
         # The source belongs to the other stream, which may reuse its memory from here on.
         self.stream.synchronize()
         return padded
+
+    def _fill(self, padded: PaddedEpoch, packed: Packed) -> None:
+        self.packed.row_L.copy_(packed.row_L)
+        _, head_T, tail_T, piece_T = padded.tokens.columns
+        head_T, tail_T = (self.convolution.position.row_of(distance_T.int()) for distance_T in (head_T, tail_T))
+        for code_T, row_T in zip(self.codes, (padded.word_T, head_T, tail_T, piece_T), strict=True):
+            code_T[: len(row_T)] = row_T
 
     def _replay(self, epoch: int, padded: PaddedEpoch, began: float, on_step: OnStep) -> None:
         num_steps, done, looked = len(padded.num_bags_U), 0, 0
@@ -203,23 +179,24 @@ class CapturedEpochs:
                 on_step(StepProgress(epoch, done, num_steps, rate))
 
     def _terms(self) -> dict[str, Tensor]:
-        assert self.buffers is not None
-        fields = self.buffers.packed.cut(self.number_1)
-        codes = replace(self.buffers.codes, start_S1=fields["start_S1"])
+        fields = self.packed.cut(self.number_1)
+        word_T, head_T, tail_T, piece_T = self.codes
+        codes = Codes(word_T, head_T, tail_T, piece_T, fields["start_S1"])
         return self.loss.terms(fields, codes, Draws(self.key_1, self.number_1, self.convolution.dropout.num_dropped))
 
     def _step(self) -> None:
         """Run one training step, the one that is captured."""
         term_X = torch.stack(list(self._terms().values()))
-        found = torch.autograd.grad(term_X, self.parameters, torch.ones_like(term_X), allow_unused=True)
-        gradients = [_or_zeros(gradient, p) for gradient, p in zip(found, self.parameters, strict=True)]
+        # A parameter without gradient gets zeros.
+        gradients = torch.autograd.grad(term_X, self.parameters, torch.ones_like(term_X), materialize_grads=True)
         self.adam.step(gradients, self.number_1, self.norm_U)
         self.term_UX.index_copy_(0, self.number_1, term_X.detach()[None])
         self.number_1 += 1
 
     def _capture(self, num_steps: int) -> None:
         """Record the graphs after two steps that compile the kernels, then undo their updates."""
-        kept = [values.clone() for values in self._learned()]
+        learned = (self.adam.value_X, self.adam.mean_X, self.adam.square_X)
+        kept = [values.clone() for values in learned]
         with _ONE_AT_A_TIME:
             self.number_1.zero_()
             self.names = list(self._terms())
@@ -233,11 +210,8 @@ class CapturedEpochs:
                 with torch.cuda.graph(self.graphs[num], stream=self.stream, capture_error_mode="thread_local"):
                     for _ in range(num):
                         self._step()
-        for values, before in zip(self._learned(), kept, strict=True):
+        for values, before in zip(learned, kept, strict=True):
             values.copy_(before)
-
-    def _learned(self) -> Sequence[Tensor]:
-        return (self.adam.value_X, self.adam.mean_X, self.adam.square_X)
 
 
 def _own_stream(device: torch.device) -> torch.cuda.Stream:
@@ -245,7 +219,3 @@ def _own_stream(device: torch.device) -> torch.cuda.Stream:
     current = torch.cuda.current_stream(device)
     is_common = current == torch.cuda.default_stream(device)
     return torch.cuda.Stream(device) if is_common else current  # type: ignore[no-untyped-call]
-
-
-def _or_zeros(gradient: Tensor | None, parameter: Tensor) -> Tensor:
-    return torch.zeros_like(parameter) if gradient is None else gradient

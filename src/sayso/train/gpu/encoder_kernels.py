@@ -205,16 +205,13 @@ _MOST_WIDTH = 16
 _LONG, _DISTANCES = 512, 16
 
 
-def distance_gradients(
-    head_QA: Tensor, tail_QA: Tensor, table_2QP: Tensor, weight_AD: Tensor
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Return the gradients of table_2QP, and of the last 2 P columns of the filters, once for each mention."""
+def distance_gradients(head_QA: Tensor, tail_QA: Tensor, table_2QP: Tensor, weight_AD: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of table_2QP and of the last 2 P columns of the filters, [2, A, P]."""
     num_distances, width = table_2QP.shape[1:]
     if not head_QA.is_cuda or width > _MOST_WIDTH:
         grad_2QA = torch.stack([head_QA, tail_QA])
         part_2AP = weight_AD[:, weight_AD.shape[1] - 2 * width :].view(-1, 2, width).transpose(0, 1)
-        head_AP, tail_AP = torch.bmm(grad_2QA.transpose(1, 2), table_2QP)
-        return torch.bmm(grad_2QA, part_2AP), (head_AP, tail_AP)
+        return torch.bmm(grad_2QA, part_2AP), torch.bmm(grad_2QA.transpose(1, 2), table_2QP)
     num_columns, row_width = weight_AD.shape
     grad_2QP = weight_AD.new_empty(2, num_distances, width)
     grad_2AP = weight_AD.new_empty(2, num_columns, width)
@@ -223,7 +220,7 @@ def distance_gradients(
         COLUMNS=num_columns, ROW=row_width, WIDTH=width, BLOCK_P=triton.next_power_of_2(width), BLOCK_A=_COLUMNS,
         BLOCK_LONG=_LONG, BLOCK_Q=_DISTANCES,
     )  # fmt: skip
-    return grad_2QP, (grad_2AP[0], grad_2AP[1])
+    return grad_2QP, grad_2AP
 
 
 @jit

@@ -12,7 +12,6 @@ sums are float32.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import torch
@@ -36,14 +35,6 @@ _ALIGNED = 8
 """Matrix products are fastest when rows are multiples of 16 bytes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreparedSentences:
-    """Sentences as rows of tables: `codes` (which may have extra tokens) and the words to look up."""
-
-    codes: Codes
-    word_Y: Tensor
-
-
 class PeakEncoder(Protocol):
     """An encoder that uses only each filter's highest value in a sentence's groups of windows."""
 
@@ -59,17 +50,17 @@ def peak_encoder(encoder: Encoder) -> PeakEncoder | None:
 
 
 def prepared_peaks(
-    convolution: Convolution, embedding: TokenEmbedding, sentences: PreparedSentences, draws: Draws, dtype: torch.dtype
+    convolution: Convolution, embedding: TokenEmbedding, codes: Codes, word_Y: Tensor, draws: Draws, dtype: torch.dtype
 ) -> Tensor:
-    """Return peak_GF, as `Convolution` does, with products of type `dtype`."""
+    """Return peak_GF, as `Convolution` does, with products of type `dtype`; the words to look up are `word_Y`."""
     type_KW, table_2QP = _dropped_parameters(convolution.position, embedding, draws)
     width = embedding.width
     padded = min(-(-width // _ALIGNED) * _ALIGNED, width + convolution.position.width)
-    num_words = sentences.word_Y.shape[0]
+    num_words = word_Y.shape[0]
     row_YL = embedding.word_VW.new_empty(num_words + type_KW.shape[0], padded, dtype=dtype)
-    dropped_rows(embedding.word_VW, sentences.word_Y, row_YL[:num_words], draws)
+    dropped_rows(embedding.word_VW, word_Y, row_YL[:num_words], draws)
     peak_GF: Tensor = _PreparedMax.apply(  # type: ignore[no-untyped-call]
-        type_KW, table_2QP, row_YL, sentences.codes, convolution.windows, *convolution.weights
+        type_KW, table_2QP, row_YL, codes, convolution.windows, *convolution.weights
     )
     return peak_GF
 
@@ -115,8 +106,8 @@ class _PreparedMax(torch.autograd.Function):
         windows = ctx.windows
         rows = TokenRows(row_YW=row_YL, num_learned=ctx.num_types, num_distances=table_2QP.shape[1])
         found = kernel_for(row_YL.device, windows).gradients(gradients[0], token_GF, rows, ctx.codes, windows)
-        table, of_distances = distance_gradients(found.head_QA, found.tail_QA, table_2QP, weight_AD)
-        weight = torch.cat([found.weight_AW[:, : ctx.width], *of_distances], 1)
+        table, part_2AP = distance_gradients(found.head_QA, found.tail_QA, table_2QP, weight_AD)
+        weight = torch.cat([found.weight_AW[:, : ctx.width], *part_2AP], 1)
         types = found.learned_UA @ weight_AD[:, : ctx.width] if ctx.num_types else None
         parts = torch.split(weight, [width * windows.num_filters for width in windows.widths])
         return types, table, None, None, None, *(part.view(-1, windows.num_filters, part.shape[1]) for part in parts)
@@ -145,7 +136,7 @@ class PaddedLoss:
 
     def terms(self, fields: Fields, codes: Codes, draws: Draws) -> dict[str, Tensor]:
         """Return the weighted terms by name; their sum is the loss."""
-        vector_SD = self._encode(PreparedSentences(codes=codes, word_Y=fields["word_Y"]), draws)
+        vector_SD = self._encode(codes, fields["word_Y"], draws)
         num_sentences = fields["bag_N"].shape[0]
         # Slicing everything would cost two kernels in the backward pass.
         vector_ND = vector_SD if num_sentences == len(vector_SD) else vector_SD[:num_sentences].contiguous()
@@ -157,10 +148,10 @@ class PaddedLoss:
             terms["distractor"] = self.config.distractor * self._distractor_term(vector_SD, fields)
         return terms
 
-    def _encode(self, sentences: PreparedSentences, draws: Draws) -> Tensor:
+    def _encode(self, codes: Codes, word_Y: Tensor, draws: Draws) -> Tensor:
         encoder = peak_encoder(self.extractor.encoder)
         assert encoder is not None
-        peaks = prepared_peaks(encoder.convolution, self.extractor.embedding, sentences, draws, self.dtype)
+        peaks = prepared_peaks(encoder.convolution, self.extractor.embedding, codes, word_Y, draws, self.dtype)
         if isinstance(encoder, CnnEncoder) and peaks.is_cuda:
             return projected(peaks, encoder.bias_F, encoder.projection.weight, encoder.projection.bias)
         return encoder.from_peaks(peaks)
