@@ -50,7 +50,8 @@ def bag_of_run(run: TrainedRun, index: int, marks: SentenceMarks) -> BagToExplai
         labels=bag.relations,
         marks={
             (run.model.relations[relation].name, row - first): MARK_LABELS.get(mark, "")
-            for (row, relation), mark in marks.of_sentences(first, stop).items()
+            for (row, relation), mark in marks.by_sentence.items()
+            if first <= row < stop
         },
     )
 
@@ -88,13 +89,7 @@ def explain_bag(
     ((batch, vector_ND, logit_BR),) = slices_of_logits(model.extractor, bag.part)
     (logit_R,) = refuse_not_finite(logit_BR.cpu().numpy())
     wanted = np.array(_wanted(model, relations, sigmoid(logit_R), threshold), np.int64)
-    encoded = Encoded(
-        extractor=model.extractor,
-        vector_ND=vector_ND,
-        bags=batch.bags,
-        bag_F=np.zeros_like(wanted),
-        relation_F=wanted,
-    )
+    encoded = Encoded(model.extractor, vector_ND, batch.bags, bag_F=np.zeros_like(wanted), relation_F=wanted)
     explained = explain_facts(encoded, logit_R[wanted], mechanisms, threshold)
     words = top_word_scores(model.extractor, bag.part, explained, vector_ND)
     found = [explanation_of(model, bag, explained, words, fact, threshold) for fact in range(len(wanted))]
@@ -148,9 +143,8 @@ def _evidence(
     rows_of_fact = np.flatnonzero(words.fact_W == fact).tolist()
     word_scores = {int(words.sentence_W[row]): tuple(words.scores.row(row).tolist()) for row in rows_of_fact}
     relation = model.relations[int(explained.relation_F[fact])].name
-    found = []
-    for row in range(*explained.sentences.start[fact : fact + 2].tolist()):
-        sentence_row = int(explained.sentences.value[row])
+    rows, found = range(*explained.sentences.start[fact : fact + 2].tolist()), []
+    for row, sentence_row in zip(rows, explained.sentences.row(fact).tolist(), strict=True):
         place = sentence_row - first_row
         evidence = Evidence(
             sentence=bag.sentences[place],

@@ -119,13 +119,8 @@ def encoded_facts(
             bags, place_F = np.unique(facts[:, 0], return_inverse=True)
             row_N = ranges(part.table.first_B1[:-1][bags], part.table.size_B[bags])
             local_N = torch.from_numpy(row_N - part.table.first_B1[bag]).to(vector_ND.device)
-            encoded = Encoded(
-                extractor=extractor,
-                vector_ND=vector_ND[local_N],
-                bags=batch.bags.with_sizes(bags - bag, part.table.size_B[bags]),
-                bag_F=place_F,
-                relation_F=facts[:, 1],
-            )
+            index = batch.bags.with_sizes(bags - bag, part.table.size_B[bags])
+            encoded = Encoded(extractor, vector_ND[local_N], index, bag_F=place_F, relation_F=facts[:, 1])
             yield encoded, row_N, logit_BR.cpu().numpy()[facts[:, 0] - bag, facts[:, 1]]
         bag += num_bags
 
@@ -181,13 +176,8 @@ def _disagreement(top: list[np.ndarray]) -> np.ndarray:
 def _no_facts(extractor: Extractor) -> Encoded:
     nothing, relation_RD = np.zeros(0, np.int64), extractor.scorer.relation_RD
     index = torch.from_numpy(nothing).to(relation_RD.device)
-    return Encoded(
-        extractor=extractor,
-        vector_ND=relation_RD.new_zeros(0, relation_RD.shape[1]),
-        bags=BagIndex(bag_N=index, head_B=index, tail_B=index),
-        bag_F=nothing,
-        relation_F=nothing,
-    )
+    bags = BagIndex(bag_N=index, head_B=index, tail_B=index)
+    return Encoded(extractor, relation_RD.new_zeros(0, relation_RD.shape[1]), bags, bag_F=nothing, relation_F=nothing)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

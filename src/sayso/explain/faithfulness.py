@@ -29,7 +29,7 @@ LARGEST_SET = 32
 """The search stops at this size; the smallest set is then the whole bag."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Encoded:
     """Encoded bags, and the bag and relation of each fact to explain."""
 

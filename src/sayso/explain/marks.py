@@ -1,6 +1,6 @@
 """Annotators' marks on the sentences of a part, from the store or from files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,10 +34,6 @@ class SentenceMarks:
         """The marked (sentence, relation) pairs, one per row."""
         return np.array(list(self.by_sentence), np.int64).reshape(-1, 2)
 
-    def of_sentences(self, first: int, stop: int) -> dict[tuple[int, int], int]:
-        """Return the marks on a range of sentences, by sentence and relation."""
-        return {key: mark for key, mark in self.by_sentence.items() if first <= key[0] < stop}
-
     def look_up(self, sentence_E: np.ndarray, relation_E: np.ndarray) -> np.ndarray:
         """Return the mark on each (sentence, relation); `NEITHER` if there is none."""
         pairs = zip(sentence_E.tolist(), relation_E.tolist(), strict=True)
@@ -47,16 +43,12 @@ class SentenceMarks:
 def marks_of_store(store: Store, part: str, annotator: str | None = None) -> SentenceMarks:
     """Return the store's marks on a part's sentences, by all annotators or by one."""
     if not (num := store.num_marks(part)):
-        return SentenceMarks(
-            by_sentence={}, report={"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
-        )
+        nothing = {"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
+        return SentenceMarks(by_sentence={}, report=nothing)
     given = store.marks_of(part)
     columns = [given[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
-    rows = [row for row in zip(*columns, strict=True) if annotator in (None, row[3])]
-    return SentenceMarks(
-        by_sentence=_settle([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]),
-        report={**store.manifest["marks"], "num_matched": num},
-    )
+    rows = [row[:3] for row in zip(*columns, strict=True) if annotator in (None, row[3])]
+    return SentenceMarks(by_sentence=_settle(rows), report={**store.manifest["marks"], "num_matched": num})
 
 
 def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable, part: str = "test") -> SentenceMarks:
@@ -71,12 +63,13 @@ def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable, part: s
     matched = match_marks(paths, {part: targets})
     columns = matched.columns[part]
     sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
-    return SentenceMarks(by_sentence=_settle(sentence, relation, list(columns["label"])), report=matched.report)
+    rows = zip(sentence, relation, columns["label"], strict=True)
+    return SentenceMarks(by_sentence=_settle(rows), report=matched.report)
 
 
-def _settle(sentence: Sequence[int], relation: Sequence[int], label: Sequence[str]) -> dict[tuple[int, int], int]:
+def _settle(rows: Iterable[tuple[int, int, str]]) -> dict[tuple[int, int], int]:
     """Return the majority mark for each (sentence, relation)."""
     labels: dict[tuple[int, int], list[str]] = {}
-    for row, number, text in zip(sentence, relation, label, strict=True):
-        labels.setdefault((row, number), []).append(text)
+    for sentence, relation, label in rows:
+        labels.setdefault((sentence, relation), []).append(label)
     return {key: _CODES[majority(given)] for key, given in labels.items()}

@@ -36,17 +36,14 @@ def plain_gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
     score_NR, slope = torch.zeros_like(parts.match_NR), parts.slope.of_bags()
     at_a_time = max(1, VALUES_AT_A_TIME // max(1, slope[:1].numel()))
     for rows in slices(len(score_NR), at_a_time):
+        change_CRD = parts.weight_NR[rows][:, :, None] * (slope if len(slope) == 1 else slope[bags.bag_N[rows]])
+        if parts.share_ND.shape != (1, 1):
+            change_CRD = change_CRD * parts.share_ND[rows][:, None]
+        direction_CRD = parts.direction_NRD if parts.direction_NRD.shape[0] == 1 else parts.direction_NRD[rows]
+        change_CRD.addcmul_(parts.pull_NR[rows][:, :, None], direction_CRD)
         # In place: small results between large blocks would stop the allocator from reusing the blocks.
-        score_NR[rows] = _norm(parts, slope if len(slope) == 1 else slope[bags.bag_N[rows]], rows)
+        score_NR[rows] = change_CRD.abs_().sum(2)
     return score_NR
-
-
-def _norm(parts: Influence, slope_CRD: Tensor, rows: slice) -> Tensor:
-    through_CRD = parts.weight_NR[rows][:, :, None] * slope_CRD
-    if parts.share_ND.shape[0] > 1 or parts.share_ND.shape[1] > 1:
-        through_CRD = through_CRD * parts.share_ND[rows][:, None]
-    direction_CRD = parts.direction_NRD if parts.direction_NRD.shape[0] == 1 else parts.direction_NRD[rows]
-    return through_CRD.addcmul_(parts.pull_NR[rows][:, :, None], direction_CRD).abs_().sum(2)
 
 
 EXPLAINER = Explainer(

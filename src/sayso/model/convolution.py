@@ -47,13 +47,8 @@ def window_max(
 
 def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch) -> Codes:
     """Return each token's rows in the tables."""
-    return Codes(
-        word_T=index_T.int(),
-        head_T=positions.head_T.int(),
-        tail_T=positions.tail_T.int(),
-        piece_T=sentences.piece_T.int(),
-        start_S1=sentences.start_S1.int(),
-    )
+    rows = (index_T, positions.head_T, positions.tail_T, sentences.piece_T, sentences.start_S1)
+    return Codes(*(row.int() for row in rows))
 
 
 def products(row_YW: Tensor, table_QP: Tensor, weight_AD: Tensor) -> ProductTables:

@@ -1,7 +1,7 @@
 """Kernels for the convolution's sums and maxima, by name; which one is used depends on the hardware alone.
 
-The other modules are helpers, for CPUs: work split among threads (`threads`), sequences of distances (`sequence`) and
-+E's ReLU (`gate`); and for GPUs: `compiler`.
+The other modules are helpers, for CPUs: work split among threads (`threads`) and +E's ReLU (`gate`); and for GPUs:
+`compiler`.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,7 @@ from torch import Tensor
 
 from sayso.model.kernels.base import Codes, Gradients, ProductTables, TokenRows, Windows
 
-KERNELS = {
-    "torch": "sayso.model.kernels.torch_kernel",
-    "numba": "sayso.model.kernels.numba_kernel",
-    "triton": "sayso.model.kernels.triton_kernel",
-}
+KERNELS = ("torch", "numba", "triton")
 """Plain torch for any hardware, a compiled kernel for CPUs, and a fused one for NVIDIA GPUs."""
 
 MAX_NUMBA_WIDTH = 5
@@ -36,7 +32,7 @@ class Kernel(Protocol):
 @cache
 def kernel_named(name: str) -> Kernel:
     """Return the named kernel; raise `ImportError` if its compiler is not installed."""
-    return cast(Kernel, import_module(KERNELS[name]))
+    return cast(Kernel, import_module(f"sayso.model.kernels.{name}_kernel"))
 
 
 def kernel_for(device: torch.device, windows: Windows) -> Kernel:

@@ -18,6 +18,7 @@ A kernel is a module with two functions:
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,10 +44,7 @@ class Windows:
     @cached_property
     def first_columns(self) -> tuple[int, ...]:
         """The first column of each width in a table, then A."""
-        firsts = [0]
-        for width in self.widths:
-            firsts.append(firsts[-1] + width * self.num_filters)
-        return tuple(firsts)
+        return tuple(accumulate((width * self.num_filters for width in self.widths), initial=0))
 
 
 class Codes(NamedTuple):

@@ -1,6 +1,6 @@
 """The kernel for CPUs, compiled by numba: sums in registers, window values are never written to memory.
 
-Shapes as in `base`, and X distinct windows of distances.
+Shapes as in `base`, X distinct windows of distances, and J their length.
 
 The distances within a window are nearly always the same few sequences (… −3 −2 −1 0 1 …), so their sums are tabulated
 for each distinct sequence of the batch: two rows to add per window instead of two per token. What remains is reading
@@ -9,18 +9,16 @@ rows of a table too large for any cache, in an order that the processor cannot p
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
 from sayso.model.kernels.base import Array, Codes, Gradients, ProductTables, TokenRows, Windows
-from sayso.model.kernels.sequence import distinct_sequences
 from sayso.model.kernels.threads import in_threads, shares
 
 _LINE = 64
@@ -32,32 +30,25 @@ _AHEAD = 3
 @njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def prefetch(table_YA: Array, row: int, first: int, num: int) -> None:
     """Prefetch `num` columns of a row, starting at `first`."""
-    step = _LINE // table_YA.itemsize
-    for column in range(first, first + num, step):
-        _ask_for(table_YA, row, column)  # type: ignore[call-arg]
+    address = table_YA.ctypes.data + row * table_YA.strides[0] + first * table_YA.itemsize
+    for offset in range(0, num * table_YA.itemsize, _LINE):
+        _ask_for(address + offset)  # type: ignore[call-arg]
 
 
 @intrinsic
-def _ask_for(typing: Any, table: Any, row: Any, column: Any) -> Any:  # noqa: ARG001
-    """Prefetch the cache line of table[row, column]."""
+def _ask_for(typing: Any, address: Any) -> Any:  # noqa: ARG001
+    """Prefetch the cache line at an address."""
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kind = signature.args[0]
-        array = context.make_array(kind)(context, builder, values[0])
-        index = [
-            context.cast(builder, value, each, types.intp)
-            for value, each in zip(values[1:], signature.args[1:], strict=True)
-        ]
-        place = cgutils.get_item_pointer(context, builder, kind, array, index)  # type: ignore[no-untyped-call]
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:  # noqa: ARG001
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         ask = builder.module.declare_intrinsic(
             "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         )
         # For reading (0), keep in all cache levels (3), data and not instructions (1).
-        builder.call(ask, [builder.bitcast(place, byte), *(number(flag) for flag in (0, 3, 1))])
+        builder.call(ask, [builder.inttoptr(values[0], byte), *(number(flag) for flag in (0, 3, 1))])
         return context.get_dummy_value()
 
-    return types.void(table, row, column), emit
+    return types.void(address), emit
 
 
 def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor, Tensor]:
@@ -231,3 +222,51 @@ def _add_gradients(
                     tail_AQ[column, tail_T[z]] += grad
                     if code >= first_learned:
                         learned_AU[column, code - first_learned] += grad
+
+
+class Sequences(NamedTuple):
+    """Distinct windows (`row_XJ`: word rows, −1 outside the sentence) and, per token, the index of its window."""
+
+    row_XJ: Array
+    index_T: Array
+
+
+def distinct_sequences(row_T: Array, start_S1: Array, before: int, length: int) -> Sequences:
+    """Return the distinct windows of `length` rows, each starting `before` tokens before its token."""
+    most = int(row_T.max(initial=0)) + 2
+    # If the key of a window would overflow an int64, treat every window as distinct, which only costs memory.
+    first_X = index_T = np.arange(len(row_T), dtype=np.int32)
+    if most**length < 2**63:
+        num_slots = 1 << max(len(row_T) * 2 - 1, 1).bit_length()
+        first_X, index_T = _number(row_T, start_S1, before, length, most, num_slots)
+    sentence_X = np.searchsorted(start_S1, first_X, side="right") - 1
+    place_XJ = first_X[:, None] - before + np.arange(length)
+    is_inside_XJ = (place_XJ >= start_S1[sentence_X, None]) & (place_XJ < start_S1[sentence_X + 1, None])
+    row_XJ = row_T[np.clip(place_XJ, 0, max(len(row_T) - 1, 0))]
+    return Sequences(np.where(is_inside_XJ, row_XJ, -1), index_T)
+
+
+@njit(nogil=True, cache=True)
+def _number(row_T: Array, start_S1: Array, before: int, length: int, most: int, num_slots: int) -> tuple[Array, Array]:
+    """Return the first token of each distinct window, and each token's window (a hash table with open addressing)."""
+    slot_key = np.full(num_slots, -1, np.int64)
+    slot_index = np.empty(num_slots, np.int32)
+    first_X = np.empty(len(row_T), np.int32)
+    index_T = np.empty(len(row_T), np.int32)
+    num = 0
+    for s in range(len(start_S1) - 1):
+        for t in range(start_S1[s], start_S1[s + 1]):
+            key = np.int64(0)
+            for z in range(t - before, t - before + length):
+                key = key * most + (row_T[z] + 1 if start_S1[s] <= z < start_S1[s + 1] else 0)
+            # Multiply by an odd number, so that keys that differ only in their high digits do not collide.
+            slot = ((key * np.int64(-7046029254386353131)) >> np.int64(24)) & np.int64(num_slots - 1)
+            while slot_key[slot] != -1 and slot_key[slot] != key:
+                slot = (slot + 1) & (num_slots - 1)
+            if slot_key[slot] == -1:
+                slot_key[slot] = key
+                slot_index[slot] = num
+                first_X[num] = t
+                num += 1
+            index_T[t] = slot_index[slot]
+    return first_X[:num], index_T

@@ -112,14 +112,6 @@ _GROUPS_AT_ONCE, _WINNERS_AT_ONCE, _COLUMNS_AT_ONCE = 256, 32, 64
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients in float32, as in `base`."""
     grad_GF = grad_GF.contiguous()
-    learned_UA, head_QA, tail_QA = _learned_gradient(grad_GF, token_GF, rows, codes, windows)
-    weight_AW = _weight_gradient(grad_GF, token_GF, rows.row_YW, codes, windows)
-    return Gradients(weight_AW, learned_UA, head_QA, tail_QA)
-
-
-def _learned_gradient(
-    grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows
-) -> tuple[Tensor, ...]:
     num = [rows.num_learned, rows.num_distances, rows.num_distances]
     # One block of memory, cleared at once.
     together = torch.zeros(sum(num), windows.first_columns[-1], dtype=torch.float32, device=grad_GF.device)
@@ -132,7 +124,8 @@ def _learned_gradient(
             **constants(windows, "WIDTHS"),
             num_warps=4,
         )
-    return learned_UA, head_QA, tail_QA
+    weight_AW = _weight_gradient(grad_GF, token_GF, rows.row_YW, codes, windows)
+    return Gradients(weight_AW, learned_UA, head_QA, tail_QA)
 
 
 def _weight_gradient(grad_GF: Tensor, token_GF: Tensor, row_YL: Tensor, codes: Codes, windows: Windows) -> Tensor:

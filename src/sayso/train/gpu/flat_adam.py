@@ -47,10 +47,13 @@ class FlatAdam:
         grad_X = torch.cat([gradient.reshape(-1) for gradient in gradients])
         num_blocks = triton.cdiv(grad_X.shape[0], _BLOCK)
         square_C = grad_X.new_empty(num_blocks)
+        beta1, beta2 = self.betas
+        # At compile time: as arguments they would be rounded to float32 too early.
+        constants = {"BETA1": beta1, "BETA2": beta2, "LOG1": math.log(beta1), "LOG2": math.log(beta2), "EPS": self.eps}
         _squares[(num_blocks,)](grad_X, square_C, grad_X.shape[0], BLOCK=_BLOCK)
         _adam[(num_blocks,)](
             self.value_X, grad_X, self.mean_X, self.square_X, square_C, self.count_1, number_1, norm_U,
-            grad_X.shape[0], num_blocks, self.clip, self.learning_rate, **_constants(self.betas, self.eps),
+            grad_X.shape[0], num_blocks, self.clip, self.learning_rate, **constants,
             BLOCK=_BLOCK, BLOCK_C=triton.next_power_of_2(num_blocks),
         )  # fmt: skip
 
@@ -71,12 +74,6 @@ class FlatAdam:
 
 def _end_to_end(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([tensor.reshape(-1).float() for tensor in tensors])
-
-
-def _constants(betas: tuple[float, float], eps: float) -> dict[str, float]:
-    """Return the kernel's compile-time constants; as arguments they would be rounded to float32 too early."""
-    beta1, beta2 = betas
-    return {"BETA1": beta1, "BETA2": beta2, "LOG1": math.log(beta1), "LOG2": math.log(beta2), "EPS": eps}
 
 
 @jit
