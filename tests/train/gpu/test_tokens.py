@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sayso.features.mentions import ModelInput
 from sayso.store.rows import Rows
 from sayso.train.gpu import tokens as module
-from sayso.train.gpu.tokens import EMPTY, TokenSpace, distinct_words, shared_space
+from sayso.train.gpu.tokens import EMPTY, TokenSpace, distinct_words, shared_space, with_columns
 
 CPU = torch.device("cpu")
 
@@ -69,12 +69,11 @@ def test_every_token_finds_its_word_or_its_type(steps: list[list[int]], at_a_tim
         words = distinct_words(tokens, start, NUM_WORDS)
     finally:
         module._MARKS_AT_A_TIME = before
-    num_rows = words.num_most + 1
-    table = words.table(len(steps), num_rows)
-    code_T = words.codes(tokens >= NUM_WORDS, tokens - NUM_WORDS, num_rows)
+    num_most = max(len({token for token in step if token < NUM_WORDS}) for step in steps)
+    table, code_T = with_columns(words.word_UY, num_most + 1), words.codes(tokens, NUM_WORDS, num_most + 1)
     for number, step in enumerate(steps):
         own = sorted({token for token in step if token < NUM_WORDS})
-        assert table[number, : len(own)].tolist() == own
+        assert table[number].tolist() == own + [0] * (num_most + 1 - len(own))
         codes = code_T[start[number] : start[number + 1]].tolist()
-        assert codes == [own.index(t) if t < NUM_WORDS else num_rows + t - NUM_WORDS for t in step]
-    assert words.num_most == max(len({token for token in step if token < NUM_WORDS}) for step in steps)
+        assert codes == [own.index(t) if t < NUM_WORDS else num_most + 1 + t - NUM_WORDS for t in step]
+    assert words.word_UY.shape == (len(steps), num_most)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sayso.train.epoch import EpochPlan
-from sayso.train.gpu.tokens import EMPTY, TokenSpace, distinct_words
+from sayso.train.gpu.tokens import EMPTY, TokenSpace, distinct_words, with_columns
 
 _SLACK = 1.02
 """Spare capacity over the largest step of an epoch, so that later epochs fit as well."""
@@ -69,13 +69,13 @@ def pad_epoch(plan: EpochPlan, space: TokenSpace, capacity: Capacity, num_words:
     # The last sentence of a step ends where the next step begins.
     stop_U = torch.cat([start_US[1:, 0], start_US.new_tensor([len(token_T)])])
     words = distinct_words(token_T, [*start_US[:, 0].tolist(), len(token_T)], num_words)
-    capacity = capacity.holding(words=words.num_most, tokens=len(token_T))
+    capacity = capacity.holding(words=words.word_UY.shape[1], tokens=len(token_T))
     fields["start_S1"] = torch.cat([start_US, stop_U[:, None]], 1).int()
-    fields["word_Y"] = words.table(len(start_US), capacity.words)
+    fields["word_Y"] = with_columns(words.word_UY, capacity.words)
     return PaddedEpoch(
         fields=fields,
         tokens=tokens,
-        word_T=words.codes(token_T >= num_words, token_T - num_words, capacity.words),
+        word_T=words.codes(token_T, num_words, capacity.words),
         capacity=capacity,
         num_bags_U=bags.num_bags_U.tolist(),
         num_sentences=int((tokens.length_S > 0).sum()),

@@ -1,6 +1,6 @@
 """All training sentences end to end on the device, and the distinct words of every step of an epoch.
 
-Shapes: S sentences, T tokens of all sentences or steps, Y distinct words of a step, V words.
+Shapes: S sentences, T tokens of all sentences or steps, U steps, Y distinct words of a step, V words.
 """
 
 from collections.abc import Sequence
@@ -86,41 +86,35 @@ _MARKS_AT_A_TIME = 2**26
 
 
 class DistinctWords(NamedTuple):
-    """The rank of each token's word in its step (or V plus its type's index), and the words by rank.
-
-    The word of rank `rank_X` in step `step_X` is `word_X`; `num_most` is the largest number of words in a step.
-    """
+    """The rank of each token's word in its step (any number for a type), and each step's words by rank, then zeros."""
 
     rank_T: Tensor
-    step_X: Tensor
-    rank_X: Tensor
-    word_X: Tensor
-    num_most: int
+    word_UY: Tensor
 
-    def table(self, num_steps: int, num_words: int) -> Tensor:
-        """Return the words by step and rank, padded with word 0."""
-        word = torch.zeros(num_steps, num_words, dtype=torch.int32, device=self.word_X.device)
-        word[self.step_X, self.rank_X.long()] = self.word_X.int()
-        return word
-
-    def codes(self, is_type_T: Tensor, type_T: Tensor, num_words: int) -> Tensor:
-        """Return each token's row in a table of `num_words` words, then all types."""
-        return torch.where(is_type_T, num_words + type_T, self.rank_T).int()
+    def codes(self, token_T: Tensor, num_words: int, num_rows: int) -> Tensor:
+        """Return each token's row in a table of `num_rows` words of its step, then all types (tokens from V on)."""
+        return torch.where(token_T >= num_words, num_rows + token_T - num_words, self.rank_T).int()
 
 
 def distinct_words(token_T: Tensor, start_steps: list[int], num_words: int) -> DistinctWords:
     """Return the distinct words below `num_words` of each step; `start_steps` ends with the last step's end."""
     num_steps, at_a_time = len(start_steps) - 1, max(1, _MARKS_AT_A_TIME // num_words)
-    found = []
+    ranks, tables = [], []
     for first in range(0, num_steps, at_a_time):
         bounds = start_steps[first : first + at_a_time + 1]
-        found.append(_distinct_words(token_T[bounds[0] : bounds[-1]], bounds, first, num_words))
-    rank_T, step_X, rank_X, word_X = (torch.cat(column) for column in zip(*found, strict=True))
-    num_most = 1 + int(rank_X.max()) if len(rank_X) else 0
-    return DistinctWords(rank_T, step_X, rank_X, word_X, num_most)
+        rank_T, word_UY = _distinct_words(token_T[bounds[0] : bounds[-1]], bounds, num_words)
+        ranks.append(rank_T)
+        tables.append(word_UY)
+    num_most = max(word_UY.shape[1] for word_UY in tables)
+    return DistinctWords(torch.cat(ranks), torch.cat([with_columns(word_UY, num_most) for word_UY in tables]))
 
 
-def _distinct_words(token_T: Tensor, bounds: list[int], first: int, num_words: int) -> tuple[Tensor, ...]:
+def with_columns(word_UY: Tensor, num: int) -> Tensor:
+    """Return the table with `num` columns, the last ones zeros."""
+    return torch.nn.functional.pad(word_UY, (0, num - word_UY.shape[1]))
+
+
+def _distinct_words(token_T: Tensor, bounds: list[int], num_words: int) -> tuple[Tensor, Tensor]:
     num_steps = len(bounds) - 1
     size = torch.tensor(bounds, device=token_T.device).diff()
     step_T = torch.repeat_interleave(torch.arange(num_steps, device=token_T.device), size, output_size=len(token_T))
@@ -128,8 +122,9 @@ def _distinct_words(token_T: Tensor, bounds: list[int], first: int, num_words: i
     mark_T = torch.where(token_T < num_words, step_T * num_words + token_T, num_steps * num_words)
     is_there = torch.zeros(num_steps * num_words + 1, dtype=torch.bool, device=token_T.device)
     is_there[mark_T] = True
-    is_there_V = is_there[:-1].view(num_steps, num_words)
-    rank_V = is_there_V.cumsum(1, dtype=torch.int32) - 1
-    step_X, word_X = is_there_V.nonzero(as_tuple=True)
-    rank_T = rank_V.view(-1)[mark_T.clamp(max=num_steps * num_words - 1)]
-    return rank_T, step_X + first, rank_V[step_X, word_X], word_X
+    is_there_UV = is_there[:-1].view(num_steps, num_words)
+    rank_UV = is_there_UV.cumsum(1, dtype=torch.int32) - 1
+    step_X, word_X = is_there_UV.nonzero(as_tuple=True)
+    word_UY = torch.zeros(num_steps, int(rank_UV[:, -1].max()) + 1, dtype=torch.int32, device=token_T.device)
+    word_UY[step_X, rank_UV[step_X, word_X].long()] = word_X.int()
+    return rank_UV.view(-1)[mark_T.clamp(max=num_steps * num_words - 1)], word_UY
