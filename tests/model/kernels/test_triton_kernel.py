@@ -80,5 +80,5 @@ def test_gradients_are_those_of_the_plain_kernel_in_float64(windows: Windows, le
     rows = TokenRows(row_YW=row_YW.float().to(DEVICE), num_learned=NUM_LEARNED, num_distances=NUM_DISTANCES)
     torch.set_float32_matmul_precision("highest")
     found = triton_kernel.gradients(grad_GF.float().to(DEVICE), token_GF.to(DEVICE), rows, on_gpu(codes), windows)
-    for name, value in vars(expected).items():
+    for name, value in expected._asdict().items():
         assert distance(getattr(found, name), value) < 1e-5, name
