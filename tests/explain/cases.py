@@ -8,6 +8,7 @@ from torch import Tensor
 
 from model.plain import plain_bag_logits, plain_logits
 from model.variants import VARIANTS, WIDTH
+from sayso.explain.integrated_gradients import integrated_gradients
 from sayso.explain.sub_bag import empty_bag_logits
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
@@ -77,3 +78,15 @@ def in_float32(case: Case) -> Case:
     """Return the case in float32; the model itself is changed."""
     extractor, vector_ND, bags = case
     return extractor.float(), vector_ND.float(), bags
+
+
+def gain_over_zero(case: Case) -> Tensor:
+    """Return how much higher each logit is than with zero vectors."""
+    extractor, vector_ND, bags = case
+    return (extractor.classify(vector_ND, bags) - extractor.classify(torch.zeros_like(vector_ND), bags)).detach()
+
+
+def integration_error(case: Case, **settings: int) -> Tensor:
+    """Return how far the sum of each bag's integrated gradients is from the gain over zero vectors, [B, R]."""
+    score_NR, bags = integrated_gradients(*case, **settings), case[2]
+    return (torch.stack([score_NR[bags.bag_N == b].sum(0) for b in range(bags.num_bags)]) - gain_over_zero(case)).abs()

@@ -1,33 +1,20 @@
 import torch
-from torch import Tensor
 
-from explain.cases import Case, make_case, over_variants
+from explain.cases import gain_over_zero, integration_error, make_case, over_variants
 from sayso.explain.integrated_gradients import integrated_gradients
 from sayso.model.extractor import ModelConfig
-
-
-def gain_of(case: Case) -> Tensor:
-    """Return how much higher each logit is than with zero vectors."""
-    extractor, vector_ND, bags = case
-    return (extractor.classify(vector_ND, bags) - extractor.classify(torch.zeros_like(vector_ND), bags)).detach()
-
-
-def error_of(case: Case, **settings: int) -> Tensor:
-    """Return how far the sum of each bag's scores is from the gain, in absolute terms."""
-    score_NR, bags = integrated_gradients(*case, **settings), case[2]
-    return (torch.stack([score_NR[bags.bag_N == b].sum(0) for b in range(bags.num_bags)]) - gain_of(case)).abs()
 
 
 @over_variants
 def test_a_bags_scores_sum_to_the_gain_over_zero_vectors(config: ModelConfig) -> None:
     case = make_case(config)
-    assert float(error_of(case).max()) < 0.02 * float(gain_of(case).abs().max())
+    assert float(integration_error(case).max()) < 0.02 * float(gain_over_zero(case).abs().max())
 
 
 @over_variants
 def test_more_steps_err_less(config: ModelConfig) -> None:
     case = make_case(config)
-    few, many = (error_of(case, num_steps=n).sum() for n in (2, 64))
+    few, many = (integration_error(case, num_steps=n).sum() for n in (2, 64))
     assert float(many) < 0.1 * float(few) + 1e-12
 
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from explain.cases import SIZES, Case
+from explain.cases import SIZES, Case, integration_error
 from model.variants import VARIANTS, WIDTH
 from sayso.errors import BadInputError
 from sayso.explain import shapley
 from sayso.explain.attention import attention
 from sayso.explain.base import scores_from_autograd
 from sayso.explain.gradient_x_input import gradient_x_input
-from sayso.explain.integrated_gradients import integrated_gradients_with_error
 from sayso.explain.leave_one_out import leave_one_out, leave_one_out_by_removal
 from sayso.explain.saliency import saliency
 from sayso.explain.sub_bag import empty_bag_logits
@@ -62,7 +61,7 @@ def test_gradients_are_those_of_the_calibrated_logit(name: str) -> None:
     product = scores_from_autograd(*case, lambda x_ND, slope_ND: (x_ND * slope_ND).sum(1))
     torch.testing.assert_close(saliency(*case).detach(), norm.detach())
     torch.testing.assert_close(gradient_x_input(*case).detach(), product.detach())
-    assert float(integrated_gradients_with_error(*case, num_steps=400).error_BR.abs().max()) < 0.1
+    assert float(integration_error(case, num_steps=400).max()) < 0.1
 
 
 @over_variants
