@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.evaluate.baselines import RelationRates, baseline_figures, baselines_of, gains, no_reading_baselines
+from sayso.evaluate.baselines import (
+    Constants,
+    NoReading,
+    RelationRates,
+    baseline_figures,
+    baselines_of,
+    choose,
+    gains,
+)
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.report import make_report, report_html
 from sayso.explain.marks import marks_of_store
@@ -23,9 +31,8 @@ TRAIN = table_of(Pair(0, 1, (0,)), Pair(0, 3, (0,)), Pair(2, 3), Pair(1, 0, (1,)
 
 
 def odds(part: BagTable, train: BagTable = TRAIN) -> dict[str, np.ndarray]:
-    found = no_reading_baselines(train, part, TYPE_E, NUM_RELATIONS)
-    assert not any(each.reads_sentences for each in found)
-    return {each.name: np.exp(each.score_BR) for each in found}
+    rows = NoReading(train, TYPE_E, NUM_RELATIONS).rows
+    return {name: np.exp(score(part, Constants(smoothing=5.0, exponent=1.0))) for name, score in rows.items()}
 
 
 def test_the_four_baselines_are_the_odds_computed_by_hand() -> None:
@@ -43,8 +50,27 @@ def test_the_four_baselines_are_the_odds_computed_by_hand() -> None:
 
 def test_what_training_never_had_gets_the_overall_rate() -> None:
     rates = RelationRates(TRAIN, NUM_RELATIONS)
-    np.testing.assert_allclose(rates.by_key(np.array([4, 4, 5, 6]), np.array([9])), [[0.5, 0.3, 0.1]])
+    np.testing.assert_allclose(rates.by_key(np.array([4, 4, 5, 6]), np.array([9]), 5.0), [[0.5, 0.3, 0.1]])
     np.testing.assert_allclose(odds(table_of(Pair(4, 4)))["names"], [[0.5 / 0.5, 0.3 / 0.7, 0.1 / 0.9]])
+
+
+def test_a_row_takes_the_constants_that_are_best_on_validation() -> None:
+    # The relation holds for the larger bag of one pair of types, and for the smaller one of another.
+    label_BR = np.array([[True], [False]])
+    validation = table_of(Pair(0, 1, sentences=(A_SENTENCE,)), Pair(2, 1, sentences=(A_SENTENCE,) * 4))
+
+    def score(part: BagTable, constants: Constants) -> np.ndarray:
+        return np.array([[1.5], [0.0]]) + constants.exponent * np.log(part.size_B)[:, None]
+
+    assert choose(["exponent"], score, validation, label_BR).exponent == 1.0
+    larger_first = choose(["exponent"], score, validation, ~label_BR)
+    assert larger_first.exponent == 1.5
+    assert larger_first.smoothing == Constants().smoothing
+
+
+def test_without_validation_facts_the_constants_are_the_defaults() -> None:
+    empty = table_of()
+    assert choose(["penalty"], lambda *_: pytest.fail("nothing to score"), empty, np.zeros((0, 1), bool)) == Constants()
 
 
 def test_empty_parts_have_scores_of_no_bags() -> None:
@@ -56,7 +82,7 @@ def test_types_are_told_apart_however_many_there_are() -> None:
     # As bytes, 200 · 256 and 100 · 256 would both be 0.
     type_E = np.array([200, 100, 255], np.uint8)
     train = table_of(Pair(0, 2, (0,)), Pair(1, 2))
-    types = no_reading_baselines(train, train, type_E, NUM_RELATIONS)[0].score_BR
+    types = NoReading(train, type_E, NUM_RELATIONS).types(train, Constants())
     assert types[0, 0] > types[1, 0]
 
 
@@ -101,6 +127,9 @@ def test_the_report_has_a_row_for_each_baseline_and_each_runs_reading_gain(
     assert list(rows) == ["types", "size", "names", "types + size"]
     readers = {row["baseline"]: row["relations"] for row in figures["baselines"] if row["reads_sentences"]}
     assert list(readers) == ["logistic regression"]
+    constants = {row["baseline"]: set(row["constants"]) for row in figures["baselines"]}
+    assert constants["types + size"] == {"smoothing", "exponent"}
+    assert constants["logistic regression"] == {"penalty"}
     best = max(row["average_precision"] for row in rows.values())
     for run in figures["runs"]:
         gain, over = run["reading_gain"], run["gain_over_logistic_regression"]

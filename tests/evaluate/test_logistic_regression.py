@@ -6,7 +6,8 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from sayso.evaluate import logistic_regression
-from sayso.evaluate.logistic_regression import bag_features, fit, logistic_regression_scores
+from sayso.evaluate.logistic_regression import LogisticRegression as OurRegression
+from sayso.evaluate.logistic_regression import bag_features, fit
 from sayso.store.table import BagTable
 from toy_table import HEAD, TAIL, Pair, Words, table_of
 
@@ -15,7 +16,7 @@ RULES, VISITS = 10, 11
 
 
 def scores(train: BagTable, part: BagTable) -> np.ndarray:
-    return logistic_regression_scores(train, part, TYPE_E, num_relations=2)
+    return OurRegression(train, TYPE_E, num_relations=2).scores(part, penalty=2.0)
 
 
 def features(*sentences: Words) -> list[int]:

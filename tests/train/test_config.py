@@ -64,6 +64,13 @@ def test_relation_labels_need_direct_sentences_with_any_aggregator_and_are_not_c
         assert without.loss.plain_terms == []
 
 
+def test_terms_for_an_incomplete_knowledge_base_are_not_captured_and_weights_need_types() -> None:
+    config = config_of({"loss": {"known_share": 0.5, "compatible_na": 0.2}})
+    assert config.loss.plain_terms == ["known_share", "compatible_na"]
+    assert config.needs_types
+    assert not config_of({"loss": {"known_share": 0.5}}).needs_types
+
+
 def test_only_a_sentence_classifier_that_is_trained_needs_direct_sentences() -> None:
     assert toy_config("direct").needs_direct
     assert not toy_config("attention").needs_direct

@@ -195,6 +195,23 @@ def test_relation_labels_of_shards_add_up_to_the_whole_batch(store: Path, aggreg
     assert_shards_add_up(run_data(store, with_labels(toy_config(aggregator))), 11)
 
 
+@pytest.mark.parametrize("weight", [0.2, 3.0])
+def test_weights_of_pairs_without_relations_add_up_over_shards(store: Path, weight: float) -> None:
+    config = toy_config()
+    assert_shards_add_up(run_data(store, replace(config, loss=replace(config.loss, compatible_na=weight))), 5)
+
+
+def test_only_pairs_without_relations_have_their_own_weight(store: Path) -> None:
+    config = toy_config(mentions="words")
+    assert all(step.batch.weight_BR is None for step in steps_of_epoch(run_data(store, config), 1))
+    weighed = run_data(store, replace(config, loss=replace(config.loss, compatible_na=0.5)))
+    batches = [step.batch for step in steps_of_epoch(weighed, 1)]
+    is_weighed_BR = torch.cat([batch.weight_BR for batch in batches]) == 0.5
+    is_positive_B = torch.cat([batch.label_BR for batch in batches]).any(1)
+    assert is_weighed_BR.any()
+    assert not is_weighed_BR[is_positive_B].any()
+
+
 def test_each_directly_supervised_sentence_has_its_own_label_with_its_mentions_in_text_order(store: Path) -> None:
     data = run_data(store, with_labels(toy_config()))
     table, inputs = data.direct.table, data.direct.inputs

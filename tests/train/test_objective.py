@@ -12,12 +12,15 @@ from model.variants import VARIANTS
 from sayso.features.batch import BagBatch, LabelBatch, MarkBatch
 from sayso.model.aggregators.direct import Direct
 from sayso.model.extractor import Extractor, ModelConfig
+from sayso.train import objective as objective_module
 from sayso.train.config import LossConfig
+from sayso.train.epoch import ProcessShard
 from sayso.train.objective import (
     Objective,
     augmented_bags,
     bag_term,
     distractor_term,
+    incomplete_term,
     mark_ranking_term,
     mark_score_term,
     sentence_term,
@@ -126,6 +129,53 @@ def test_every_term_and_its_gradient_equal_plain_loops(config: ModelConfig, meas
         expected = plain_terms(extractor, batch, loss)
     whole, plain = sum(found.values()), sum(expected.values())
     assert_same(gradients(whole, extractor), gradients(plain, extractor))  # type: ignore[arg-type]
+
+
+def logits_and_labels() -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    logit_BR = torch.randn(40, 3, generator=generator, dtype=torch.float64).requires_grad_()
+    return logit_BR, (torch.rand(40, 3, generator=generator) < 0.2).double()
+
+
+def test_where_the_knowledge_base_is_complete_the_pu_risk_is_the_cross_entropy() -> None:
+    logit_BR, label_BR = logits_and_labels()
+    found = incomplete_term(logit_BR, label_BR, torch.ones(40, 3), 1.0, ProcessShard())
+    torch.testing.assert_close(found, 40 * bag_term(logit_BR, label_BR, 40))
+
+
+@pytest.mark.parametrize("known_share", [0.9, 0.5, 0.05])
+def test_the_pu_risk_is_that_of_the_paper_with_the_prior_of_the_known_share(known_share: float) -> None:
+    logit_BR, label_BR = logits_and_labels()
+    expected = logit_BR.new_zeros(())
+    for logit_B, label_B in zip(logit_BR.T, label_BR.T, strict=True):
+        positive = logit_B[label_B == 1]
+        prior = len(positive) / 40 / known_share
+        risk = (-logit_B.neg().sigmoid().log()).mean() - prior * (-positive.neg().sigmoid().log()).mean()
+        expected = expected + prior * (-positive.sigmoid().log()).mean() + max(risk, risk * 0)
+    found = incomplete_term(logit_BR, label_BR, torch.ones(40, 3), known_share, ProcessShard())
+    torch.testing.assert_close(found, 40 * expected)
+    gradients_of = [torch.autograd.grad(value, logit_BR, retain_graph=True)[0] for value in (found, 40 * expected)]
+    torch.testing.assert_close(*gradients_of)
+
+
+def test_a_negative_risk_is_not_learned_from_and_its_sign_is_that_of_all_shards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logit_BR = torch.tensor([[3.0], [-2.0]], requires_grad=True)
+    label_BR = torch.tensor([[1.0], [0.0]])
+    alone = incomplete_term(logit_BR, label_BR, torch.ones(2, 1), 0.5, ProcessShard())
+    assert torch.autograd.grad(alone, logit_BR)[0][1] == 0
+    monkeypatch.setattr(objective_module, "sum_over_shards", lambda value, shard: value + 10)
+    together = incomplete_term(logit_BR, label_BR, torch.ones(2, 1), 0.5, ProcessShard(0, 2))
+    assert torch.autograd.grad(together, logit_BR)[0][1] > 0
+
+
+def test_weights_apply_to_facts_that_are_not_known() -> None:
+    logit_BR, label_BR = logits_and_labels()
+    weight_BR = torch.rand(40, 3, generator=torch.Generator().manual_seed(1)).double()
+    found = incomplete_term(logit_BR, label_BR, weight_BR, 1.0, ProcessShard())
+    loss_BR = torch.nn.functional.binary_cross_entropy_with_logits(logit_BR, label_BR, reduction="none")
+    torch.testing.assert_close(found, (torch.where(label_BR == 1, 1.0, weight_BR) * loss_BR).sum())
 
 
 @over_variants

@@ -17,7 +17,7 @@ from sayso.records import Mark
 from sayso.train import loop
 from sayso.train import optimizer as optimizer_module
 from sayso.train import run as run_module
-from sayso.train.config import RunConfig, load_config
+from sayso.train.config import LossConfig, RunConfig, load_config
 from sayso.train.folder import read_metrics
 from sayso.train.loop import TrainingError
 from sayso.train.run import Callbacks, train
@@ -30,6 +30,9 @@ VARIANTS = {
     "DirectSup+F+LD": toy_config("direct", max_epochs=4),
     "DirectSup+FE+E": toy_config("direct", "type_and_words", 0.0, entities=True, max_epochs=4),
     "CNNs+OR with relation labels": with_labels(toy_config("noisy_or", "words", 0.0, max_epochs=4)),
+    "CNNs+ATT with unknown facts": replace(
+        toy_config(distractor=0.0, max_epochs=4), loss=LossConfig(known_share=0.6, compatible_na=0.5)
+    ),
     "DirectSup with relation labels": with_labels(toy_config("direct", max_epochs=4)),
 }
 over_variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)

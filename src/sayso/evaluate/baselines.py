@@ -4,13 +4,13 @@ Four of them read no sentences: they score a fact by its entity types, its bag s
 reading gain is its average precision minus that of the best of these four. The fifth is a logistic regression that
 reads the words between the mentions.
 
-The size exponent of 1, the smoothing of 5 bags and the penalty of 2 in the logistic regression are not tuned per run.
-They were fixed by hand while looking at metrics on the available FB-NYT subset and on the demo corpus, test parts
-included, and the stronger version of each row was kept. The reading gain is therefore too small, if anything.
+Smoothing, size exponent and penalty are chosen for each row and each store: those with the highest average precision on
+the validation part, from a fixed list.
 Shapes: B bags, F facts in the training part, K distinct keys, R relations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +18,31 @@ from numpy.typing import NDArray
 
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import plain, relation_figures, sorted_scores
-from sayso.evaluate.logistic_regression import logistic_regression_scores
+from sayso.evaluate.logistic_regression import LogisticRegression
 from sayso.metrics.interval import Difference, bootstrap, difference
-from sayso.metrics.precision_recall import average_precision, sort_scores
+from sayso.metrics.precision_recall import average_precision, precision_recall_curve, sort_scores
 from sayso.store.columns import to_numpy
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 LOGISTIC_REGRESSION = "logistic regression"
-NUM_SMOOTHING_BAGS = 5.0
-"""Pseudo-bags added to each key, with the relation as frequent in them as in all training bags; fixed by hand."""
+_SMOOTHINGS = (5.0, 1.0, 2.0, 10.0, 20.0, 50.0)
+_EXPONENTS = (1.0, 0.5, 1.5, 2.0)
+_PENALTIES = (2.0, 0.5, 1.0, 4.0, 8.0)
+"""The constants to choose from; if several are equally good on validation, the first."""
+
+
+class Constants(NamedTuple):
+    """What a row is fitted with; a row ignores the constants that it does not need.
+
+    `smoothing` is the number of pseudo-bags added to each key, with the relation as frequent in them as in all training
+    bags. The odds are multiplied by the number of sentences to the power of `exponent`. `penalty` multiplies half the
+    sum of squared weights of the logistic regression, without the intercept.
+    """
+
+    smoothing: float = _SMOOTHINGS[0]
+    exponent: float = _EXPONENTS[0]
+    penalty: float = _PENALTIES[0]
 
 
 class Baseline(NamedTuple):
@@ -36,6 +51,11 @@ class Baseline(NamedTuple):
     name: str
     reads_sentences: bool
     score_BR: np.ndarray
+    constants: Constants = Constants()
+
+
+Score = Callable[[BagTable, Constants], np.ndarray]
+"""Returns score_BR for the bags of a part."""
 
 
 class RelationRates:
@@ -53,8 +73,8 @@ class RelationRates:
         num_facts_R = np.bincount(self.relation_F, minlength=num_relations)
         self.overall_R = (num_facts_R + 0.5) / (train.num_bags + 1)
 
-    def by_key(self, train_key_B: np.ndarray, key_B: np.ndarray) -> np.ndarray:
-        """Return rate_BR for bags with these keys: (facts + 5 · overall rate) / (bags + 5) over the training bags."""
+    def by_key(self, train_key_B: np.ndarray, key_B: np.ndarray, smoothing: float) -> np.ndarray:
+        """Return rate_BR for bags with these keys: (facts + s · overall rate) / (bags + s) over the training bags."""
         keys_K, index_B = np.unique(key_B, return_inverse=True)
         is_asked_B = np.isin(train_key_B, keys_K)
         place_B = np.searchsorted(keys_K, train_key_B)
@@ -62,46 +82,88 @@ class RelationRates:
         is_asked_F = is_asked_B[self.bag_F]
         fact_F = place_B[self.bag_F[is_asked_F]] * self.num_relations + self.relation_F[is_asked_F]
         num_facts_KR = np.bincount(fact_F, minlength=len(keys_K) * self.num_relations).reshape(-1, self.num_relations)
-        smoothed_KR = num_facts_KR + NUM_SMOOTHING_BAGS * self.overall_R
-        rate_BR: np.ndarray = (smoothed_KR / (num_bags_K[:, None] + NUM_SMOOTHING_BAGS))[index_B]
+        smoothed_KR = num_facts_KR + smoothing * self.overall_R
+        rate_BR: np.ndarray = (smoothed_KR / (num_bags_K[:, None] + smoothing))[index_B]
         return rate_BR
 
 
-def no_reading_baselines(train: BagTable, part: BagTable, type_E: np.ndarray, num_relations: int) -> list[Baseline]:
-    """Return the log odds of every fact in a part, for each baseline that reads no sentences.
+class NoReading:
+    """The log odds of every fact, by baselines that read no sentences.
 
     Args:
-        train: The training bags.
-        part: The bags to score. Only the entities and bag sizes of both tables are used.
+        train: The training bags. Only the entities and sizes of bags are used.
         type_E: The type of each entity.
         num_relations: R.
-
-    Returns:
-        `types`: the odds for the pair of types. `size`: the overall odds times the number of sentences. `names`: the
-        head's odds times the tail's odds, divided by the overall odds. `types + size`: the odds for the pair of types
-        times the number of sentences.
     """
-    rates = RelationRates(train, num_relations)
-    overall_R = _log_odds(rates.overall_R)
-    types_BR = _log_odds(rates.by_key(_type_pair(train, type_E), _type_pair(part, type_E)))
-    head_BR = _log_odds(rates.by_key(train.head_B, part.head_B))
-    tail_BR = _log_odds(rates.by_key(train.tail_B, part.tail_B))
-    log_size_B1 = np.log(part.size_B)[:, None]
-    scores = {
-        "types": types_BR,
-        "size": overall_R + log_size_B1,
-        "names": head_BR + tail_BR - overall_R,
-        "types + size": types_BR + log_size_B1,
-    }
-    return [Baseline(name, reads_sentences=False, score_BR=score_BR) for name, score_BR in scores.items()]
+
+    def __init__(self, train: BagTable, type_E: np.ndarray, num_relations: int) -> None:
+        self._train, self._type_E = train, type_E
+        self._rates = RelationRates(train, num_relations)
+        self._overall_R = _log_odds(self._rates.overall_R)
+
+    @property
+    def rows(self) -> dict[str, Score]:
+        """The score of each baseline."""
+        return {"types": self.types, "size": self.size, "names": self.names, "types + size": self.types_and_size}
+
+    def types(self, part: BagTable, constants: Constants) -> np.ndarray:
+        """Return the odds for the pair of types."""
+        return self._odds(_type_pair(self._train, self._type_E), _type_pair(part, self._type_E), constants)
+
+    def size(self, part: BagTable, constants: Constants) -> np.ndarray:
+        """Return the overall odds times a power of the number of sentences."""
+        score_BR: np.ndarray = self._overall_R + constants.exponent * np.log(part.size_B)[:, None]
+        return score_BR
+
+    def names(self, part: BagTable, constants: Constants) -> np.ndarray:
+        """Return the head's odds times the tail's odds, divided by the overall odds."""
+        head_BR = self._odds(self._train.head_B, part.head_B, constants)
+        score_BR: np.ndarray = head_BR + self._odds(self._train.tail_B, part.tail_B, constants) - self._overall_R
+        return score_BR
+
+    def types_and_size(self, part: BagTable, constants: Constants) -> np.ndarray:
+        """Return the odds for the pair of types times a power of the number of sentences."""
+        score_BR: np.ndarray = self.types(part, constants) + constants.exponent * np.log(part.size_B)[:, None]
+        return score_BR
+
+    def _odds(self, train_key_B: np.ndarray, key_B: np.ndarray, constants: Constants) -> np.ndarray:
+        return _log_odds(self._rates.by_key(train_key_B, key_B, constants.smoothing))
+
+
+_USED = {
+    "types": ("smoothing",),
+    "size": ("exponent",),
+    "names": ("smoothing",),
+    "types + size": ("smoothing", "exponent"),
+    LOGISTIC_REGRESSION: ("penalty",),
+}
+"""The constants that each row uses."""
+_CHOICES = {"smoothing": _SMOOTHINGS, "exponent": _EXPONENTS, "penalty": _PENALTIES}
 
 
 def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
-    """Return all baselines, fitted on the store's training part and scored on `part`."""
-    type_E = np.asarray(to_numpy(store.entities["type"]))
-    asked = store.part("train"), part, type_E, len(store.relations)
-    reader = Baseline(LOGISTIC_REGRESSION, reads_sentences=True, score_BR=logistic_regression_scores(*asked))
-    return [*no_reading_baselines(*asked), reader]
+    """Return all baselines, fitted on the store's training part with constants for its validation part."""
+    type_E, num_relations = np.asarray(to_numpy(store.entities["type"])), len(store.relations)
+    train, validation = store.part("train"), store.part("validation")
+    regression = LogisticRegression(train, type_E, num_relations)
+    rows = NoReading(train, type_E, num_relations).rows
+    rows[LOGISTIC_REGRESSION] = lambda bags, constants: regression.scores(bags, constants.penalty)
+    label_BR = _labels(validation, num_relations)
+    baselines = []
+    for name, score in rows.items():
+        constants = choose(_USED[name], score, validation, label_BR)
+        baselines.append(Baseline(name, name == LOGISTIC_REGRESSION, score(part, constants), constants))
+    return baselines
+
+
+def choose(names: Sequence[str], score: Score, validation: BagTable, label_BR: np.ndarray) -> Constants:
+    """Return the constants with the highest average precision on validation; the defaults if it has no facts."""
+    if not label_BR.any():
+        return Constants()
+    values = product(*(_CHOICES[name] for name in names))
+    tried = [Constants(**dict(zip(names, each, strict=True))) for each in values]
+    precisions = [average_precision(precision_recall_curve(score(validation, each), label_BR)) for each in tried]
+    return tried[int(np.argmax(precisions))]
 
 
 def baseline_figures(
@@ -112,6 +174,7 @@ def baseline_figures(
         {
             "baseline": each.name,
             "reads_sentences": each.reads_sentences,
+            "constants": {name: getattr(each.constants, name) for name in _USED[each.name]},
             "relations": plain(relation_figures(each.score_BR, label_BR, num_facts_unread)),
         }
         for each in baselines
@@ -157,6 +220,13 @@ def gains(
 
 def _difference(whole: list[float], resampled: np.ndarray, first: int, second: int) -> Difference:
     return difference(whole[first] - whole[second], resampled[:, first] - resampled[:, second])
+
+
+def _labels(table: BagTable, num_relations: int) -> np.ndarray:
+    """Return label_BR of a part."""
+    label_BR = np.zeros((table.num_bags, num_relations), np.bool_)
+    label_BR[np.repeat(np.arange(table.num_bags), table.relations.length), table.relations.value] = True
+    return label_BR
 
 
 def _type_pair(table: BagTable, type_E: np.ndarray) -> np.ndarray:

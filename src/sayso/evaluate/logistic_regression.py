@@ -21,38 +21,40 @@ MAX_TRAINING_BAGS = 50_000
 MAX_WORDS_BETWEEN = 10
 MIN_BAGS = 2
 """Features that occur in fewer training bags are left out."""
-PENALTY = 2.0
-"""Multiplies half the sum of squared weights (not the intercept); fixed by hand, see `baselines.py`."""
 MAX_STEPS = 30
 
 
-def logistic_regression_scores(
-    train: BagTable, part: BagTable, type_E: np.ndarray, num_relations: int, seed: int = 0
-) -> np.ndarray:
-    """Fit the classifiers on the training bags and return logit_BR for a part.
+class LogisticRegression:
+    """One classifier per relation, fitted on the training bags with a penalty that is chosen later.
 
     Args:
         train: The training bags.
-        part: The bags to score.
         type_E: The type of each entity.
         num_relations: R; a relation without training bags gets a logit of −inf.
         seed: Seed for sampling training bags if there are more than `MAX_TRAINING_BAGS`.
     """
-    if train.num_bags > MAX_TRAINING_BAGS:
-        rng = np.random.default_rng(sub_seed(seed, "bags of the logistic regression"))
-        train = train.take_bags(np.sort(rng.choice(train.num_bags, MAX_TRAINING_BAGS, replace=False)))
-    train_keys, part_keys = bag_features(train, type_E), bag_features(part, type_E)
-    keys, num_bags = np.unique(train_keys.value, return_counts=True)
-    kept_W = keys[num_bags >= MIN_BAGS]
-    train_BW, part_BW = (_as_matrix(each, kept_W) for each in (train_keys, part_keys))
-    bag_F = np.repeat(np.arange(train.num_bags), train.relations.length)
-    logit_BR = np.full((part.num_bags, num_relations), -np.inf)
-    for relation in np.unique(train.relations.value).tolist():
-        label_B = np.zeros(train.num_bags)
-        label_B[bag_F[train.relations.value == relation]] = 1.0
-        weight_W, intercept = fit(train_BW, label_B)
-        logit_BR[:, relation] = part_BW @ weight_W + intercept
-    return logit_BR
+
+    def __init__(self, train: BagTable, type_E: np.ndarray, num_relations: int, seed: int = 0) -> None:
+        if train.num_bags > MAX_TRAINING_BAGS:
+            rng = np.random.default_rng(sub_seed(seed, "bags of the logistic regression"))
+            train = train.take_bags(np.sort(rng.choice(train.num_bags, MAX_TRAINING_BAGS, replace=False)))
+        self._train, self._type_E, self.num_relations = train, type_E, num_relations
+        found = bag_features(train, type_E)
+        keys, num_bags = np.unique(found.value, return_counts=True)
+        self._kept_W = keys[num_bags >= MIN_BAGS]
+        self._feature_BW = _as_matrix(found, self._kept_W)
+
+    def scores(self, part: BagTable, penalty: float) -> np.ndarray:
+        """Return logit_BR for a part, from classifiers fitted with this penalty."""
+        train, part_BW = self._train, _as_matrix(bag_features(part, self._type_E), self._kept_W)
+        bag_F = np.repeat(np.arange(train.num_bags), train.relations.length)
+        logit_BR = np.full((part.num_bags, self.num_relations), -np.inf)
+        for relation in np.unique(train.relations.value).tolist():
+            label_B = np.zeros(train.num_bags)
+            label_B[bag_F[train.relations.value == relation]] = 1.0
+            weight_W, intercept = fit(self._feature_BW, label_B, penalty)
+            logit_BR[:, relation] = part_BW @ weight_W + intercept
+        return logit_BR
 
 
 def bag_features(table: BagTable, type_E: np.ndarray) -> Rows:
@@ -103,7 +105,7 @@ def _as_matrix(features: Rows, kept_W: np.ndarray) -> csr_array:
     return csr_array((np.ones(len(column_V)), column_V, start), shape=(len(features), len(kept_W)))
 
 
-def fit(feature_BW: csr_array, label_B: np.ndarray, penalty: float = PENALTY) -> tuple[np.ndarray, float]:
+def fit(feature_BW: csr_array, label_B: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
     """Return the weights and intercept that minimise log loss + penalty / 2 · sum of squared weights."""
     transposed_WB = feature_BW.T.tocsr()
     num_positive = label_B.sum()

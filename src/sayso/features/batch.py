@@ -153,7 +153,7 @@ class BagBatch:
     The first N of the S sentences are those of the bags; then come M distractors, one for each (bag, relation) in
     `distractor_bag_M`, `distractor_relation_M`; then Q directly supervised sentences; then those of `marks`. `marks`
     and `labels` refer to rows of the S sentences. `target_S` is each sentence's own target: 1 if it expresses a
-    relation, 0 if not, NaN if unknown.
+    relation, 0 if not, NaN if unknown. `weight_BR` are the weights of the bag term; None if all are 1.
     """
 
     sentences: SentenceBatch
@@ -164,6 +164,7 @@ class BagBatch:
     target_S: Tensor
     marks: MarkBatch | None = None
     labels: LabelBatch | None = None
+    weight_BR: Tensor | None = None
 
     def __post_init__(self) -> None:
         assert self.label_BR.shape[0] == self.bags.num_bags

@@ -42,7 +42,9 @@ class LossConfig:
     per batch. `direct_task` is what these sentences teach: `binary`, whether they state a relation (DirectSup only), or
     `relations`, also their own relation labels, with the weight `direct_relations`. `distractor` is the weight λ of
     learning from distractors (+LD), `margin` is its γ, and `distractor_measure` is how a distractor's contribution is
-    measured. `mark_score` and `mark_ranking` are the weights of learning from marks, with the marks on `marked_bags`
+    measured. `known_share` is the share of true facts that the knowledge base has; below 1, learning is
+    positive-unlabelled. `compatible_na` is the weight of a pair without relations for the relations that its types
+    allow. `mark_score` and `mark_ranking` are the weights of learning from marks, with the marks on `marked_bags`
     training bags per batch.
     """
 
@@ -53,6 +55,8 @@ class LossConfig:
     distractor: Annotated[float, _WEIGHT] = 0.0
     margin: Annotated[float, _WEIGHT] = 1e-5
     distractor_measure: Literal["gradient_x_input", "positive_part", "saliency"] = "gradient_x_input"
+    known_share: Annotated[float, Range(0, 1, above=True)] = 1.0
+    compatible_na: Annotated[float, _WEIGHT] = 1.0
     mark_score: Annotated[float, _WEIGHT] = 0.0
     mark_ranking: Annotated[float, _WEIGHT] = 0.0
     marked_bags: Annotated[int, Range(1, 10_000)] = 16
@@ -66,6 +70,11 @@ class LossConfig:
         return self.mark_score > 0 or self.mark_ranking > 0
 
     @property
+    def weighs_na(self) -> bool:
+        """Whether pairs without relations have their own weight where their types allow a relation."""
+        return self.compatible_na != 1.0
+
+    @property
     def needs_labels(self) -> bool:
         """Whether training uses the relation labels of directly supervised sentences."""
         return self.direct_task == "relations" and self.direct_relations > 0 and self.direct_sentences > 0
@@ -73,8 +82,14 @@ class LossConfig:
     @property
     def plain_terms(self) -> list[str]:
         """The names of the settings in use that captured steps do not support."""
-        names = [name for name in ("mark_score", "mark_ranking") if getattr(self, name) > 0]
-        return [*names, *(["direct_task"] if self.needs_labels else [])]
+        is_used = {
+            "mark_score": self.mark_score > 0,
+            "mark_ranking": self.mark_ranking > 0,
+            "direct_task": self.needs_labels,
+            "known_share": self.known_share < 1,
+            "compatible_na": self.weighs_na,
+        }
+        return [name for name, is_it in is_used.items() if is_it]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +154,8 @@ class RunConfig:
 
     @property
     def needs_types(self) -> bool:
-        """Whether training uses entity types: in mentions, or to choose distractors."""
-        return self.data.mentions != "words" or self.loss.distractor > 0
+        """Whether training uses entity types: in mentions, for distractors, or to weigh pairs without relations."""
+        return self.data.mentions != "words" or self.loss.distractor > 0 or self.loss.weighs_na
 
     @property
     def classifies_sentences(self) -> bool:

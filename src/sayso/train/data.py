@@ -24,6 +24,7 @@ from sayso.store.direct import in_text_order
 from sayso.store.store import Store
 from sayso.store.table import NO_LABEL, BagTable
 from sayso.train.config import RunConfig
+from sayso.train.incomplete import CompatibleFacts
 from sayso.train.marks import MarkedBags
 
 
@@ -111,7 +112,7 @@ class RunData:
         if self.config.needs_types and len(self.store.types) < 2:
             raise BadInputError(
                 f"{folder}: the store has no entity types, which {self.config.variant} needs: prepare it with"
-                f' {option("types")}, or set data.mentions="words" and loss.distractor=0'
+                f' {option("types")}, or set data.mentions="words", loss.distractor=0 and loss.compatible_na=1'
             )
         if self.config.needs_direct:
             self._refuse_missing_direct()
@@ -184,6 +185,12 @@ class RunData:
     def distractors(self) -> DistractorPool | None:
         """The pool of distractors, if the run needs them."""
         return DistractorPool(self.train.table, self.type_E) if self.config.loss.distractor else None
+
+    @cached_property
+    def compatible(self) -> CompatibleFacts | None:
+        """The facts of pairs without relations that their types allow, if the run weighs them."""
+        weight = self.config.loss.compatible_na
+        return CompatibleFacts(self.train, self.type_E, weight) if self.config.loss.weighs_na else None
 
     @cached_property
     def marked(self) -> MarkedBags | None:

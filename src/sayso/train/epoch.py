@@ -4,6 +4,7 @@ So an epoch can be repeated exactly after a crash, and adding a random choice do
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class EpochPlan:
     def batch(self, bags: np.ndarray, number: int, shard: ProcessShard) -> BagBatch:
         """Return this process's shard of the batch with these bags."""
         mine = bags[shard.rank :: shard.num]
-        return collate(
+        batch = collate(
             self.data.train,
             mine,
             self.kept.take(mine),
@@ -95,6 +96,8 @@ class EpochPlan:
             self._direct_of(number, shard),
             self._marked_of(number, shard),
         )
+        facts = self.data.compatible
+        return batch if facts is None else replace(batch, weight_BR=facts.weights(mine))
 
     def num_parts(self, bags: np.ndarray) -> int:
         """Return into how many parts a batch with these bags is divided."""

@@ -15,6 +15,8 @@ from sayso.model.layers import Affine
 from sayso.model.ragged import bag_max
 from sayso.seeding import sub_seed
 from sayso.train.config import LossConfig
+from sayso.train.device import sum_over_shards
+from sayso.train.epoch import ProcessShard
 
 
 class Objective(nn.Module):
@@ -26,10 +28,19 @@ class Objective(nn.Module):
         num_labels: C, the number of relation labels of directly supervised sentences. Their classifier is part of the
             objective, not of the model: nothing but training uses it.
         seed: Seed of the classifier's initial weights.
+        shard: This process's shard of every batch.
     """
 
-    def __init__(self, extractor: Extractor, config: LossConfig, num_labels: int = 0, seed: int = 0) -> None:
+    def __init__(
+        self,
+        extractor: Extractor,
+        config: LossConfig,
+        num_labels: int = 0,
+        seed: int = 0,
+        shard: ProcessShard = ProcessShard(),
+    ) -> None:
         super().__init__()
+        self.shard = shard
         self.extractor = extractor
         self.config = config
         generator = torch.Generator().manual_seed(sub_seed(seed, "label classifier"))
@@ -44,7 +55,7 @@ class Objective(nn.Module):
         num_sentences = batch.bags.num_sentences
         vector_SD = self.extractor.encode(batch.sentences)
         logit_BR = self.extractor.classify(vector_SD[:num_sentences], batch.bags)
-        terms = {"bag": bag_term(logit_BR, batch.label_BR, num_bags)}
+        terms = {"bag": self._bag_term(logit_BR, batch, num_bags)}
         logit_S = self.extractor.aggregator.sentence_logit(vector_SD) if self.config.sentence else None
         if logit_S is not None:
             terms["sentence"] = self.config.sentence * sentence_term(logit_S, batch.target_S, num_targets)
@@ -56,6 +67,12 @@ class Objective(nn.Module):
         if batch.marks is not None:
             terms |= self._mark_terms(vector_SD, batch.marks)
         return terms
+
+    def _bag_term(self, logit_BR: Tensor, batch: BagBatch, num_bags: int) -> Tensor:
+        if self.config.known_share == 1 and batch.weight_BR is None:
+            return bag_term(logit_BR, batch.label_BR, num_bags)
+        weight_BR = torch.ones_like(logit_BR) if batch.weight_BR is None else batch.weight_BR
+        return incomplete_term(logit_BR, batch.label_BR, weight_BR, self.config.known_share, self.shard) / num_bags
 
     def _mark_terms(self, vector_SD: Tensor, marks: MarkBatch) -> dict[str, Tensor]:
         """Return the terms that teach marked sentences their own scores."""
@@ -97,6 +114,30 @@ def augmented_scores(
 def bag_term(logit_BR: Tensor, label_BR: Tensor, num_bags: int) -> Tensor:
     """Return the binary cross-entropy, summed over bags and relations, per bag of the whole batch (paper, eq. 6)."""
     return nn.functional.binary_cross_entropy_with_logits(logit_BR, label_BR, reduction="sum") / num_bags
+
+
+def incomplete_term(
+    logit_BR: Tensor, label_BR: Tensor, weight_BR: Tensor, known_share: float, shard: ProcessShard
+) -> Tensor:
+    """Return the non-negative PU risk of Kiryo et al. 2017, summed over relations and multiplied by the batch's bags.
+
+    Per relation, with prior π, logistic loss ℓ, positives P and a sample U of all bags, their risk estimator is
+
+        π · mean over P of ℓ(o, +1) + max(0, mean over U of ℓ(o, −1) − π · mean over P of ℓ(o, −1))
+
+    The prior is the labelled share of the bags divided by c = `known_share`, the label frequency of Elkan and Noto
+    2008, so that it needs no estimate per relation. With the whole batch as U, the risk times the number of bags is
+
+        (1/c) Σ over P of ℓ(o, +1) + max(0, Σ over unlabelled bags of w ℓ(o, −1) − (1/c − 1) Σ over P of ℓ(o, −1))
+
+    which is the binary cross-entropy if c = 1. `weight_BR` is w, our addition.
+    """
+    positive_R = (label_BR * nn.functional.softplus(-logit_BR)).sum(0) / known_share
+    negative_BR = (1.0 - label_BR) * weight_BR - (1.0 / known_share - 1.0) * label_BR
+    negative_R = (negative_BR * nn.functional.softplus(logit_BR)).sum(0)
+    # The sign is that of the whole batch, of which this may be one process's shard.
+    is_positive_R = sum_over_shards(negative_R.detach().clone(), shard) > 0
+    return (positive_R + is_positive_R * negative_R).sum()
 
 
 def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor:

@@ -110,7 +110,7 @@ class _Run:
         self.extractor.encoder.load_pretrained()
         self.extractor.encoder.is_half = config.train.precision == "bf16" and device.type == "cuda"
         num_labels = len(data.store.direct_labels) if config.loss.needs_labels else 0
-        self.objective = Objective(self.extractor, config.loss, num_labels, config.seed).to(device)
+        self.objective = Objective(self.extractor, config.loss, num_labels, config.seed, shard).to(device)
         self.optimizer = make_optimizer(self.objective, self.extractor.encoder, config.train)
         self.status = RunStatus()
         self.best: dict[str, Tensor] = {}
