@@ -11,7 +11,7 @@ from sayso.train.config import load_config
 def test_a_config_is_found_by_its_name_and_by_its_variant(name: str) -> None:
     assert find_config(name).stem == name
     variant = load_config(name).variant
-    if not name.startswith("best_"):
+    if not name.startswith(("best_", "baseline")):
         assert find_config(variant) == find_config(name)
     assert describe_config(name).startswith(f"{variant}: ")
     assert "\n" not in describe_config(name)
@@ -39,7 +39,7 @@ def test_a_path_is_taken_as_it_is_and_a_folder_does_not_hide_a_name(tmp_path: Pa
     [
         ("cnns_at", "cnns_at: no config has this name; did you mean cnns_att"),
         ("configs/cnns_att_f_ld.toml", "toml: no such file or directory; did you mean cnns_att_f_ld or"),
-        ("zzz", "zzz: no config has this name; choose one of best_directsup, cnns_att, "),
+        ("zzz", "zzz: no config has this name; choose one of baseline, best_directsup, cnns_att, "),
     ],
 )
 def test_what_is_neither_a_name_nor_a_file_is_refused_with_the_nearest_names(config: str, message: str) -> None:

@@ -112,7 +112,10 @@ def test_only_the_first_of_several_processes_prints(sayso, config, store, tmp_pa
             ("--set", "data.mentions=typ"),
             "data.mentions: 'typ' is not one of words, type, type_and_words; did you mean",
         ),
-        (("--set", "model.encoder.kind=cnnn"), "model.encoder.kind: 'cnnn' is not one of cnn, pcnn; did you mean cnn?"),
+        (
+            ("--set", "model.encoder.kind=cnnn"),
+            "model.encoder.kind: 'cnnn' is not one of cnn, pcnn, transformer, words; did you mean cnn?",
+        ),
         (("--set", "train.max_epochs=0"), "train.max_epochs is 0; it must be from 1 to 1,000,000"),
         (("--set", "train.max_epochs=ten"), "train.max_epochs: expected an integer, got 'ten'"),
         (("--set", "train.max_epochs"), "--set train.max_epochs: expected name.of.setting=value"),

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ import torch
 from safetensors.torch import load_file
 
 from sayso.config import to_toml
-from sayso.train.config import RunConfig
+from sayso.train.config import LossConfig, RunConfig
 from sayso.train.folder import read_metrics
 from sayso.train.run import train
-from train.toy_run import invented_store, toy_config
+from train.toy_run import invented_store, toy_config, with_labels
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +115,9 @@ def test_ctrl_c_keeps_the_last_whole_epoch_says_so_and_exits_130(store: Path, tm
         # One bag a batch: every step has an empty shard.
         toy_config("direct", "type", 1.0, max_epochs=1, batch_bags=1),
         toy_config("direct", "type_and_words", 1.0, max_epochs=3, batch_bags=31),
+        with_labels(toy_config("noisy_or", "words", 0.0, max_epochs=3, batch_bags=29)),
+        # So few facts are known that the risk of some relations is negative.
+        replace(toy_config(max_epochs=3, batch_bags=30), loss=LossConfig(known_share=0.05, compatible_na=0.5)),
     ],
     ids=lambda config: f"{config.variant}-{config.train.batch_bags}",
 )

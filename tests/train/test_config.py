@@ -14,6 +14,8 @@ from train.toy_run import toy_config
         ({"model": {"aggregator": {"kind": "direct"}}, "loss": {"distractor": 1.0}}, "DirectSup+LD"),
         ({"model": {"encoder": {"kind": "pcnn"}}}, "PCNNs+ATT"),
         ({"model": {"encoder": {"kind": "pcnn"}, "aggregator": {"kind": "direct"}}}, "DirectSup(PCNN)"),
+        ({"model": {"encoder": {"kind": "words"}, "aggregator": {"kind": "noisy_or"}}}, "Words+OR"),
+        ({"model": {"encoder": {"kind": "words"}, "aggregator": {"kind": "direct"}}}, "DirectSup(Words)"),
     ],
 )
 def test_a_variant_has_the_name_of_the_paper(settings: dict, name: str) -> None:

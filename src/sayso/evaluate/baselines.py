@@ -54,7 +54,7 @@ class Baseline(NamedTuple):
     constants: Constants = Constants()
 
 
-Score = Callable[[BagTable, Constants], np.ndarray]
+RowScore = Callable[[BagTable, Constants], np.ndarray]
 """Returns score_BR for the bags of a part."""
 
 
@@ -102,7 +102,7 @@ class NoReading:
         self._overall_R = _log_odds(self._rates.overall_R)
 
     @property
-    def rows(self) -> dict[str, Score]:
+    def rows(self) -> dict[str, RowScore]:
         """The score of each baseline."""
         return {"types": self.types, "size": self.size, "names": self.names, "types + size": self.types_and_size}
 
@@ -156,7 +156,7 @@ def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
     return baselines
 
 
-def choose(names: Sequence[str], score: Score, validation: BagTable, label_BR: np.ndarray) -> Constants:
+def choose(names: Sequence[str], score: RowScore, validation: BagTable, label_BR: np.ndarray) -> Constants:
     """Return the constants with the highest average precision on validation; the defaults if it has no facts."""
     if not label_BR.any():
         return Constants()

@@ -145,8 +145,9 @@ class RunConfig:
         is_direct = isinstance(self.model.aggregator, DirectConfig)
         encoder = {config: name for name, (config, _) in ENCODERS.items()}[type(self.model.encoder)]
         is_noisy_or = isinstance(self.model.aggregator, NoisyOrConfig)
-        shown = {"cnn": "CNN", "pcnn": "PCNN", "transformer": "Transformer"}[encoder]
-        name = "DirectSup" if is_direct else f"{shown}s+{'OR' if is_noisy_or else 'ATT'}"
+        shown = {"cnn": "CNN", "pcnn": "PCNN", "transformer": "Transformer", "words": "Words"}[encoder]
+        plural = "" if encoder == "words" else "s"
+        name = "DirectSup" if is_direct else f"{shown}{plural}+{'OR' if is_noisy_or else 'ATT'}"
         if is_direct and encoder != "cnn":
             name += f"({shown})"
         name += {"words": "", "type": "+F", "type_and_words": "+FE"}[self.data.mentions]
