@@ -17,6 +17,8 @@ ORIGIN = (
 )
 SCALES = {"shortcut": ", AP and AUC x100", "size": ", AP x100", "stated": ""}
 """Scale of a table's values; x100 by default."""
+SPREADS = {"incomplete": "means over runs; 95 % intervals of a paired bootstrap over the withheld facts"}
+"""What a table's values are; mean and standard deviation over seeds by default."""
 
 
 def section(path: Path) -> list[str]:
@@ -27,12 +29,14 @@ def section(path: Path) -> list[str]:
     lines += TABLES[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
     devices = ", ".join(sorted({row["device"] for row in rows}))
+    table = head["table"]
+    values = SPREADS.get(table, f"mean ± standard deviation over seeds{SCALES.get(table, ', x100')}")
     lines += [
         "",
         f"Data: {', '.join(sorted({row['data'] for row in rows}))} (store"
         f" {', '.join(sorted({row['data_fingerprint'] for row in rows}))}); seeds {', '.join(map(str, seeds))};"
         f" {len(rows)} runs, {sum(row['seconds'] for row in rows):,.0f} s of training in total, on {devices}.",
-        f"From `results/{path.name}`; mean ± standard deviation over seeds{SCALES.get(head['table'], ', x100')}.",
+        f"From `results/{path.name}`; {values}.",
         "",
     ]
     lines += [

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sayso.evaluate.chart import COLOURS, Series, figure_svg
+from sayso.metrics.interval import NUM_RESAMPLES, bootstrap
 from sayso.reproduce.paper import MECHANISMS, VARIANTS
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -214,6 +217,57 @@ def size_table(rows: list[Row]) -> list[str]:
     return lines
 
 
+def incomplete_table(rows: list[Row]) -> list[str]:
+    """Return how many withheld facts are among the most probable new ones, by setting of the loss.
+
+    The difference to the base loss among the first 300 has the interval of a paired bootstrap over the withheld facts.
+    """
+    columns = [
+        "withheld",
+        "variant",
+        "loss",
+        "runs",
+        "with a sentence",
+        "in the first 100",
+        "in the first 300",
+        "300: minus base",
+    ]
+    lines = [f"| {' | '.join(columns)} |", "|---|" + "---|" * (len(columns) - 1)]
+    groups = by(rows, lambda row: (row["fold"] == "all", row["variant"]))
+    for (is_final, variant), of_variant in sorted(groups.items(), key=lambda item: item[0][0]):
+        settings = by(
+            of_variant, lambda row: "base" if row["method"] == "base" else f"{row['method']} {row['value']:g}"
+        )
+        for setting, runs in settings.items():
+            stated = statistics.mean(sum(rank is not None for rank in run["ranks"]) for run in runs)
+            found = [statistics.mean(sum(_found(run, top)) for run in runs) for top in (100, 300)]
+            change = "" if setting == "base" else _change(runs, settings["base"], 300)
+            source = "withheld.tsv" if is_final else "a fifth of kb.tsv"
+            cells = [source, variant, setting, len(runs), f"{stated:.0f}", *(f"{each:.1f}" for each in found), change]
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
+
+
+def _found(run: Row, top: int) -> list[bool]:
+    return [rank is not None and rank <= top for rank in run["ranks"]]
+
+
+def _change(runs: list[Row], base: list[Row], top: int) -> str:
+    """Return the mean difference in facts found, paired by fold and seed, with its interval over facts."""
+    pairs = zip(_in_pairs(runs), _in_pairs(base), strict=True)
+    change_XF = [np.subtract(_found(run, top), _found(other, top), dtype=float) for run, other in pairs]
+    # Seeds rank the same facts, folds rank different ones.
+    of_fold = by(zip(_in_pairs(runs), change_XF, strict=True), lambda pair: pair[0]["fold"])  # type: ignore[arg-type]
+    change_F = np.concatenate([np.mean([change for _, change in group], axis=0) for group in of_fold.values()])
+    totals = bootstrap(len(change_F), lambda weight_F: float(weight_F @ change_F) / len(of_fold), NUM_RESAMPLES)
+    low, high = np.percentile(totals, [2.5, 97.5])
+    return f"{change_F.sum() / len(of_fold):+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def _in_pairs(runs: list[Row]) -> list[Row]:
+    return sorted(runs, key=lambda run: (run["fold"], run["seed"]))
+
+
 TABLES: dict[str, Callable[[list[Row]], list[str]]] = {
     "dropout": dropout_table,
     "validation": validation_table,
@@ -222,5 +276,6 @@ TABLES: dict[str, Callable[[list[Row]], list[str]]] = {
     "names": names_table,
     "stated": stated_table,
     "size": size_table,
+    "incomplete": incomplete_table,
 }
 """Tables that the first line of a file can request."""

@@ -106,3 +106,35 @@ def test_decisions_of_a_mean_on_claims_about_all_are_marked(maker: ModuleType) -
     others = [row for row in rows if "LD raises AUC (" in row]
     assert others
     assert not any("signed differences" in row for row in others)
+
+
+def test_facts_found_with_an_incomplete_knowledge_base_are_compared_with_the_base_loss() -> None:
+    table = load("docs/result_tables.py").TABLES["incomplete"]
+
+    def row(fold: str, method: str, seed: int, ranks: list[int | None]) -> dict:
+        return {"fold": fold, "variant": "V", "method": method, "value": 0.5, "seed": seed, "ranks": ranks}
+
+    rows = [
+        row("0", "base", 13, [1, 200, None]),
+        row("0", "known_share", 13, [1, 200, None]),
+        row("all", "base", 13, [400, 400, 400, None]),
+        row("all", "base", 14, [400, 400, 400, None]),
+        row("all", "known_share", 13, [50, 250, 400, None]),
+        row("all", "known_share", 14, [50, 400, 400, None]),
+    ]
+    _, _, *lines = table(rows)
+    assert lines == [
+        "| a fifth of kb.tsv | V | base | 1 | 2 | 1.0 | 2.0 |  |",
+        "| a fifth of kb.tsv | V | known_share 0.5 | 1 | 2 | 1.0 | 2.0 | +0.0 [+0.0, +0.0] |",
+        "| withheld.tsv | V | base | 2 | 3 | 0.0 | 0.0 |  |",
+        "| withheld.tsv | V | known_share 0.5 | 2 | 3 | 1.0 | 1.5 | +1.5 [+0.0, +3.5] |",
+    ]
+
+
+def test_parts_of_the_knowledge_base_are_disjoint_and_the_same_each_time() -> None:
+    incomplete = load("experiments/incomplete.py")
+    facts = [(f"h{number}", "r", f"t{number}") for number in range(23)]
+    folds = incomplete.folds_of(facts)
+    assert sorted(fact for fold in folds for fact in fold) == sorted(facts)
+    assert max(map(len, folds)) - min(map(len, folds)) <= 1
+    assert incomplete.folds_of(facts[::-1]) == folds
