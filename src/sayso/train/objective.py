@@ -135,7 +135,8 @@ def incomplete_term(
     positive_R = (label_BR * nn.functional.softplus(-logit_BR)).sum(0) / known_share
     negative_BR = (1.0 - label_BR) * weight_BR - (1.0 / known_share - 1.0) * label_BR
     negative_R = (negative_BR * nn.functional.softplus(logit_BR)).sum(0)
-    # The sign is that of the whole batch, of which this may be one process's shard.
+    # The sign is that of the whole batch, of which this may be one process's shard; with `train.tokens_at_once`, it is
+    # that of each part, because the parts of a batch are never in memory together.
     is_positive_R = sum_over_shards(negative_R.detach().clone(), shard) > 0
     return (positive_R + is_positive_R * negative_R).sum()
 
