@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.records import Mention, Sentence, Source, Span, sentence_key
-from sayso.store.collect import Collector
-from sayso.store.group import BagBuilder, bag_table, pair_up
+from sayso.store.group import BagBuilder, Collector, group
 from sayso.store.vocabulary import Numbering, Vocabulary
 from toy import group_by_pair, make_sentence
 
@@ -125,15 +124,15 @@ def collected_three_times_and_once():
 
 def test_each_sentence_of_a_pair_is_kept_once() -> None:
     collected = collected_three_times_and_once()
-    pairing = pair_up(collected)
-    assert pairing.bag_N.tolist() == [0, 0, 0, 1]
-    assert pairing.order.tolist() == [0, 3]
+    bags = group(collected)
+    assert bags.table.bag_N.tolist() == [0, 1]
+    assert bags.first_B.tolist() == [0, 3]
+    assert bags.order.tolist() == [0, 3]
 
 
 def test_given_bags_stay_as_they_are() -> None:
     collected = collected_three_times_and_once()
-    pairing = pair_up(collected, np.array([0, 0, 1, 2]))
-    table = bag_table(collected, pairing)
+    table = group(collected, np.array([0, 0, 1, 2])).table
     assert table.size_B.tolist() == [2, 1, 1]
     assert table.head_B.tolist() == [0, 0, 2]
     assert not table.is_positive_B.any()

@@ -12,8 +12,7 @@ from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, Lexicon, TypesById
 from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Bag, Sentence
-from sayso.store.collect import Collected, Collector
-from sayso.store.group import Pairing, bag_table, pair_up
+from sayso.store.group import Bags, Collected, Collector, group
 from sayso.store.rows import Rows
 from sayso.store.vocabulary import Numbering
 
@@ -73,7 +72,7 @@ class InputBuilder:
         collected = self._collector.columns()
         assert bag_N is None or len(bag_N) == len(collected.head_N), "a sentence was left out, or its bag is missing"
         line_N = np.arange(len(collected.head_N))
-        return self._taken(collected, line_N, pair_up(collected, bag_N), self.recognise(types), num_relations)
+        return self._taken(group(collected, bag_N), line_N, self.recognise(types), num_relations)
 
     def recognise(self, types: TypesById) -> Entities:
         """Look up the entities in all sentences."""
@@ -84,7 +83,7 @@ class InputBuilder:
     def portions(self, num_relations: int, entities: Entities) -> Iterator[InputBags]:
         """Yield the bags of all pairs, a few pairs at a time, each with all its distinct sentences."""
         for collected, line_N in self._collected():
-            yield self._taken(collected, line_N, pair_up(collected), entities, num_relations)
+            yield self._taken(group(collected), line_N, entities, num_relations)
 
     def _collected(self) -> Iterator[tuple[Collected, np.ndarray]]:
         if self._spilled is None:
@@ -101,10 +100,8 @@ class InputBuilder:
         self._spilled.put(self._collector.columns())
         self._collector = self._new_collector()
 
-    def _taken(
-        self, collected: Collected, line_N: np.ndarray, pairing: Pairing, entities: Entities, num_relations: int
-    ) -> InputBags:
-        table = bag_table(collected, pairing)
+    def _taken(self, bags: Bags, line_N: np.ndarray, entities: Entities, num_relations: int) -> InputBags:
+        table = bags.table
         inputs = self.lexicon.input_of(table, entities.type_L)
         number_L = entities.number_L
         # From here on, ids are the model's own; UNKNOWN_ENTITY becomes row 0 of the entity vectors.
@@ -113,10 +110,10 @@ class InputBuilder:
             part=Part(table=known, inputs=inputs, num_relations=num_relations),
             head_B=table.head_B,
             tail_B=table.tail_B,
-            line_B=line_N[pairing.first_B],
-            line_N=line_N[pairing.order],
+            line_B=line_N[bags.first_B],
+            line_N=line_N[bags.order],
             entities=entities,
-            num_repeated=len(line_N) - len(pairing.order),
+            num_repeated=len(line_N) - len(bags.order),
         )
 
 

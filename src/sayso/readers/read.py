@@ -1,7 +1,7 @@
 """Read the sentences of a file in any known format, counting bad lines."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -71,29 +71,30 @@ def read_sentences(
     """
     num_before = 0
     for file in files_of(path):
-        on_file = partial(_add, on_bytes, num_before) if on_bytes else None
-        for number, item in _items(read_lines(file, on_file), tally, file):
-            if isinstance(item, BadLine):
-                tally.count_bad(file, number, item.reason)
-            elif reason := outside(item, relations):
-                tally.count_bad(file, number, reason)
-            else:
-                tally.num_good += 1
-                yield item
+        on_file = partial(_report, on_bytes, num_before) if on_bytes else None
+        items = _items(read_lines(file, on_file), tally, file)
+        for sentence in good_sentences(items, relations, partial(tally.count_bad, file)):
+            tally.num_good += 1
+            yield sentence
         num_before += file.stat().st_size if file.is_file() else 0
     if not tally.num_good and not tally.num_bad:
         raise holds_no(path, "sentences")
 
 
-def outside(sentence: Sentence, relations: Collection[str] | None) -> str:
-    """Return an error message if a relation of the sentence is not in the inventory, else an empty string."""
-    if relations is None or all(relation in relations for relation in sentence.relations):
-        return ""
-    unknown = next(relation for relation in sentence.relations if relation not in relations)
-    return f"relation '{unknown}' is not in the inventory"
+def good_sentences(
+    items: Iterable[SentenceItem], relations: Collection[str] | None, on_bad: Callable[[int, str], None]
+) -> Iterator[Sentence]:
+    """Yield the sentences; call `on_bad` with number and reason for bad lines and relations not in the inventory."""
+    for number, item in items:
+        if isinstance(item, BadLine):
+            on_bad(number, item.reason)
+        elif relations is not None and (unknown := [name for name in item.relations if name not in relations]):
+            on_bad(number, f"relation '{unknown[0]}' is not in the inventory")
+        else:
+            yield item
 
 
-def _add(on_bytes: OnBytes, num_before: int, num: int) -> None:
+def _report(on_bytes: OnBytes, num_before: int, num: int) -> None:
     on_bytes(num_before + num)
 
 

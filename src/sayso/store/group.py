@@ -1,24 +1,198 @@
-"""Group sentences into bags by entity pair, without duplicates and with merged labels.
+"""Collect sentences as integer columns, about 200 bytes each, and group them into bags by entity pair.
 
-Shapes: B bags, N sentences as read.
+A bag has each of its sentences once, and all their labels. Shapes: B bags, N sentences as read.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from sayso.records import Sentence, Source, sentence_key
-from sayso.store.collect import Collected, Collector, column, rows
+from sayso.records import Mention, Sentence, Source, Span, sentence_key
 from sayso.store.inputs import DEFAULT_MAX_TOKENS
 from sayso.store.rows import Rows, starts, take
-from sayso.store.table import NO_DOCUMENT, SENTENCE_COLUMNS, BagTable
+from sayso.store.table import NO_DOCUMENT, SENTENCE_COLUMNS, BagTable, no_source
 from sayso.store.vocabulary import Numbering, Vocabulary
+from sayso.tokens import shortest_cover
 
 _NO_SOURCE = Source("", 0, 0)
+
+
+class Collected(NamedTuple):
+    """N sentences with the columns of a `BagTable`, except that `relations` has a row per sentence, not per bag."""
+
+    head_N: np.ndarray
+    tail_N: np.ndarray
+    window_N2: np.ndarray
+    tokens: Rows
+    head_spans: Rows
+    tail_spans: Rows
+    relations: Rows
+    expresses_N: np.ndarray
+    label_N: np.ndarray
+    document_N: np.ndarray
+    place_N2: np.ndarray
+    glued: Rows
+    curly: Rows
+
+    @classmethod
+    def without_claims(cls, **columns: np.ndarray | Rows) -> "Collected":
+        """Return the sentences without their labels and documents."""
+        num = len(columns["head_N"])
+        return cls(**columns, relations=Rows.empty(num), **no_source(num))  # type: ignore[arg-type]
+
+
+class _Mentions:
+    """The entities in one role (head or tail), and the spans of their mentions."""
+
+    def __init__(self, entities: Numbering, names: dict[int, str]) -> None:
+        self._entities, self._names = entities, names
+        self.entity, self.span, self.length = array("i"), array("i"), array("i")
+
+    def add(self, mention: Mention) -> None:
+        entity_id, name, spans = mention
+        number = self._entities[entity_id]
+        self._names.setdefault(number, name)
+        self.entity.append(number)
+        self.span.extend(chain.from_iterable(spans))
+        self.length.append(2 * len(spans))
+
+
+class Collector:
+    """Collects sentences one by one, with words and entities as integer ids, without labels and documents."""
+
+    def __init__(self, words: Mapping[str, int], entities: Numbering, names: dict[int, str], max_tokens: int) -> None:
+        self.max_tokens = max_tokens
+        self._number_of = words.__getitem__
+        self._head, self._tail = _Mentions(entities, names), _Mentions(entities, names)
+        self._token, self._num_tokens, self._window = array("i"), array("i"), array("i")
+
+    @property
+    def num_tokens(self) -> int:
+        """The number of tokens in all collected sentences."""
+        return len(self._token)
+
+    def add(self, tokens: tuple[str, ...], head: Mention, tail: Mention) -> bool:
+        """Add a sentence; return False, adding nothing, if no window of `max_tokens` contains both mentions."""
+        window = find_window(len(tokens), head.spans, tail.spans, self.max_tokens)
+        if window is None:
+            return False
+        self._window.extend(window)
+        self._token.extend(map(self._number_of, tokens))
+        self._num_tokens.append(len(tokens))
+        self._head.add(head)
+        self._tail.add(tail)
+        return True
+
+    def columns(self) -> Collected:
+        """Return the collected sentences as views; nothing can be added while they are in use."""
+        return Collected.without_claims(
+            head_N=_column(self._head.entity),
+            tail_N=_column(self._tail.entity),
+            window_N2=_column(self._window).reshape(-1, 2),
+            tokens=_rows(self._token, self._num_tokens),
+            head_spans=_rows(self._head.span, self._head.length),
+            tail_spans=_rows(self._tail.span, self._tail.length),
+        )
+
+
+def _column(values: array) -> np.ndarray:  # type: ignore[type-arg]
+    """Return the values as a numpy array without copying them."""
+    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
+
+
+def _rows(values: array, lengths: array) -> Rows:  # type: ignore[type-arg]
+    return Rows.of_lengths(_column(values), _column(lengths))
+
+
+def find_window(num_tokens: int, head: Sequence[Span], tail: Sequence[Span], max_tokens: int) -> tuple[int, int] | None:
+    """Return the first `max_tokens` tokens if they contain both mentions, else a window around the closest mentions.
+
+    None if no window of `max_tokens` contains both.
+
+    >>> find_window(200, [Span(150, 151)], [Span(160, 162)], 100)
+    (100, 200)
+    """
+    if num_tokens <= max_tokens:
+        return 0, num_tokens
+    start, stop = shortest_cover(head, tail)
+    if stop - start > max_tokens:
+        return None
+    if stop <= max_tokens:
+        return 0, max_tokens
+    first = start - (max_tokens - (stop - start)) // 2
+    first = min(max(first, 0), num_tokens - max_tokens)
+    return first, first + max_tokens
+
+
+class Lines(NamedTuple):
+    """Sentences as read; `left_out` are (head, tail, relation) of the sentences that do not fit into a window."""
+
+    collected: Collected
+    left_out: frozenset[tuple[int, int, int]]
+    num_read: int
+    num_too_far_apart: int
+
+
+class BagBuilder:
+    """Collects sentences with their labels and documents; `finish` groups them into bags."""
+
+    def __init__(self, vocabulary: Vocabulary, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
+        self.vocabulary = vocabulary
+        self.num_read = self.num_too_far_apart = 0
+        self._collector = Collector(vocabulary.words, vocabulary.entities, vocabulary.entity_name, max_tokens)
+        self._relation, self._num_relations = array("i"), array("i")
+        self._expresses, self._label = array("f"), array("i")
+        # Start and end of each sentence in its document, and how many of its tokens are glued and curly.
+        self._document, self._place = array("i"), array("q")
+        self._glued, self._curly = array("i"), array("i")
+        self._left_out: set[tuple[int, int, int]] = set()
+
+    def add(self, sentence: Sentence, label: int | None = None) -> None:
+        """Add a sentence; if no window of `max_tokens` contains both mentions, it is counted and left out.
+
+        `label` is its own relation, given for all sentences of a builder or for none.
+        """
+        self.num_read += 1
+        tokens, head, tail, relations, source, expresses = sentence
+        numbers = [self.vocabulary.relations[relation] for relation in relations]
+        if not self._collector.add(tokens, head, tail):
+            self.num_too_far_apart += 1
+            pair = self.vocabulary.entities[head.entity_id], self.vocabulary.entities[tail.entity_id]
+            self._left_out.update((*pair, number) for number in numbers)
+            return
+        self._relation.extend(numbers)
+        self._num_relations.append(len(numbers))
+        self._expresses.append(float("nan") if expresses is None else expresses)
+        if label is not None:
+            self._label.append(label)
+        document_id, start, stop, glued, curly = source or _NO_SOURCE
+        self._document.append(NO_DOCUMENT if source is None else self.vocabulary.documents[document_id])
+        self._place.extend((start, stop, len(glued), len(curly)))
+        self._glued.extend(glued)
+        self._curly.extend(curly)
+
+    def lines(self) -> Lines:
+        """Return the collected sentences as views; the builder cannot be used again."""
+        place_N4 = _column(self._place).reshape(-1, 4)
+        columns = self._collector.columns()
+        collected = columns._replace(
+            relations=_rows(self._relation, self._num_relations),
+            expresses_N=_column(self._expresses),
+            label_N=_column(self._label) if self._label else columns.label_N,
+            document_N=_column(self._document),
+            place_N2=place_N4[:, :2],
+            glued=Rows.of_lengths(_column(self._glued), place_N4[:, 2]),
+            curly=Rows.of_lengths(_column(self._curly), place_N4[:, 3]),
+        )
+        return Lines(collected, frozenset(self._left_out), self.num_read, self.num_too_far_apart)
+
+    def finish(self) -> "Grouped":
+        """Return the bags; the builder cannot be used again."""
+        return group_lines(self.lines(), self.vocabulary.words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,87 +210,19 @@ class Grouped:
     num_facts_unread: int
 
 
-class Lines(NamedTuple):
-    """Sentences as read; `left_out` are (head, tail, relation) of the sentences that do not fit into a window."""
-
-    collected: Collected
-    left_out: frozenset[tuple[int, int, int]]
-    num_read: int
-    num_too_far_apart: int
-
-
-class BagBuilder:
-    """Collects sentences and their labels as columns; `finish` groups them into bags."""
-
-    def __init__(self, vocabulary: Vocabulary, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
-        self.vocabulary = vocabulary
-        self.num_read = 0
-        self.num_too_far_apart = 0
-        self._collector = Collector(vocabulary.words, vocabulary.entities, vocabulary.entity_name, max_tokens)
-        self._relation, self._num_relations = array("i"), array("i")
-        self._expresses, self._label = array("f"), array("i")
-        # Start and end of each sentence in its document, and how many of its tokens are glued and curly.
-        self._document, self._place = array("i"), array("q")
-        self._glued, self._curly = array("i"), array("i")
-        self._left_out: set[tuple[int, int, int]] = set()
-
-    def add(self, sentence: Sentence, label: int | None = None) -> None:
-        """Add a sentence; if no window of `max_tokens` contains both mentions, it is counted and left out.
-
-        `label` is its own relation, given for all sentences of a builder or for none.
-        """
-        self.num_read += 1
-        tokens, head, tail, relations, source, expresses = sentence
-        if not self._collector.add(tokens, head, tail):
-            self._leave_out(sentence)
-            return
-        self._relation.extend(map(self.vocabulary.relations.__getitem__, relations))
-        self._num_relations.append(len(relations))
-        self._expresses.append(float("nan") if expresses is None else expresses)
-        if label is not None:
-            self._label.append(label)
-        document_id, start, stop, glued, curly = source or _NO_SOURCE
-        self._document.append(NO_DOCUMENT if source is None else self.vocabulary.documents[document_id])
-        self._place.extend((start, stop, len(glued), len(curly)))
-        self._glued.extend(glued)
-        self._curly.extend(curly)
-
-    def _leave_out(self, sentence: Sentence) -> None:
-        self.num_too_far_apart += 1
-        head, tail = map(self.vocabulary.entities.__getitem__, sentence.pair)
-        self._left_out.update((head, tail, self.vocabulary.relations[relation]) for relation in sentence.relations)
-
-    def lines(self) -> Lines:
-        """Return the collected sentences as views; the builder cannot be used again."""
-        place_N4 = column(self._place).reshape(-1, 4)
-        columns = self._collector.columns()
-        collected = columns._replace(
-            relations=rows(self._relation, self._num_relations),
-            expresses_N=column(self._expresses),
-            label_N=column(self._label) if self._label else columns.label_N,
-            document_N=column(self._document),
-            place_N2=place_N4[:, :2],
-            glued=Rows.of_lengths(column(self._glued), place_N4[:, 2]),
-            curly=Rows.of_lengths(column(self._curly), place_N4[:, 3]),
-        )
-        return Lines(collected, frozenset(self._left_out), self.num_read, self.num_too_far_apart)
-
-    def finish(self) -> Grouped:
-        """Return the bags; the builder cannot be used again."""
-        return group_lines(self.lines(), self.vocabulary.words)
-
-
 def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
     """Group sentences into bags, in order of each pair's first appearance; `words` are the tokens by id."""
-    pairing = pair_up(lines.collected)
-    table = bag_table(lines.collected, pairing)
+    table, _, order = group(lines.collected)
+    num_B = table.relations.length
+    facts = (np.repeat(table.head_B, num_B), np.repeat(table.tail_B, num_B), table.relations.value)
+    read = zip(*(number.tolist() for number in facts), strict=True) if lines.left_out else ()
     return Grouped(
         table=table,
         key_N=_key_hashes(table.tokens, words),
         num_sentences_read=lines.num_read,
-        num_repeated=len(pairing.bag_N) - len(pairing.order),
+        num_repeated=len(lines.collected.head_N) - len(order),
         num_too_far_apart=lines.num_too_far_apart,
-        num_facts_unread=_num_unread(lines.left_out, table),
+        num_facts_unread=len(lines.left_out.difference(read)),
     )
 
 
@@ -135,24 +241,16 @@ def _key_hashes(tokens: Rows, words: Iterable[str]) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _num_unread(left_out: frozenset[tuple[int, int, int]], table: BagTable) -> int:
-    """Return how many facts of left-out sentences are not in the table."""
-    num_B = table.relations.length
-    facts = (np.repeat(table.head_B, num_B), np.repeat(table.tail_B, num_B), table.relations.value)
-    read = zip(*(number.tolist() for number in facts), strict=True) if left_out else ()
-    return len(left_out.difference(read))
+class Bags(NamedTuple):
+    """Bags, the first sentence of each, and the kept sentences in bag order, as indices of the collected ones."""
 
-
-class Pairing(NamedTuple):
-    """The bag of each sentence, the first sentence of each bag, and the kept sentences in bag order."""
-
-    bag_N: np.ndarray
+    table: BagTable
     first_B: np.ndarray
     order: np.ndarray
 
 
-def pair_up(collected: Collected, bag_N: np.ndarray | None = None) -> Pairing:
-    """Assign sentences to one bag per pair, in order of first appearance, and drop duplicates within a bag.
+def group(collected: Collected, bag_N: np.ndarray | None = None) -> Bags:
+    """Group sentences into one bag per pair, in order of first appearance, without duplicates in a bag.
 
     If the bag of each sentence is given (in ascending order), the bags stay as they are: equal pairs are not merged and
     duplicates are kept.
@@ -162,32 +260,22 @@ def pair_up(collected: Collected, bag_N: np.ndarray | None = None) -> Pairing:
         kept = _distinct_in_bag(bag_N, collected.tokens.hashes())
     else:
         first_B, kept = np.flatnonzero(np.diff(bag_N, prepend=-1)), np.arange(len(bag_N))
-    return Pairing(bag_N, first_B, kept[np.argsort(bag_N[kept], kind="stable")])
-
-
-def bag_table(collected: Collected, pairing: Pairing) -> BagTable:
-    """Return the bags as a table."""
-    order, num_bags = pairing.order, len(pairing.first_B)
-    label_bag = np.repeat(pairing.bag_N, collected.relations.length)
-    return BagTable(
-        head_B=collected.head_N[pairing.first_B],
-        tail_B=collected.tail_N[pairing.first_B],
-        relations=_label_rows(label_bag, collected.relations.value, num_bags),
-        first_B1=starts(np.bincount(pairing.bag_N[order], minlength=num_bags)),
+    order, num_bags = kept[np.argsort(bag_N[kept], kind="stable")], len(first_B)
+    label = np.unique(combined(np.repeat(bag_N, collected.relations.length), collected.relations.value))
+    table = BagTable(
+        head_B=collected.head_N[first_B],
+        tail_B=collected.tail_N[first_B],
+        relations=Rows.of_lengths((label & 0xFFFFFFFF).astype(np.int32), np.bincount(label >> 32, minlength=num_bags)),
+        first_B1=starts(np.bincount(bag_N[order], minlength=num_bags)),
         **{name: take(getattr(collected, name), order) for name in SENTENCE_COLUMNS},  # type: ignore[arg-type]
     )
+    return Bags(table, first_B, order)
 
 
 def combined(high: np.ndarray, low: np.ndarray) -> np.ndarray:
     """Combine two non-negative integers into one."""
     both: np.ndarray = (high.astype(np.int64) << 32) | low.astype(np.int64)
     return both
-
-
-def _label_rows(bag: np.ndarray, relation: np.ndarray, num_bags: int) -> Rows:
-    """Return the distinct relations of every bag, in ascending order."""
-    label = np.unique(combined(bag, relation))
-    return Rows.of_lengths((label & 0xFFFFFFFF).astype(np.int32), np.bincount(label >> 32, minlength=num_bags))
 
 
 def _numbered(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

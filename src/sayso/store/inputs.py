@@ -75,7 +75,7 @@ class SentenceFiles:
     """Reads the sentence files of a role, and counts the good and bad lines of each."""
 
     inputs: Inputs
-    max_bad_share: float
+    settings: PrepareSettings
     on_progress: OnProgress
     tallies: dict[str, Tally] = field(default_factory=dict)
 
@@ -93,14 +93,9 @@ class SentenceFiles:
                     yield self.tallies[name].form, sentence
 
     def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
-        tally = self.tallies[name] = Tally(path)
-        size = size_of(path)
-
-        def on_bytes(done: int) -> None:
-            self.on_progress(f"reading {name}", done, size)
-
-        yield from read_sentences(path, tally, relations, on_bytes)
-        tally.refuse_too_many_bad(self.max_bad_share)
+        tally, size = self.tallies.setdefault(name, Tally(path)), size_of(path)
+        yield from read_sentences(path, tally, relations, lambda done: self.on_progress(f"reading {name}", done, size))
+        tally.refuse_too_many_bad(self.settings.max_bad_share)
         self.on_progress(f"reading {name}", size, size)
 
     def fingerprints(self) -> dict[str, dict[str, Any]]:

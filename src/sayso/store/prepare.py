@@ -21,10 +21,10 @@ from sayso.store import leakage
 from sayso.store.columns import Column
 from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
-from sayso.store.group import BagBuilder, Grouped, group_lines
+from sayso.store.group import BagBuilder, Grouped, Lines, group_lines
 from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
 from sayso.store.marks import MarkTargets, match_marks
-from sayso.store.parallel import ParallelReader
+from sayso.store.parallel import read_with_workers
 from sayso.store.store import DIRECT_LABELS, FORMAT, marks_file, refuse_no_store, write_store
 from sayso.store.table import NO_LABEL, BagTable
 from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
@@ -58,9 +58,8 @@ class _Preparation:
     def __init__(
         self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress, engine: Engine | None
     ) -> None:
-        self.inputs, self.settings, self.on_progress = inputs, settings, on_progress
-        self.files = SentenceFiles(inputs=inputs, max_bad_share=settings.max_bad_share, on_progress=on_progress)
-        self.parallel = engine and ParallelReader(files=self.files, engine=engine, max_tokens=settings.max_tokens)
+        self.inputs, self.settings, self.on_progress, self.engine = inputs, settings, on_progress, engine
+        self.files = SentenceFiles(inputs=inputs, settings=settings, on_progress=on_progress)
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
         self.decisions = FactDecisions()
@@ -110,35 +109,34 @@ class _Preparation:
         known = self.vocabulary.relations if self.inventory else None
         is_decided = part == "train" and bool(self.inputs.decisions)
         decisions = decisions_of(self.inputs.decisions if is_decided else (), known)
-        if self.parallel:
-            roles = ("train", "rest") if is_decided else (part,)
-            lines = self.parallel.read(roles, self.vocabulary, list(known) if known else None, decisions)
-            grouped = self._report_read(part, group_lines(lines, self.vocabulary.words))
+        if self.engine:
+            roles, inventory = ("train", "rest") if is_decided else (part,), list(known) if known else None
+            lines = read_with_workers(self.engine, self.files, roles, self.vocabulary, inventory, decisions)
         else:
-            sentences = self.files.read(part, known)
-            rest = self.files.read("rest", known)
-            grouped = self._group(part, decisions.applied(sentences, rest) if is_decided else sentences)
+            sentences, rest = self.files.read(part, known), self.files.read("rest", known)
+            lines = self._lines(decisions.applied(sentences, rest) if is_decided else sentences)
         if is_decided:
             self.decisions, self.reports["overruled"] = decisions, decisions.report()
-        return grouped
+        return self._grouped(part, lines)
 
-    def _group(self, part: str, sentences: Iterable[Sentence]) -> Grouped:
+    def _lines(self, sentences: Iterable[Sentence]) -> Lines:
         builder = BagBuilder(self.vocabulary, self.settings.max_tokens)
         for sentence in sentences:
             builder.add(sentence)
-        return self._report_read(part, builder.finish())
+        return builder.lines()
 
     def _group_direct(self, direct: Sequence[DirectSentence]) -> Grouped:
         """Group directly supervised sentences, each with its own label and without relations of the inventory."""
         builder, labels = BagBuilder(self.vocabulary, self.settings.max_tokens), _labels_of(direct)
         for sentence, label in direct:
             builder.add(sentence._replace(relations=()), labels.index(label) if label else NO_LABEL)
-        grouped = self._report_read("direct", builder.finish())
+        grouped = self._grouped("direct", builder.lines())
         num = int((grouped.table.label_N != NO_LABEL).sum())
         self.reports["direct_labels"] = {"num": len(labels), "num_sentences": num} if num else {}
         return grouped
 
-    def _report_read(self, part: str, grouped: Grouped) -> Grouped:
+    def _grouped(self, part: str, lines: Lines) -> Grouped:
+        grouped = group_lines(lines, self.vocabulary.words)
         self.reports["read"][part] = _counts(grouped)
         return grouped
 
