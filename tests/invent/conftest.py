@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sayso.invent.settings import InventSettings
-from sayso.invent.write import InventSummary, invent
+from sayso.invent.write import invent
 from sayso.readers import jsonl
 from sayso.records import Sentence
 
@@ -15,7 +15,7 @@ from sayso.records import Sentence
 class Corpus(NamedTuple):
     folder: Path
     settings: InventSettings
-    summary: InventSummary
+    manifest: dict[str, Any]
 
     def sentences(self, name: str) -> list[Sentence]:
         return [jsonl.parse(line) for line in self.lines(f"{name}.jsonl")]

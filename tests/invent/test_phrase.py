@@ -1,7 +1,7 @@
 import random
 
 from sayso.invent.phrase import HEAD, TAIL, THIRD, Phraser, natural_text
-from sayso.invent.relations import Wording, all_wordings
+from sayso.invent.relations import RELATIONS, Wording, all_wordings
 
 BYSTANDERS = {"person": ["Ann Bo"], "place": ["Oz"], "country": ["Ur"], "org": ["the Fund"]}
 
@@ -18,8 +18,8 @@ def test_the_sentence_contains_its_wording_word_for_word() -> None:
 
 def test_no_slot_is_left_open_in_any_sentence() -> None:
     made = phraser()
-    for wordings in all_wordings().stating.values():
-        for wording in wordings:
+    for name in RELATIONS:
+        for wording in all_wordings()[name]:
             tokens = made.sentence(wording).tokens
             assert HEAD in tokens
             assert TAIL in tokens
@@ -34,7 +34,7 @@ def test_a_third_entity_is_named_only_where_asked_for() -> None:
 
 def test_sentences_are_as_long_as_those_of_fb_nyt_on_average() -> None:
     made = phraser()
-    texts = [wording for wordings in all_wordings().stating.values() for wording in wordings] * 4
+    texts = [wording for name in RELATIONS for wording in all_wordings()[name]] * 4
     lengths = [len(made.sentence(wording).tokens) for wording in texts]
     assert 33 <= sum(lengths) / len(lengths) <= 42
     assert max(lengths) > 55

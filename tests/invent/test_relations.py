@@ -79,12 +79,12 @@ def test_templates_are_lower_case_with_punctuation_as_separate_tokens() -> None:
 
 
 def test_what_a_wording_states_includes_what_it_implies() -> None:
-    assert {wording.states for wording in all_wordings().stating[CAPITAL]} == {(CAPITAL, CONTAINS)}
-    assert {wording.states for scene in SCENES for wording in all_wordings().neutral[scene]} == {()}
+    assert {wording.states for wording in all_wordings()[CAPITAL]} == {(CAPITAL, CONTAINS)}
+    assert {wording.states for scene in SCENES for wording in all_wordings()[scene]} == {()}
 
 
 @pytest.mark.parametrize(("unseen_share", "num_kept"), [(0.0, 12), (0.3, 8), (0.9, 1)])
 def test_the_share_of_each_list_is_kept_from_training(unseen_share: float, num_kept: int) -> None:
     known = training_wordings(unseen_share, random.Random(1))
-    assert {len(wordings) for wordings in known.stating.values()} == {num_kept}
-    assert known.ids() <= all_wordings().ids()
+    assert {len(known[name]) for name in RELATIONS} == {num_kept}
+    assert all(set(wordings) <= set(all_wordings()[name]) for name, wordings in known.items())

@@ -31,8 +31,8 @@ def test_all_files_are_there_and_no_others(toy: Corpus) -> None:
 
 
 def test_the_number_of_sentences_is_exact(toy: Corpus) -> None:
-    assert len(toy.lines("train.jsonl")) == toy.settings.train_sentences == toy.summary.parts["train"].sentences
-    assert len(toy.lines("test.jsonl")) == toy.settings.test_sentences == toy.summary.parts["test"].sentences
+    assert len(toy.lines("train.jsonl")) == toy.settings.train_sentences == toy.manifest["parts"]["train"]["sentences"]
+    assert len(toy.lines("test.jsonl")) == toy.settings.test_sentences == toy.manifest["parts"]["test"]["sentences"]
 
 
 def test_the_same_seed_makes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
@@ -106,19 +106,19 @@ def test_training_has_no_unseen_wording_and_test_has_the_share(toy: Corpus) -> N
 
 
 def test_shares_come_out_as_asked(toy: Corpus) -> None:
-    train = toy.summary.parts["train"]
-    assert train.na_sentences / train.sentences == pytest.approx(0.6, abs=0.01)
-    assert train.irrelevant_share == pytest.approx(0.4, abs=0.06)
-    assert train.supported_share == pytest.approx(0.9, abs=0.05)
-    assert train.single_sentence_share == pytest.approx(2 / 3, abs=0.07)
-    assert 33 < train.mean_tokens < 42
-    assert train.multi_label_bags > 30
+    train = toy.manifest["parts"]["train"]
+    assert train["na_sentences"] / train["sentences"] == pytest.approx(0.6, abs=0.01)
+    assert train["irrelevant_share"] == pytest.approx(0.4, abs=0.06)
+    assert train["supported_share"] == pytest.approx(0.9, abs=0.05)
+    assert train["single_sentence_share"] == pytest.approx(2 / 3, abs=0.07)
+    assert 33 < train["mean_tokens"] < 42
+    assert train["multi_label_bags"] > 30
 
 
 def test_without_irrelevant_sentences_all_sentences_of_positive_bags_say_so(tmp_path: Path) -> None:
-    summary = invent(tmp_path / "x", InventSettings(train_sentences=300, test_sentences=50, irrelevant_share=0.0))
-    assert summary.parts["train"].irrelevant_share == 0
-    assert summary.parts["train"].supported_share > 0.97
+    manifest = invent(tmp_path / "x", InventSettings(train_sentences=300, test_sentences=50, irrelevant_share=0.0))
+    assert manifest["parts"]["train"]["irrelevant_share"] == 0
+    assert manifest["parts"]["train"]["supported_share"] > 0.97
 
 
 def test_the_tables_are_read_by_our_readers(toy: Corpus) -> None:

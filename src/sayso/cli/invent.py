@@ -1,7 +1,7 @@
 """`sayso invent`: write an invented corpus with known ground truth."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -9,9 +9,6 @@ from sayso.cli.console import print_result, print_table, say_next, stages
 from sayso.cli.options import AsJson, with_settings
 from sayso.errors import as_command
 from sayso.invent.settings import InventSettings
-
-if TYPE_CHECKING:
-    from sayso.invent.write import InventSummary
 
 
 @with_settings
@@ -48,8 +45,10 @@ def invent(
         return
     settings = InventSettings.of_size(size, **given)
     with stages() as show:
-        summary = make_corpus(out, settings, overwrite=overwrite, on_progress=show)
-    print_result(as_json, _record(summary, settings), lambda: _print(summary))
+        manifest = make_corpus(out, settings, overwrite=overwrite, on_progress=show)
+    counts = {name: manifest[name] for name in ("entities", "facts_of_the_world")}
+    record = {"folder": str(out), "seed": settings.seed, **counts, **manifest["parts"]}
+    print_result(as_json, record, lambda: _print(record))
     say_next(str(out), as_command("sayso", "check", out / "train.jsonl", "--relations", out / "relations.tsv"))
 
 
@@ -62,26 +61,19 @@ def _is_given(context: typer.Context, option: str) -> bool:
 def _write_raw(out: Path, settings: InventSettings, overwrite: bool, as_json: bool) -> None:
     from sayso.invent.raw import invent_raw
 
-    counts = invent_raw(out, settings, overwrite=overwrite)._asdict()
-    rows = [[name.replace("_", " "), number] for name, number in counts.items() if name != "folder"]
-    record = {**counts, "folder": str(out), "seed": settings.seed}
-    print_result(as_json, record, lambda: print_table("invented", ["", "number"], rows))
+    counts = invent_raw(out, settings, overwrite=overwrite)
+    rows = [[name.replace("_", " "), number] for name, number in counts.items()]
+    print_result(
+        as_json,
+        {"folder": str(out), **counts, "seed": settings.seed},
+        lambda: print_table("invented", ["", "number"], rows),
+    )
     files: list[object] = ["--documents", out / "documents.jsonl", "--kb", out / "kb.tsv", "--names", out / "names.tsv"]
     files += ["--types", out / "types.json", "--relations", out / "relations.tsv"]
     say_next(str(out), as_command("sayso", "build", *files, "--out", "CORPUS"))
 
 
-def _record(summary: "InventSummary", settings: InventSettings) -> dict[str, Any]:
-    return {
-        "folder": str(summary.folder),
-        "seed": settings.seed,
-        "entities": summary.num_entities,
-        "facts_of_the_world": summary.num_facts,
-        **{name: counts._asdict() for name, counts in summary.parts.items()},
-    }
-
-
-def _print(summary: "InventSummary") -> None:
-    train, test = (summary.parts[name]._asdict() for name in ("train", "test"))
+def _print(record: dict[str, Any]) -> None:
+    train, test = record["train"], record["test"]
     rows = [[name.replace("_", " "), train[name], test[name]] for name in train]
-    print_table(f"invented: {summary.num_entities:,} entities", ["", "train", "test"], rows)
+    print_table(f"invented: {record['entities']:,} entities", ["", "train", "test"], rows)

@@ -81,14 +81,10 @@ class Namer:
         self._people: set[str] = set()
         self._families: dict[tuple[str, str], Sequence[str]] = {}
         for wanted in ("person", "city", "region", "company", "team", "film"):
-            self._share_out(wanted)
-
-    def _share_out(self, wanted: str) -> None:
-        forms = list(self.forms[wanted])
-        self._rng.shuffle(forms)
-        owners = marked_relations(wanted)
-        for number, relation in enumerate(owners):
-            self._families[wanted, relation] = forms[number :: len(owners)]
+            forms, owners = list(self.forms[wanted]), marked_relations(wanted)
+            rng.shuffle(forms)
+            for number, relation in enumerate(owners):
+                self._families[wanted, relation] = forms[number :: len(owners)]
 
     def family(self, wanted: str, relation: str) -> Sequence[str]:
         """Return the name patterns of this class that the relation owns."""
@@ -99,15 +95,10 @@ class Namer:
         if wanted == "city" and relation is None and self._rng.random() < _ONE_WORD_CITIES:
             return self._coiner.word()
         forms = self.forms[wanted] if relation is None else self.family(wanted, relation)
-        form = self._rng.choice(forms)
         if wanted != "person":
-            return form.format(self._coiner.word())
-        return self._new_person(form, forms)
-
-    def _new_person(self, form: str, forms: Sequence[str]) -> str:
-        name = form.format(self._rng.choice(self._given))
-        while name in self._people:
-            name = self._rng.choice(forms).format(self._rng.choice(self._given))
+            return self._rng.choice(forms).format(self._coiner.word())
+        while (name := self._rng.choice(forms).format(self._rng.choice(self._given))) in self._people:
+            pass
         self._people.add(name)
         return name
 

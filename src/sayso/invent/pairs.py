@@ -5,15 +5,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from sayso.invent.relations import (
-    PEOPLE,
-    RELATIONS,
-    SCENE_OF_KINDS,
-    SCENES,
-    marked_relations,
-    name_class,
-    strongest,
-)
+from sayso.invent.relations import PEOPLE, RELATIONS, SCENE_OF_KINDS, SCENES, marked_relations, name_class, strongest
 from sayso.invent.world import World
 
 _UNRELATED_TYPES_SHARE = 0.15
@@ -108,9 +100,6 @@ def choose_positive(
         relation, order = rng.choice(strongest(pair.relations)), rng.random()
         for by_relation, is_allowed in zip(ranked, shortcut.allowed(pair), strict=True):
             by_relation.setdefault(relation, []).append((not is_allowed, order, pair))
-    for by_relation in ranked:
-        for candidates in by_relation.values():
-            candidates.sort(reverse=True)
     taken: set[EntityPair] = set()
     # Test pairs are drawn first, but leave training its share of a relation with few pairs.
     test_share = num_test / (num_train + num_test)
@@ -131,6 +120,7 @@ def _draw(
     """Draw `number` pairs; relations take turns by weight until they run out or reach their limit in `most`."""
     drawn: list[EntityPair] = []
     left = dict(most)
+    free = {name: (pair for *_, pair in sorted(ranked) if pair not in taken) for name, ranked in by_relation.items()}
     credit = dict.fromkeys(by_relation, 0.0)
     while len(drawn) < number and credit:
         for relation in list(credit):
@@ -138,23 +128,15 @@ def _draw(
             while credit[relation] >= 1 and len(drawn) < number:
                 credit[relation] -= 1
                 left[relation] = left.get(relation, number) - 1
-                pair = _next_free(by_relation[relation], taken) if left[relation] >= 0 else None
+                pair = next(free[relation], None) if left[relation] >= 0 else None
                 if pair is None:
                     del credit[relation]
                     break
+                taken.add(pair)
                 drawn.append(pair)
     if len(drawn) < number:
         raise AssertionError(f"requested {number} related pairs, but the invented knowledge base has only {len(drawn)}")
     return drawn
-
-
-def _next_free(candidates: list[tuple[bool, float, EntityPair]], taken: set[EntityPair]) -> EntityPair | None:
-    while candidates:
-        pair = candidates.pop()[2]
-        if pair not in taken:
-            taken.add(pair)
-            return pair
-    return None
 
 
 class UnrelatedPairs:
@@ -166,20 +148,18 @@ class UnrelatedPairs:
 
     def pairs(self, like: Sequence[EntityPair], number: int) -> Iterator[EntityPair]:
         """Yield `number` pairs, most of them with the types of a pair in `like`."""
-        for _ in range(number):
-            while True:
-                head, tail = self._two_kinds(like)
-                pair = self._meet(self._any(head), self._any(tail))
-                if pair:
-                    yield pair
-                    break
+        num_found = 0
+        while num_found < number:
+            head, tail = self._two_kinds(like)
+            if pair := self._meet(self._any(head), self._any(tail)):
+                num_found += 1
+                yield pair
 
     def guest(self, head: int) -> EntityPair:
         """Pair this head with an unrelated tail."""
-        while True:
-            pair = self._meet(head, self._any(self._rng.choice(_GUEST_KINDS)))
-            if pair:
-                return pair
+        while not (pair := self._meet(head, self._any(self._rng.choice(_GUEST_KINDS)))):
+            pass
+        return pair
 
     def _two_kinds(self, like: Sequence[EntityPair]) -> tuple[str, str]:
         kinds = self._world.kinds

@@ -52,18 +52,6 @@ _COMMON_NAMES = ("May", "It", "The", "Us", "No", "A", "Now", "March")
 _ENTITIES_PER_COMMON_NAME = 40
 
 
-class RawSummary(NamedTuple):
-    """The folder and the counts of what was written."""
-
-    folder: Path
-    documents: int
-    sentences: int
-    entities: int
-    facts: int
-    withheld: int
-    withheld_stated: int
-
-
 class _Line(NamedTuple):
     pair: EntityPair
     third: int | None
@@ -78,14 +66,17 @@ def raw_settings(size: str, **changes: Any) -> InventSettings:
     return InventSettings(**(counts | _DEFAULTS | changes))
 
 
-def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) -> RawSummary:
-    """Write invented documents and a knowledge base into the folder; the same settings give the same bytes."""
+def invent_raw(out: Path, settings: InventSettings, *, overwrite: bool = False) -> dict[str, int]:
+    """Write invented documents and a knowledge base into the folder and return the counts of what was written.
+
+    The same settings give the same bytes.
+    """
     if not settings.documents:
         raise BadConfigError("documents is 0; a raw corpus needs at least 1")
     if overwrite:
         refuse_foreign(out, RAW_FILES.__contains__, "invented documents")
     with atomic_folder(out, overwrite=overwrite) as folder:
-        return _Writer(folder, settings, make_plan(settings)).write(out)
+        return _Writer(folder, settings, make_plan(settings)).write()
 
 
 class _Writer:
@@ -94,7 +85,7 @@ class _Writer:
         self.rng = rng_of(settings, "raw")
         self.phraser = Phraser(plan.bystanders, rng_of(self.settings, "raw filler"))
 
-    def write(self, out: Path) -> RawSummary:
+    def write(self) -> dict[str, int]:
         lines = self._lines()
         articles = self._articles(lines)
         with (
@@ -114,7 +105,7 @@ class _Writer:
         }
         manifest = {"made_by": "sayso invent --raw", "settings": asdict(self.settings), **counts, "files": RAW_FILES}
         write_lines(self.folder / "manifest.json", [json.dumps(manifest, indent=2)])
-        return RawSummary(out, **counts)
+        return counts
 
     def _lines(self) -> list[_Line]:
         """Return the training and test sentences in random order."""

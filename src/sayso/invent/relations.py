@@ -6,17 +6,17 @@ relations and NA compete, so the types of a pair never give its label away.
 
 import random
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 _DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
 
-PEOPLE: tuple[str, ...] = tuple(_DATA["people"])
+PEOPLE: Sequence[str] = _DATA["people"]
 """Kinds of people, by the field they work in."""
 
-ANYWHERE: tuple[str, ...] = tuple(_DATA["anywhere"])
+ANYWHERE: Sequence[str] = _DATA["anywhere"]
 """Wordings that mention two entities of any type without stating a relation."""
 
 NAME_OF: Mapping[str, str] = _DATA["graph_only"] | {key: each["name"] for key, each in _DATA["relation"].items()}
@@ -30,13 +30,13 @@ class Scene(NamedTuple):
     `neutral`: wordings that mention both without stating a relation.
     """
 
-    head_kinds: tuple[str, ...]
-    tail_kinds: tuple[str, ...]
+    head_kinds: Sequence[str]
+    tail_kinds: Sequence[str]
     marked: str
-    neutral: tuple[str, ...]
+    neutral: Sequence[str]
 
     @property
-    def marked_kinds(self) -> tuple[str, ...]:
+    def marked_kinds(self) -> Sequence[str]:
         """Kinds of the marked side."""
         return self.head_kinds if self.marked == "head" else self.tail_kinds
 
@@ -50,11 +50,11 @@ class RelationKind(NamedTuple):
     name: str
     definition: str
     example: str
-    is_functional: bool
-    scenes: tuple[str, ...]
-    implies: tuple[str, ...]
-    weight: float
-    stating: tuple[str, ...]
+    scenes: Sequence[str]
+    stating: Sequence[str]
+    implies: Sequence[str] = ()
+    weight: float = 1.0
+    is_functional: bool = False
 
 
 class Wording(NamedTuple):
@@ -65,25 +65,16 @@ class Wording(NamedTuple):
     states: tuple[str, ...]
 
 
-class Wordings(NamedTuple):
-    """The wordings that one part of the corpus may use: by relation, by scene, and those that fit any pair."""
-
-    stating: Mapping[str, tuple[Wording, ...]]
-    neutral: Mapping[str, tuple[Wording, ...]]
-    anywhere: tuple[Wording, ...]
-
-    def ids(self) -> frozenset[str]:
-        """Return the ids of all wordings."""
-        lists = (*self.stating.values(), *self.neutral.values(), self.anywhere)
-        return frozenset(wording.id for wordings in lists for wording in wordings)
+Wordings = Mapping[str, Sequence[Wording]]
+"""The wordings that a part of the corpus may use, by relation or scene; `anywhere` has those that fit any pair."""
 
 
-def _kinds(name: str) -> tuple[str, ...]:
+def _kinds(name: str) -> Sequence[str]:
     return PEOPLE if name == "person" else (name,)
 
 
 SCENES: Mapping[str, Scene] = {
-    name: Scene(_kinds(each["head"]), _kinds(each["tail"]), each["marked"], tuple(each["neutral"]))
+    name: Scene(_kinds(each["head"]), _kinds(each["tail"]), each["marked"], each["neutral"])
     for name, each in _DATA["scene"].items()
 }
 
@@ -92,16 +83,7 @@ SCENE_OF_KINDS: Mapping[tuple[str, str], str] = {
 }
 
 RELATIONS: Mapping[str, RelationKind] = {
-    each["name"]: RelationKind(
-        name=each["name"],
-        definition=each["definition"],
-        example=each["example"],
-        is_functional=each.get("functional", False),
-        scenes=tuple(each["scenes"]),
-        implies=tuple(NAME_OF[key] for key in each.get("implies", ())),
-        weight=each.get("weight", 1.0),
-        stating=tuple(each["stating"]),
-    )
+    each["name"]: RelationKind(**each | {"implies": [NAME_OF[key] for key in each.get("implies", ())]})
     for each in _DATA["relation"].values()
 }
 
@@ -135,27 +117,19 @@ def marked_relations(wanted: str) -> tuple[str, ...]:
 
 def all_wordings() -> Wordings:
     """Return every wording."""
-    return Wordings(
-        {name: _numbered(name, relation.stating, with_implied((name,))) for name, relation in RELATIONS.items()},
-        {name: _numbered(name, scene.neutral, ()) for name, scene in SCENES.items()},
-        _numbered("anywhere", ANYWHERE, ()),
-    )
+    texts = {name: relation.stating for name, relation in RELATIONS.items()}
+    texts |= {name: scene.neutral for name, scene in SCENES.items()} | {"anywhere": ANYWHERE}
+    states = {name: with_implied((name,)) for name in RELATIONS}
+    return {
+        name: [Wording(f"{name}#{number}", text, states.get(name, ())) for number, text in enumerate(of_name)]
+        for name, of_name in texts.items()
+    }
 
 
 def training_wordings(unseen_share: float, rng: random.Random) -> Wordings:
     """Return the wordings left for training after this share of each list is reserved for test."""
-    every = all_wordings()
-    return Wordings(
-        {name: _kept(wordings, unseen_share, rng) for name, wordings in every.stating.items()},
-        {name: _kept(wordings, unseen_share, rng) for name, wordings in every.neutral.items()},
-        _kept(every.anywhere, unseen_share, rng),
-    )
-
-
-def _numbered(name: str, texts: tuple[str, ...], states: tuple[str, ...]) -> tuple[Wording, ...]:
-    return tuple(Wording(f"{name}#{number}", text, states) for number, text in enumerate(texts))
-
-
-def _kept(wordings: tuple[Wording, ...], unseen_share: float, rng: random.Random) -> tuple[Wording, ...]:
-    num_kept = max(1, len(wordings) - round(unseen_share * len(wordings)))
-    return tuple(wordings[i] for i in sorted(rng.sample(range(len(wordings)), num_kept)))
+    known: dict[str, Sequence[Wording]] = {}
+    for name, wordings in all_wordings().items():
+        num_kept = max(1, len(wordings) - round(unseen_share * len(wordings)))
+        known[name] = [wordings[index] for index in sorted(rng.sample(range(len(wordings)), num_kept))]
+    return known

@@ -33,9 +33,10 @@ class Sampler:
     def lines(self, part: PartPlan) -> Iterator[list[MadeSentence]]:
         """Yield the sentences of each bag; a guest, which shares a sentence, gets its own bag."""
         for bag, drafts in self.drafts(part):
-            yield [MadeSentence(self._sentence(draft, bag.pair, bag.guest), draft.wording) for draft in drafts]
+            yield [self._sentence(draft, bag, bag.pair) for draft in drafts]
             if bag.guest:
-                yield [self._guest_line(drafts[0], bag.pair, bag.guest)]
+                shared = drafts[0]._replace(wording=drafts[0].wording._replace(states=()))
+                yield [self._sentence(shared, bag, bag.guest)]
 
     def drafts(self, part: PartPlan) -> Iterator[tuple[BagPlan, list[Draft]]]:
         """Yield each bag with drafts of its sentences; a guest is the third entity in the first one."""
@@ -46,12 +47,12 @@ class Sampler:
         """Return a wording that mentions both entities and states nothing."""
         scene = SCENE_OF_KINDS.get((self.entities[head].kind, self.entities[tail].kind))
         if scene is None or self._rng.random() < _ANYWHERE_SHARE:
-            return self._rng.choice(self._wordings.anywhere)
-        return self._rng.choice(self._wordings.neutral[scene])
+            scene = "anywhere"
+        return self._rng.choice(self._wordings[scene])
 
     def stating(self, relation: str) -> Wording:
         """Return a wording that states the relation."""
-        return self._rng.choice(self._wordings.stating[relation])
+        return self._rng.choice(self._wordings[relation])
 
     def _bag_wordings(self, bag: BagPlan, irrelevant_rest: float) -> list[Wording]:
         wordings: list[Wording] = []
@@ -75,64 +76,22 @@ class Sampler:
             drafts[text] = draft
         return list(drafts.values())
 
-    def _sentence(self, draft: Draft, pair: EntityPair, guest: EntityPair | None) -> Sentence:
-        head, tail = self.entities[pair.head], self.entities[pair.tail]
-        third = self.entities[guest.tail] if guest else None
-        tokens, spans = _named(draft, {HEAD: [head.token], TAIL: [tail.token], THIRD: _words(third)})
-        return _line(tokens, (head, spans[HEAD]), (tail, spans[TAIL]), pair.relations)
-
-    def _guest_line(self, draft: Draft, pair: EntityPair, guest: EntityPair) -> MadeSentence:
-        """Return the draft as a sentence for the pair of the head and the third entity."""
-        head, tail, third = self.entities[pair.head], self.entities[pair.tail], self.entities[guest.tail]
-        tokens, spans = _named(draft, {HEAD: [head.token], TAIL: _words(tail), THIRD: [third.token]})
-        wording = draft.wording._replace(states=())
-        return MadeSentence(_line(tokens, (head, spans[HEAD]), (third, spans[THIRD]), ()), wording)
-
-
-def _words(entity: Entity | None) -> list[str]:
-    return entity.name.lower().split() if entity else []
-
-
-def _named(draft: Draft, words: dict[str, list[str]]) -> tuple[list[str], dict[str, list[Span]]]:
-    """Return the lower-case tokens with names in place of the placeholders, and the spans of the names."""
-    tokens: list[str] = []
-    spans: dict[str, list[Span]] = {placeholder: [] for placeholder in words}
-    for token in draft.tokens:
-        if token in words:
-            spans[token].append(Span(len(tokens), len(tokens) + len(words[token])))
-            tokens.extend(words[token])
-        else:
-            tokens.append(token.lower())
-    return tokens, spans
-
-
-def _line(
-    tokens: list[str], head: tuple[Entity, list[Span]], tail: tuple[Entity, list[Span]], relations: tuple[str, ...]
-) -> Sentence:
-    head_mention, tail_mention = (Mention(entity.id, entity.token, tuple(spans)) for entity, spans in (head, tail))
-    return Sentence(tuple(tokens), head_mention, tail_mention, relations)
-
-
-class PartCounts(NamedTuple):
-    """Counts and shares for training or test.
-
-    `irrelevant_share`: share of the sentences of positive bags that state none of the labels.
-    `supported_share`: share of the facts (bag, label) that at least one sentence of the bag states.
-    `unseen_wording_share`: share of the sentences with a wording that training does not use.
-    """
-
-    sentences: int
-    bags: int
-    positive_bags: int
-    multi_label_bags: int
-    facts: int
-    na_sentences: int
-    single_sentence_share: float
-    largest_bag: int
-    mean_tokens: float
-    irrelevant_share: float
-    supported_share: float
-    unseen_wording_share: float
+    def _sentence(self, draft: Draft, bag: BagPlan, pair: EntityPair) -> MadeSentence:
+        """Return the draft in lower case; the names of the pair are single tokens, that of the third entity is not."""
+        numbers = {HEAD: bag.pair.head, TAIL: bag.pair.tail} | ({THIRD: bag.guest.tail} if bag.guest else {})
+        entities = {placeholder: self.entities[number] for placeholder, number in numbers.items()}
+        tokens: list[str] = []
+        spans: dict[int, list[Span]] = {pair.head: [], pair.tail: []}
+        for token in draft.tokens:
+            if token not in entities:
+                tokens.append(token.lower())
+            elif numbers[token] in spans:
+                spans[numbers[token]].append(Span(len(tokens), len(tokens) + 1))
+                tokens.append(entities[token].token)
+            else:
+                tokens += entities[token].name.lower().split()
+        head, tail = (Mention(self.entities[n].id, self.entities[n].token, tuple(spans[n])) for n in spans)
+        return MadeSentence(Sentence(tuple(tokens), head, tail, pair.relations), draft.wording)
 
 
 class PartTally:
@@ -154,25 +113,30 @@ class PartTally:
         self._sentences["supported"] += len(set().union(*stated))
         self._sentences["irrelevant" if labels else "na"] += sum(not found for found in stated)
 
-    def counts(self) -> PartCounts:
-        """Return the counts so far."""
+    def counts(self) -> dict[str, float]:
+        """Return the counts so far.
+
+        `irrelevant_share`: share of the sentences of positive bags that state none of the labels.
+        `supported_share`: share of the facts (bag, label) that at least one sentence of the bag states.
+        `unseen_wording_share`: share of the sentences with a wording that training does not use.
+        """
         num, num_bags = self._sentences, self._sizes.total()
         num_sentences = sum(size * count for size, count in self._sizes.items())
         facts = sum(number * count for number, count in self._labels.items())
-        return PartCounts(
-            sentences=num_sentences,
-            bags=num_bags,
-            positive_bags=num_bags - self._labels[0],
-            multi_label_bags=num_bags - self._labels[0] - self._labels[1],
-            facts=facts,
-            na_sentences=num["na"],
-            single_sentence_share=_share(self._sizes[1], num_bags),
-            largest_bag=max(self._sizes, default=0),
-            mean_tokens=_share(num["tokens"], num_sentences),
-            irrelevant_share=_share(num["irrelevant"], num_sentences - num["na"]),
-            supported_share=_share(num["supported"], facts),
-            unseen_wording_share=_share(num["unseen"], num_sentences),
-        )
+        return {
+            "sentences": num_sentences,
+            "bags": num_bags,
+            "positive_bags": num_bags - self._labels[0],
+            "multi_label_bags": num_bags - self._labels[0] - self._labels[1],
+            "facts": facts,
+            "na_sentences": num["na"],
+            "single_sentence_share": _share(self._sizes[1], num_bags),
+            "largest_bag": max(self._sizes, default=0),
+            "mean_tokens": _share(num["tokens"], num_sentences),
+            "irrelevant_share": _share(num["irrelevant"], num_sentences - num["na"]),
+            "supported_share": _share(num["supported"], facts),
+            "unseen_wording_share": _share(num["unseen"], num_sentences),
+        }
 
 
 def _share(part: float, whole: float) -> float:

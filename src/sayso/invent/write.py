@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, TextIO
 
 from sayso.invent.articles import direct_blocks, write_article
 from sayso.invent.names import Entity
-from sayso.invent.pairs import EntityPair, related_pairs, unordered
+from sayso.invent.pairs import related_pairs, unordered
 from sayso.invent.phrase import Phraser
 from sayso.invent.plan import CorpusPlan, make_plan, rng_of
 from sayso.invent.relations import RELATIONS, Wordings, all_wordings, training_wordings
-from sayso.invent.sentences import MadeSentence, PartCounts, PartTally, Sampler
+from sayso.invent.sentences import MadeSentence, PartTally, Sampler
 from sayso.invent.settings import InventSettings
 from sayso.io.atomic import atomic_folder, refuse_foreign
 from sayso.readers import jsonl
@@ -41,19 +41,10 @@ FILES = {
 _BAGS_BETWEEN_REPORTS = 2_000
 
 
-class InventSummary(NamedTuple):
-    """What was written: the folder, the counts of training and test, and the size of the world."""
-
-    folder: Path
-    parts: dict[str, PartCounts]
-    num_entities: int
-    num_facts: int
-
-
 def invent(
     out: Path, settings: InventSettings, *, overwrite: bool = False, on_progress: OnProgress = no_progress
-) -> InventSummary:
-    """Write an invented corpus into the folder; the same settings give the same bytes.
+) -> dict[str, Any]:
+    """Write an invented corpus into the folder and return its manifest; the same settings give the same bytes.
 
     Raises:
         UserError: the folder is not empty, unless `overwrite` is set and it contains nothing but an invented corpus.
@@ -67,19 +58,25 @@ def invent(
             "train": writer.write_part("train", known, known),
             "test": writer.write_part("test", all_wordings(), known),
         }
-        writer.write_tables()
-        writer.write_articles(known)
-        summary = InventSummary(out, parts, len(writer.plan.entities), len(writer.plan.world.facts))
+        tables = {
+            "relations.tsv": relation_lines(),
+            "types.json": type_lines(writer.plan.entities),
+            "names.tsv": name_lines(writer.plan.entities),
+            "triples.tsv": graph_lines(writer.plan),
+            **writer.articles(known),
+        }
+        for name, lines in tables.items():
+            write_lines(folder / name, lines)
         manifest = {
             "made_by": "sayso invent",
             "settings": asdict(settings),
-            "parts": {name: counts._asdict() for name, counts in parts.items()},
-            "entities": summary.num_entities,
-            "facts_of_the_world": summary.num_facts,
+            "parts": parts,
+            "entities": len(writer.plan.entities),
+            "facts_of_the_world": len(writer.plan.world.facts),
             "files": FILES,
         }
         write_lines(folder / "manifest.json", [json.dumps(manifest, indent=2)])
-    return summary
+    return manifest
 
 
 class _Writer:
@@ -90,12 +87,13 @@ class _Writer:
         phraser = Phraser(self.plan.bystanders, rng_of(self.settings, f"{name} filler"))
         return Sampler(self.plan.entities, wordings, phraser, rng_of(self.settings, f"{name} wordings"))
 
-    def write_part(self, name: str, wordings: Wordings, known: Wordings) -> PartCounts:
+    def write_part(self, name: str, wordings: Wordings, known: Wordings) -> dict[str, float]:
         """Write the training or test sentences, their rationales and their wordings."""
         total: int = getattr(self.settings, f"{name}_sentences")
         suffix = "_train" if name == "train" else ""
         names = (f"{name}.jsonl", f"rationales{suffix}.jsonl", f"wordings{suffix}.tsv")
-        tally, num_sentences, known_ids = PartTally(), 0, known.ids()
+        tally, num_sentences = PartTally(), 0
+        known_ids = {wording.id for of_name in known.values() for wording in of_name}
         with ExitStack() as stack:
             sentences, rationales, wordings_file = (stack.enter_context(_opened(self.folder / file)) for file in names)
             wordings_file.write("line\twording\tin_training\n")
@@ -111,25 +109,20 @@ class _Writer:
                     self.on_progress(f"writing {name}.jsonl", num_sentences, total)
         return tally.counts()
 
-    def write_tables(self) -> None:
-        write_lines(self.folder / "relations.tsv", relation_lines())
-        write_lines(self.folder / "types.json", type_lines(self.plan.entities))
-        write_lines(self.folder / "names.tsv", name_lines(self.plan.entities))
-        write_lines(self.folder / "triples.tsv", graph_lines(self.plan))
-
-    def write_articles(self, known: Wordings) -> None:
-        """Write the directly supervised sentences and the articles, without test pairs."""
-        pairs = _without_test(self.plan, related_pairs(self.plan.world))
-        sampler, rng = self.sampler("direct", known), rng_of(self.settings, "direct")
-        blocks = direct_blocks(self.settings.direct_sentences, pairs, sampler, rng)
-        write_lines(self.folder / "direct.txt", blocks)
+    def articles(self, known: Wordings) -> dict[str, Iterable[str]]:
+        """Return the lines of the directly supervised sentences and of the articles, without test pairs."""
+        hidden = _test_pairs(self.plan)
+        pairs = [pair for pair in related_pairs(self.plan.world) if unordered(pair.head, pair.tail) not in hidden]
+        direct, rng = self.sampler("direct", known), rng_of(self.settings, "direct")
+        blocks = direct_blocks(self.settings.direct_sentences, pairs, direct, rng)
         sampler, rng = self.sampler("documents", known), rng_of(self.settings, "documents")
         ids = [f"d.{index:05d}" for index in range(self.settings.documents)]
         articles = [(document_id, *write_article(document_id, pairs, sampler, rng)) for document_id in ids]
-        texts = (json.dumps({"id": document_id, "text": text}) for document_id, text, _ in articles)
-        write_lines(self.folder / "documents.jsonl", texts)
-        mentions = (json.dumps(record) for _, _, records in articles for record in records)
-        write_lines(self.folder / "documents_mentions.jsonl", mentions)
+        return {
+            "direct.txt": blocks,
+            "documents.jsonl": (json.dumps({"id": document_id, "text": text}) for document_id, text, _ in articles),
+            "documents_mentions.jsonl": (json.dumps(record) for _, _, records in articles for record in records),
+        }
 
 
 def _marks(made: MadeSentence) -> Iterator[Mark]:
@@ -177,11 +170,6 @@ def graph_lines(plan: CorpusPlan) -> Iterator[str]:
     for head, relation, tail in plan.world.facts:
         if unordered(head, tail) not in hidden:
             yield f"{plan.entities[head].id}\t{relation}\t{plan.entities[tail].id}"
-
-
-def _without_test(plan: CorpusPlan, pairs: Iterable[EntityPair]) -> list[EntityPair]:
-    hidden = _test_pairs(plan)
-    return [pair for pair in pairs if unordered(pair.head, pair.tail) not in hidden]
 
 
 def _test_pairs(plan: CorpusPlan) -> set[tuple[int, int]]:

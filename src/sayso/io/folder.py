@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from sayso.errors import BadInputError, UserError, option
 from sayso.io.atomic import atomic_file
-from sayso.io.json_file import JsonError, from_json, has_checksum, record_of, to_json
+from sayso.io.json_file import JsonError, checked_record, from_json, has_checksum, to_json
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
@@ -67,13 +67,8 @@ class OutputFolder:
 
     def read_checked(self, kind: type[_Record], what: str) -> _Record | None:
         """Return the manifest as a `kind`, or None if there is no manifest; `what` is for the error message."""
-        manifest = self.read()
-        try:
-            return record_of(kind, manifest, is_open=True) if manifest else None
-        except JsonError as error:
-            raise BadInputError(
-                f"{self.path / MANIFEST}: not a valid {what} ({error}): start over with {OVERWRITE}"
-            ) from None
+        manifest, advice = self.read(), f"start over with {OVERWRITE}"
+        return checked_record(self.path / MANIFEST, kind, manifest, what, advice, is_open=True) if manifest else None
 
     def clear(self) -> None:
         """Remove what the command wrote; the manifest last, because it identifies the folder as ours."""

@@ -98,10 +98,17 @@ def record_of(kind: type[_Record], table: Mapping[str, Any], is_open: bool = Fal
         raise JsonError(str(error)) from None
 
 
-def read_record(path: Path, kind: type[_Record], what: str, advice: str, is_open: bool = False) -> _Record:
+def read_record(path: Path, kind: type[_Record], what: str, advice: str) -> _Record:
     """Read a JSON object from a file as a dataclass or named tuple, and check the types of its values."""
+    return checked_record(path, kind, read_object(path, what, advice), what, advice)
+
+
+def checked_record(
+    path: Path, kind: type[_Record], table: Mapping[str, Any], what: str, advice: str, is_open: bool = False
+) -> _Record:
+    """Build a record like `record_of`; `path`, `what` and `advice` are for the error message."""
     try:
-        return record_of(kind, read_object(path, what, advice), is_open)
+        return record_of(kind, table, is_open)
     except JsonError as error:
         raise BadInputError(f"{path}: not a valid {what} ({error}): {advice}") from None
 

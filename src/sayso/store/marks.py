@@ -1,6 +1,5 @@
 """Match people's rationale marks to the sentences of a store."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -10,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.errors import BadInputError
-from sayso.readers.base import BadLine, kind_of_fault
+from sayso.readers.base import BadLine
 from sayso.readers.mark import read_marks
 from sayso.readers.read import MARKS, Tally
 from sayso.records import Mark, sentence_key
 from sayso.store.table import BagTable
 
-_NUM_SHOWN = 20
 _EXPECTED = (
     'expected lines {"head": …, "tail": …, "relation": …, "sentence": …, "label": "rationale"}, or ERASER\'s format;'
     " `sayso annotations export` writes both (--format jsonl or eraser)"
@@ -79,20 +77,19 @@ def match_marks(paths: Sequence[Path], targets: Mapping[str, MarkTargets], max_b
         BadInputError: no line of a file is a mark, or more than `max_bad_share` of its lines are not.
     """
     rows: dict[str, list[tuple[int, int, str, str]]] = {part: [] for part in targets}
-    unmatched, reasons = list[str](), Counter[str]()
+    unmatched = Tally(Path(), MARKS)
     for path in paths:
         tally = Tally(path, MARKS)
         for number, item in read_marks(path):
             if isinstance(item, BadLine):
                 tally.count_bad(path, number, item.reason)
-                found: tuple[str, int, int] | str = item.reason
-            else:
-                tally.num_good += 1
-                found = _place_of(item, targets)
+                unmatched.count_bad(path, number, item.reason)
+                continue
+            tally.num_good += 1
+            found = _place_of(item, targets)
             if isinstance(found, str):
-                reasons[kind_of_fault(found)] += 1
-                unmatched += [f"{path}:{number}: {found}"] if len(unmatched) < _NUM_SHOWN else []
-            elif isinstance(item, Mark):
+                unmatched.count_bad(path, number, found)
+            else:
                 part, sentence, relation = found
                 rows[part].append((sentence, relation, item.label, item.annotator))
         if not tally.num_good:
@@ -103,9 +100,9 @@ def match_marks(paths: Sequence[Path], targets: Mapping[str, MarkTargets], max_b
         report={
             "num_matched": sum(map(len, rows.values())),
             "num_by_part": {part: len(of_part) for part, of_part in rows.items()},
-            "num_unmatched": reasons.total(),
-            "reasons": dict(reasons),
-            "first_unmatched": unmatched,
+            "num_unmatched": unmatched.num_bad,
+            "reasons": dict(unmatched.reasons),
+            "first_unmatched": unmatched.shown,
         },
     )
 

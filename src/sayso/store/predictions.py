@@ -15,7 +15,7 @@ import pyarrow as pa
 from sayso.errors import BadInputError, UserError
 from sayso.io.atomic import atomic_folder, restore
 from sayso.io.checksum import FILES, sums_of
-from sayso.io.json_file import JsonError, checked_files, read_object, record_of, to_json
+from sayso.io.json_file import checked_files, checked_record, read_object, to_json
 from sayso.records import support_kind
 from sayso.store.columns import Column, read_columns, write_columns
 from sayso.store.store import Store
@@ -84,10 +84,7 @@ class Predictions:
             raise BadInputError(
                 f"{folder}: predictions in format {self.manifest.get('format')}, expected {FORMAT}: {_ADVICE}"
             )
-        try:
-            record_of(_Manifest, self.manifest, is_open=True)
-        except JsonError as error:
-            raise BadInputError(f"{path}: not a valid predictions manifest ({error}): {_ADVICE}") from None
+        checked_record(path, _Manifest, self.manifest, "predictions manifest", _ADVICE, is_open=True)
         self.files = checked_files(path, self.manifest, _ADVICE, in_memory)
 
     @property

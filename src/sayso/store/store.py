@@ -14,7 +14,7 @@ from sayso.input_file import note_old_format
 from sayso.io.atomic import refuse_foreign, restore
 from sayso.io.checksum import FILES, is_verifying, sums_of
 from sayso.io.folder_kind import refuse_other_kind
-from sayso.io.json_file import JsonError, checked_files, has_checksum, read_object, record_of, sealed, to_json
+from sayso.io.json_file import checked_files, checked_record, has_checksum, read_object, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 from sayso.store.columns import (
     Column,
@@ -126,10 +126,7 @@ class Store:
                 f"{folder}: store in format {self.manifest['format']}, expected {FORMAT}:"
                 " regenerate it with `sayso prepare`"
             )
-        try:
-            record_of(StoreManifest, self.manifest, is_open=True)
-        except JsonError as error:
-            raise BadInputError(f"{folder / MANIFEST}: not a valid store manifest ({error}): {_ADVICE}") from None
+        checked_record(folder / MANIFEST, StoreManifest, self.manifest, "store manifest", _ADVICE, is_open=True)
         self.files = checked_files(folder / MANIFEST, self.manifest, _ADVICE, in_memory)
 
     @property
