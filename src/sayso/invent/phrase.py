@@ -2,8 +2,9 @@
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from sayso.invent.names import WORDS
 from sayso.invent.relations import Wording
@@ -16,9 +17,6 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 # With these shares a sentence has about 38 tokens, as in FB-NYT, and one in ten mentions an entity twice.
 _LEAD_SHARE, _SECOND_TRAIL_SHARE, _ECHO_SHARE = 0.7, 0.55, 0.1
-
-Template: TypeAlias = "tuple[str | list[Template], ...]"
-
 
 class Draft(NamedTuple):
     """The tokens of a sentence in natural case, with placeholders for the entities, and its wording."""
@@ -33,66 +31,40 @@ class Phraser:
     def __init__(self, bystanders: Mapping[str, Sequence[str]], rng: random.Random) -> None:
         """`bystanders`: names for slots such as `person`, in natural case."""
         self._random = rng.random
-        self._slots: dict[str, Sequence[str]] = {**WORDS["slots"], **bystanders}
-        self._banks: dict[str, list[Template]] = {}
-        self._templates: dict[str, Template] = {}
-        self._filler = {name: [self._compiled(text) for text in texts] for name, texts in WORDS["filler"].items()}
+        self._parts = cache(_SLOT.split)
+        trails = WORDS["filler"]["trails"]
         # Two lists, so that a sentence never has the same ending twice.
-        trails = self._filler["trails"]
-        self._filler |= {"trails": trails[::2], "last_trails": trails[1::2]}
+        endings = {"trails": trails[::2], "last_trails": trails[1::2]}
+        self._slots: dict[str, Sequence[str]] = {**WORDS["slots"], **bystanders, **WORDS["filler"], **endings}
 
     def sentence(self, wording: Wording, *, with_third: bool = False) -> Draft:
         """Return a sentence with the wording; `with_third` adds a placeholder for a third entity."""
-        out: list[str] = []
-        if self._random() < _LEAD_SHARE:
-            self._add("leads", out)
-        self._fill(self._compiled(wording.text), out)
+        words = self._filled("{leads}") if self._random() < _LEAD_SHARE else []
+        words += self._filled(wording.text)
         if with_third:
-            self._add("asides", out)
+            words += self._filled("{asides}")
         else:
-            self._add("echoes" if self._random() < _ECHO_SHARE else "trails", out)
+            words += self._filled("{echoes}" if self._random() < _ECHO_SHARE else "{trails}")
         if self._random() < _SECOND_TRAIL_SHARE:
-            self._add("last_trails", out)
-        out.append(".")
-        return Draft(" ".join(out).split(), wording)
+            words += self._filled("{last_trails}")
+        return Draft([*words, "."], wording)
 
     def plain(self) -> list[str]:
         """Return the tokens of a sentence that mentions no entity."""
-        out: list[str] = []
-        self._add("plain", out)
-        out.append(".")
-        return " ".join(out).split()
+        return [*self._filled("{plain}"), "."]
 
-    def _add(self, filler: str, out: list[str]) -> None:
-        templates = self._filler[filler]
-        self._fill(templates[int(self._random() * len(templates))], out)
-
-    def _fill(self, template: Template, out: list[str]) -> None:
-        for part in template:
-            if isinstance(part, str):
-                out.append(part)
-            else:
-                self._fill(part[int(self._random() * len(part))], out)
-
-    def _compiled(self, text: str) -> Template:
-        if text not in self._templates:
-            self._templates[text] = tuple(self._parts(text))
-        return self._templates[text]
-
-    def _parts(self, text: str) -> Iterator[str | list[Template]]:
-        for number, part in enumerate(_SLOT.split(text)):
+    def _filled(self, template: str) -> list[str]:
+        """Return the words of a template, with its slots filled at random."""
+        words: list[str] = []
+        for number, part in enumerate(self._parts(template)):
             if number % 2 == 0:
-                if part.strip():
-                    yield part.strip()
+                words += part.split()
             elif part in _PLACEHOLDERS:
-                yield _PLACEHOLDERS[part]
+                words.append(_PLACEHOLDERS[part])
             else:
-                yield self._bank(part)
-
-    def _bank(self, slot: str) -> list[Template]:
-        if slot not in self._banks:
-            self._banks[slot] = [self._compiled(text) for text in self._slots[slot]]
-        return self._banks[slot]
+                choices = self._slots[part]
+                words += self._filled(choices[int(self._random() * len(choices))])
+        return words
 
 
 _NO_SPACE_BEFORE = frozenset({",", ".", ";", "'s"})
