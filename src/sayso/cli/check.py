@@ -1,6 +1,5 @@
 """`sayso check`: count the contents of a corpus and list its bad lines."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from sayso.cli.options import AsJson, MaxBad, SentenceForm
 
 if TYPE_CHECKING:
     from sayso.readers.read import Tally
-    from sayso.readers.survey import Survey, Surveyor
+    from sayso.readers.survey import Surveyor
 
 _LABELS = {
     "sentences": "sentences",
@@ -89,8 +88,8 @@ def _read(path: Path, form: str, known: set[str] | None) -> "tuple[Surveyor, Tal
     return surveyor, tally
 
 
-def _report(survey: "Survey", tallies: "list[Tally]") -> dict[str, Any]:
-    return asdict(survey) | {
+def _report(survey: dict[str, Any], tallies: "list[Tally]") -> dict[str, Any]:
+    return survey | {
         "mentions_not_found": sum(tally.num_bad_with("is not in the sentence") for tally in tallies),
         "bad_lines": sum(tally.num_bad for tally in tallies),
         "format": ", ".join(sorted({tally.form for tally in tallies})),

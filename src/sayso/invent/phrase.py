@@ -18,6 +18,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 # With these shares a sentence has about 38 tokens, as in FB-NYT, and one in ten mentions an entity twice.
 _LEAD_SHARE, _SECOND_TRAIL_SHARE, _ECHO_SHARE = 0.7, 0.55, 0.1
 
+
 class Draft(NamedTuple):
     """The tokens of a sentence in natural case, with placeholders for the entities, and its wording."""
 

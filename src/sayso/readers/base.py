@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
+from sayso.errors import BadInputError
 from sayso.records import Sentence
 from sayso.tokens import control_character
 
@@ -102,16 +104,19 @@ def kind_of_fault(reason: str) -> str:
     return _QUOTED.sub("'…'", reason)
 
 
-def checked_tokens(text: str) -> list[str]:
-    """Split a sentence at white space; return its tokens after checking their number."""
-    tokens = text.split()
-    check_length(tokens)
-    return tokens
-
-
-def check_length(tokens: list[str]) -> None:
-    """Raise `BadLineError` for a sentence with no tokens or more than `MAX_TOKENS`."""
+def check_length(tokens: list[str]) -> list[str]:
+    """Return the tokens; raise `BadLineError` if there are none or more than `MAX_TOKENS`."""
     if not tokens:
         raise BadLineError("the sentence is empty")
     if len(tokens) > MAX_TOKENS:
         raise BadLineError(f"the sentence has {len(tokens):,} tokens, more than {MAX_TOKENS:,}")
+    return tokens
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Turn a `BadLineError` of the block into a `BadInputError` that names the place."""
+    try:
+        yield
+    except BadLineError as error:
+        raise BadInputError(f"{where}: {error}") from None

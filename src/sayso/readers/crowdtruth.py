@@ -1,6 +1,6 @@
 """Read sentences labelled by crowd workers: the share who saw any relation, and the share who saw the distant one."""
 
-from sayso.readers.base import checked_tokens
+from sayso.readers.base import check_length
 from sayso.readers.json_line import has_keys, json_object, share, string, without_na
 from sayso.readers.mention import find_mentions, id_from_name
 from sayso.records import Sentence
@@ -17,7 +17,7 @@ def parse(text: str) -> Sentence:
     """Parse one line; the distant relations are kept if at least half of the workers saw them."""
     record = json_object(text)
     head, tail = string(record, "head"), string(record, "tail")
-    tokens = checked_tokens(_without_csv_quotes(string(record, "text")))
+    tokens = check_length(_without_csv_quotes(string(record, "text")).split())
     mentions = find_mentions(tokens, (id_from_name(head), head), (id_from_name(tail), tail))
     distant = without_na([name.strip() for name in string(record, "distant_relation").split(",")])
     is_seen = share(record, "distant_relation_seen") >= _MAJORITY

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no
-from sayso.readers.base import BadLineError, refuse_control
+from sayso.readers.base import BadLineError, located, refuse_control
 from sayso.readers.files import lines_with_text, read_json, read_text
 
 TypeTable = dict[str, tuple[str, ...]]
@@ -56,7 +56,8 @@ def _from_json(path: Path, text: str) -> TypeTable:
     for entity_id, names in read_json(path, text).items():
         if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
             raise BadInputError(f"{path}: the types of {entity_id!r} are not a list of non-empty strings")
-        _refuse_control(f"{path}", entity_id, *names)
+        with located(f"{path}"):
+            refuse_control(entity_id, *names)
         types[entity_id] = tuple(dict.fromkeys(names))
     return types
 
@@ -65,15 +66,9 @@ def _from_columns(path: Path, text: str) -> TypeTable:
     types: dict[str, dict[str, None]] = {}
     for number, line in lines_with_text(text):
         entity_id, *names = (column.strip() for column in line.split("\t"))
-        if not entity_id:
-            raise BadInputError(f"{path}:{number}: the entity id is empty; expected tab-separated id and types")
-        _refuse_control(f"{path}:{number}", entity_id, *names)
+        with located(f"{path}:{number}"):
+            if not entity_id:
+                raise BadLineError("the entity id is empty; expected tab-separated id and types")
+            refuse_control(entity_id, *names)
         types.setdefault(entity_id, {}).update(dict.fromkeys(name for name in names if name))
     return {entity_id: tuple(names) for entity_id, names in types.items()}
-
-
-def _refuse_control(where: str, *names: str) -> None:
-    try:
-        refuse_control(*names)
-    except BadLineError as error:
-        raise BadInputError(f"{where}: {error}") from None

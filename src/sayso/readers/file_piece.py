@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,7 +78,8 @@ def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, si
         if start >= length:
             continue
         form_here = _form_of(path, form)
-        is_whole = form_here in _BY_BLOCKS or _starts_with(path, _GZIP)
+        with path.open("rb") as file:
+            is_whole = form_here in _BY_BLOCKS or file.read(len(_GZIP)) == _GZIP
         if is_whole and start:
             raise UserError(
                 f"{path}: this file has grown, but cannot be read in part: put new sentences into a separate file"
@@ -93,7 +94,7 @@ def piece_digest(piece: FilePiece) -> str:
     digest = hashlib.sha256()
     with Path(piece.file).open("rb") as file:
         file.seek(piece.start)
-        left = piece.stop - piece.start
+        left = piece.size
         while left and (block := file.read(min(2**20, left))):
             digest.update(block)
             left -= len(block)
@@ -127,17 +128,13 @@ def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]
         if piece_digest(piece) != record.sha256:
             raise UserError(f"{piece.file}: this file has changed since the earlier extraction: start over")
         stops[piece.file] = piece.stop
-    _refuse_half_lines(stops)
-    return stops
-
-
-def _refuse_half_lines(stops: Mapping[str, int]) -> None:
-    """Raise `UserError` if text was appended to an incomplete last line, which has already been read."""
     for name, stop in stops.items():
         with Path(name).open("rb") as file:
             file.seek(stop - 1)
+            # The last line has already been read.
             if file.read(1) != b"\n" and file.seek(0, os.SEEK_END) > stop:
                 raise UserError(f"{name}: text was appended to its last line, which had no line end: start over")
+    return stops
 
 
 def _cuts(path: Path, start: int, length: int, size: int) -> Iterator[int]:
@@ -159,8 +156,3 @@ def _form_of(path: Path, form: str) -> str:
     tally = Tally(path)
     next(read_sentences(path, tally), None)
     return tally.form
-
-
-def _starts_with(path: Path, mark: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(mark)) == mark

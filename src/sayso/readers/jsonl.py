@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sayso.readers.base import BadLineError, CharSpan, checked_tokens
+from sayso.readers.base import BadLineError, CharSpan, check_length
 from sayso.readers.json_line import (
     check_tokens,
     has_keys,
@@ -83,7 +83,7 @@ def _document(source: Source) -> dict[str, object]:
 def parse(text: str) -> Sentence:
     """Parse one corpus line."""
     record = json_object(text)
-    tokens = check_tokens(record["tokens"]) if "tokens" in record else checked_tokens(string(record, "text"))
+    tokens = check_tokens(record["tokens"]) if "tokens" in record else check_length(string(record, "text").split())
     head, tail = _mention(record, "head", tokens), _mention(record, "tail", tokens)
     if not head.spans or not tail.spans:
         head, tail = complete(tokens, head, tail)

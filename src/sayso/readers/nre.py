@@ -4,7 +4,7 @@ Columns: head id, tail id, head name, tail name, relation, sentence, `###END###`
 of a name.
 """
 
-from sayso.readers.base import BadLineError, checked_tokens
+from sayso.readers.base import BadLineError, check_length
 from sayso.readers.mention import find_mentions
 from sayso.records import NA_NAMES, Sentence
 
@@ -24,6 +24,6 @@ def parse(text: str) -> Sentence:
     head_id, tail_id, head_name, tail_name, relation, sentence = columns[:6]
     if not head_id or not tail_id or not relation:
         raise BadLineError("an entity id or the relation is empty")
-    tokens = checked_tokens(sentence.removesuffix(_END))
+    tokens = check_length(sentence.removesuffix(_END).split())
     head, tail = find_mentions(tokens, (head_id, head_name), (tail_id, tail_name))
     return Sentence(tuple(tokens), head, tail, () if relation in NA_NAMES else (relation,))

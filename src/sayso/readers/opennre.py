@@ -34,8 +34,7 @@ def parse(text: str) -> Sentence:
     entities = nested(record, "h"), nested(record, "t")
     tokens, spans = _from_tokens(record, entities) if "token" in record else _from_text(record, entities)
     check_length(tokens)
-    (head_id, head_name), (tail_id, tail_name) = named(entities[0], "head"), named(entities[1], "tail")
-    head, tail = Mention(head_id, head_name, spans[0]), Mention(tail_id, tail_name, spans[1])
+    head, tail = Mention(*named(entities[0], "head"), spans[0]), Mention(*named(entities[1], "tail"), spans[1])
     head, tail = given_mentions(tokens, *complete(tokens, head, tail))
     return Sentence(tuple(tokens), head, tail, without_na([string(record, "relation", _NA)]))
 
@@ -65,15 +64,12 @@ def _from_tokens(record: dict[str, Any], entities: _Entities) -> _Placed:
     words = " ".join(tokens).split()
     if words != tokens:  # a token is empty or has a space inside: 1 1/2
         num_before = list(accumulate((len(token.split()) for token in tokens), initial=0))
-        positions = [position and _moved(position, num_before) for position in positions]
+        positions = [
+            # Out of range, it stays as it is: `given_mentions` refuses it.
+            (num_before[at[0]], num_before[at[1]]) if at and 0 <= at[0] < at[1] <= len(tokens) else at
+            for at in positions
+        ]
     return words, [(Span(*position),) if position else () for position in positions]
-
-
-def _moved(position: tuple[int, int], num_before: list[int]) -> tuple[int, int]:
-    start, stop = position
-    if not 0 <= start < stop < len(num_before):
-        return position  # out of range: `given_mentions` refuses it
-    return num_before[start], num_before[stop]
 
 
 def _position(entity: dict[str, Any]) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no
-from sayso.readers.base import BadLineError, refuse_control
+from sayso.readers.base import BadLineError, located, refuse_control
 from sayso.readers.files import lines_with_text, read_json, read_text
 from sayso.readers.json_line import has_keys, json_object, string
 from sayso.records import NA_NAMES, Relation
@@ -77,27 +77,23 @@ def _table(path: Path, text: str) -> Iterator[_Entry]:
 
 def _json_lines(path: Path, text: str) -> Iterator[_Entry]:
     for number, line in lines_with_text(text):
-        try:
+        with located(f"{path}:{number}"):
             record = json_object(line)
             functional = record.get("functional", False)
             if not isinstance(functional, bool):
                 raise BadLineError("'functional' is not true or false")
             values = {key: string(record, key, "") for key in _COLUMNS[:3]}
-        except BadLineError as error:
-            raise _bad(path, number, str(error)) from error
         yield number, _relation(path, number, {**values, "functional": str(functional)}), None
 
 
 def _relation(path: Path, number: int, values: dict[str, str]) -> Relation:
     functional, name = values.get("functional", "").lower(), values["name"]
-    if functional not in _TRUTH:
-        raise _bad(path, number, f"'functional' is {functional[:20]!r}; write true or false")
-    if not name.strip():
-        raise _bad(path, number, "the relation's name is empty")
-    try:
+    with located(f"{path}:{number}"):
+        if functional not in _TRUTH:
+            raise BadLineError(f"'functional' is {functional[:20]!r}; write true or false")
+        if not name.strip():
+            raise BadLineError("the relation's name is empty")
         refuse_control(name)
-    except BadLineError as error:
-        raise _bad(path, number, str(error)) from None
     return Relation(name, values.get("definition", ""), values.get("example", ""), _TRUTH[functional])
 
 

@@ -6,7 +6,6 @@ Shapes: N rows of hashes, K partitions of the on-disk shuffle.
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -50,44 +49,15 @@ def num_distinct(streams: Sequence[HashedRows], column: int) -> int:
     return sum(len(np.unique(rows[:, column])) for rows in grouped(streams))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Survey:
-    """The counts of a corpus.
-
-    `duplicate_sentences` repeat another sentence of the same pair, for any relation; a bag keeps each sentence once.
-    `distinct_sentences` counts a sentence once, no matter how many pairs it mentions or which names are joined in it.
-    Lengths are tokens per sentence; bag sizes are distinct sentences per pair.
-    """
-
-    sentences: int
-    distinct_sentences: int
-    duplicate_sentences: int
-    na_sentences: int
-    pairs: int
-    positive_pairs: int
-    facts: int
-    relations: int
-    entities: int
-    untyped_entities: int | None
-    mentions_repeated: int
-    length_median: int
-    length_max: int
-    bag_size_mean: float
-    bag_size_max: int
-    bags_of_one: int
-
-
 class Surveyor:
-    """Collects the counts of a `Survey`, sentence by sentence."""
+    """Collects the counts of a corpus, sentence by sentence."""
 
     def __init__(self) -> None:
         self.lines, self.keys, self.facts = HashedRows(2), HashedRows(1), HashedRows(2)
         self.lengths: Counter[int] = Counter()
-        self.relations: Counter[str] = Counter()
+        self.relations: set[str] = set()
         self.entities: set[str] = set()
-        self.num_sentences = 0
-        self.num_na = 0
-        self.num_repeated = 0
+        self.num_sentences = self.num_na = self.num_repeated = 0
 
     def add(self, sentence: Sentence) -> None:
         """Count one sentence."""
@@ -102,14 +72,17 @@ class Surveyor:
         self.num_repeated += len(head.spans) > 1 or len(tail.spans) > 1
         self.num_na += not relations
         for relation in relations:
-            self.relations[relation] += 1
+            self.relations.add(relation)
             self.facts.add((pair, hash((pair, relation))))
 
 
-def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None) -> Survey:
+def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None) -> dict[str, float | None]:
     """Return the counts of one or more files taken as one corpus.
 
-    `typed`: ids of the entities that have a type; None if no types are given.
+    `duplicate_sentences` repeat another sentence of the same pair, for any relation; a bag keeps each sentence once.
+    `distinct_sentences` counts a sentence once, no matter how many pairs it mentions or which names are joined in it.
+    Lengths are tokens per sentence; bag sizes are distinct sentences per pair. `typed`: ids of the entities that have a
+    type; None if no types are given.
     """
     entities = set().union(*(surveyor.entities for surveyor in surveyors))
     lengths: Counter[int] = sum((surveyor.lengths for surveyor in surveyors), Counter())
@@ -117,24 +90,24 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
     sizes = _bag_sizes([surveyor.lines for surveyor in surveyors])
     num_bags, num_in_bags = sizes.total(), sum(size * num for size, num in sizes.items())
     facts = [surveyor.facts for surveyor in surveyors]
-    return Survey(
-        sentences=num_sentences,
-        distinct_sentences=num_distinct([surveyor.keys for surveyor in surveyors], 0),
-        duplicate_sentences=num_sentences - num_in_bags,
-        na_sentences=sum(surveyor.num_na for surveyor in surveyors),
-        pairs=num_bags,
-        positive_pairs=num_distinct(facts, 0),
-        facts=num_distinct(facts, 1),
-        relations=len({relation for surveyor in surveyors for relation in surveyor.relations}),
-        entities=len(entities),
-        untyped_entities=None if typed is None else len(entities.difference(typed)),
-        mentions_repeated=sum(surveyor.num_repeated for surveyor in surveyors),
-        length_median=_median(lengths),
-        length_max=max(lengths, default=0),
-        bag_size_mean=num_in_bags / num_bags if num_bags else 0.0,
-        bag_size_max=max(sizes, default=0),
-        bags_of_one=sizes[1],
-    )
+    return {
+        "sentences": num_sentences,
+        "distinct_sentences": num_distinct([surveyor.keys for surveyor in surveyors], 0),
+        "duplicate_sentences": num_sentences - num_in_bags,
+        "na_sentences": sum(surveyor.num_na for surveyor in surveyors),
+        "pairs": num_bags,
+        "positive_pairs": num_distinct(facts, 0),
+        "facts": num_distinct(facts, 1),
+        "relations": len(set().union(*(surveyor.relations for surveyor in surveyors))),
+        "entities": len(entities),
+        "untyped_entities": None if typed is None else len(entities.difference(typed)),
+        "mentions_repeated": sum(surveyor.num_repeated for surveyor in surveyors),
+        "length_median": _median(lengths),
+        "length_max": max(lengths, default=0),
+        "bag_size_mean": num_in_bags / num_bags if num_bags else 0.0,
+        "bag_size_max": max(sizes, default=0),
+        "bags_of_one": sizes[1],
+    }
 
 
 def _bag_sizes(lines: Sequence[HashedRows]) -> Counter[int]:
