@@ -34,11 +34,10 @@ class Aligner:
         Related pairs are kept first, then those with the lowest `pair_number`.
         """
         pairs = [self._pair(*pair) for pair in permutations(entity_ids, 2)]
-        num_left_out = max(0, len(pairs) - self._max_pairs)
-        if num_left_out:
-            ranked = sorted(range(len(pairs)), key=lambda index: self._rank(pairs[index]))
-            pairs = [pairs[index] for index in sorted(ranked[: self._max_pairs])]
-        return pairs, num_left_out
+        if len(pairs) <= self._max_pairs:
+            return pairs, 0
+        kept = set(sorted(pairs, key=self._rank)[: self._max_pairs])
+        return [pair for pair in pairs if pair in kept], len(pairs) - len(kept)
 
     def _pair(self, head_id: str, tail_id: str) -> AlignedPair:
         relations = self._facts.get((head_id, tail_id), ())

@@ -5,7 +5,8 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -118,7 +119,7 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
         if _is_json_lines(path, stream):
             yield from _of_lines(path, lines_of(path, raw, stream, on_bytes), settings)
         else:
-            document = _of_stream(path, path.name, stream, settings)
+            document = _checked(_written(path), partial(_of_stream, path.name, stream, settings))
             if isinstance(document, LeftOut) and document.reason == _EMPTY:
                 raise holds_no(path, "documents")
             yield document
@@ -151,7 +152,7 @@ def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iter
         if not _is_document(file):
             yield LeftOut(_written(file), f"does not end in {_KNOWN}", is_fault=False)
             continue
-        yield _of_file(file, _written(file.relative_to(folder)), settings)
+        yield _checked(_written(file), partial(_of_file, file, _written(file.relative_to(folder)), settings))
         done += size_of(file)
         on_bytes(done)
 
@@ -161,30 +162,34 @@ def _written(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document | LeftOut:
-    """Read one file as a document; a missing or unreadable file is left out."""
+def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document:
     try:
         with open_bytes(path) as (_, stream):
-            return _of_stream(path, document_id, stream, settings)
+            return _of_stream(document_id, stream, settings)
     except BadInputError as error:
         # Without the details of a gzip error: reasons are counted by their text.
-        return LeftOut(_written(path), str(error).removeprefix(f"{path}: ").partition(" (")[0])
+        raise BadLineError(str(error).removeprefix(f"{path}: ").partition(" (")[0]) from None
 
 
-def _of_stream(path: Path, document_id: str, stream: BinaryIO, settings: BuildSettings) -> Document | LeftOut:
-    most_mb = settings.max_document_mb
-    data = stream.read(most_mb * _MB + 1)
-    if len(data) > most_mb * _MB:
-        return LeftOut(_written(path), f"larger than {most_mb} MB")
+def _of_stream(document_id: str, stream: BinaryIO, settings: BuildSettings) -> Document:
+    data = stream.read(settings.max_document_mb * _MB + 1)
+    _refuse_large(len(data), settings)
+    checked_id(document_id)
+    text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
+    return Document(document_id, text, None, is_not_utf8, has_nul)
+
+
+def _refuse_large(size: int, settings: BuildSettings) -> None:
+    if size > settings.max_document_mb * _MB:
+        raise BadLineError(f"larger than {settings.max_document_mb} MB")
+
+
+def _checked(where: str, read: Callable[[], Document]) -> Document | LeftOut:
+    """Read a document; one that is empty or cannot be read is left out."""
     try:
-        checked_id(document_id)
-        text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
+        document = read()
     except BadLineError as error:
-        return LeftOut(_written(path), str(error))
-    return _if_any(_written(path), Document(document_id, text, None, is_not_utf8, has_nul))
-
-
-def _if_any(where: str, document: Document) -> Document | LeftOut:
+        return LeftOut(where, str(error))
     return document if document.text.strip() else LeftOut(where, _EMPTY, is_fault=False)
 
 
@@ -197,19 +202,14 @@ def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
 
 def _of_lines(path: Path, lines: Iterator[Line], settings: BuildSettings) -> Iterator[Document | LeftOut]:
     for number, line in lines:
-        where = f"{path}:{number}"
         if isinstance(line, BadLine):
-            yield LeftOut(where, line.reason)
-        elif len(line) > settings.max_document_mb * _MB:
-            yield LeftOut(where, f"larger than {settings.max_document_mb} MB")
+            yield LeftOut(f"{path}:{number}", line.reason)
         elif line.strip():
-            try:
-                yield _if_any(where, _document(line))
-            except BadLineError as error:
-                yield LeftOut(where, str(error))
+            yield _checked(f"{path}:{number}", partial(_of_line, line, settings))
 
 
-def _document(line: str) -> Document:
+def _of_line(line: str, settings: BuildSettings) -> Document:
+    _refuse_large(len(line), settings)
     record = json_object(line)
     text, _, has_nul = without_nul(string(record, "text", ""))
     given = record.get("id")

@@ -1,7 +1,6 @@
 """Find names in text in one pass over its words, with a trie of all names in the knowledge base.
 
-Used instead of pyahocorasick, which is faster but matches characters: names across line ends, double spaces or `_`, and
-composed accents, would need a normalised copy of the text and a map of offsets. Names take a quarter of a build.
+Not pyahocorasick: 0.20 s instead of 0.38 for 3.4 million characters, but blind to double spaces, line ends and `_`.
 """
 
 import re
@@ -122,31 +121,11 @@ def longest_first(found: Sequence[NameMatch]) -> list[NameMatch]:
     [NameMatch(start=0, stop=3, entity_ids=('c',)), NameMatch(start=4, stop=20, entity_ids=('b',))]
     """
     kept: list[NameMatch] = []
-    for cluster in _clusters(sorted(found)):
-        if len(cluster) == 1:
-            kept += cluster
-            continue
-        taken: list[NameMatch] = []
-        for each in sorted(cluster, key=lambda one: (one.start - one.stop, one.start)):
-            index = bisect_left(taken, each)
-            beside = taken[max(0, index - 1) : index + 1]
-            if all(each.stop <= other.start or other.stop <= each.start for other in beside):
-                taken.insert(index, each)
-        kept += taken
+    for each in sorted(found, key=lambda one: (one.start - one.stop, one)):
+        index = bisect_left(kept, each)
+        if (not index or kept[index - 1].stop <= each.start) and (index == len(kept) or each.stop <= kept[index].start):
+            kept.insert(index, each)
     return kept
-
-
-def _clusters(found: Sequence[NameMatch]) -> Iterator[list[NameMatch]]:
-    cluster: list[NameMatch] = []
-    end = 0
-    for each in found:
-        if cluster and each.start >= end:
-            yield cluster
-            cluster = []
-        cluster.append(each)
-        end = max(end, each.stop)
-    if cluster:
-        yield cluster
 
 
 def _by_name(names: Names) -> Mapping[str, list[str]]:

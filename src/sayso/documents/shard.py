@@ -96,7 +96,8 @@ class ShardBuilder:
                 reader.counts["pairs too many for their sentence"] += num_left_out
                 for pair, line in zip(pairs, written, strict=True):
                     lines[TRAIN if pair.is_for_training else REST].append(line)
-                    reader.counts["lines " + _kind(bool(pair.relations), pair.is_for_training)] += 1
+                    kind = "NA for training" if pair.is_for_training else "in rest"
+                    reader.counts[f"lines {'with a relation' if pair.relations else kind}"] += 1
                 if self.with_contexts:
                     lines[CONTEXTS] += context_lines(sentence)
         for folder, written in lines.items():
@@ -109,10 +110,6 @@ class ShardBuilder:
 
 
 _ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv"}
-
-
-def _kind(is_related: bool, is_for_training: bool) -> str:
-    return "with a relation" if is_related else "NA for training" if is_for_training else "in rest"
 
 
 def write_shard(path: Path, lines: list[str]) -> None:

@@ -1,11 +1,11 @@
 """Split text into sentences with rules that tell sentence ends from abbreviations, initials and numbers.
 
-Used instead of pysbd, which is 40 times slower, and ends 99 % of its sentences where these rules do.
+Not pysbd: 15.5 s instead of 0.35 for 3.4 million characters, and 99 % of its sentences end where these do.
 """
 
 import re
 import tomllib
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def split(text: str, names: Sequence[CharSpan] = ()) -> list[CharSpan]:
     ['Mr. Holt of Acme Inc. paid 3.5 dollars.', "It was J. R. Smith's."]
     """
     sentences, start = [], 0
-    for end in (*_ends(text, [name[0] for name in names], names), len(text)):
+    for end in (*_ends(text, names), len(text)):
         if span := stripped(text, start, end):
             sentences.append(span)
         start = end
@@ -62,19 +62,16 @@ def stripped(text: str, start: int, stop: int) -> CharSpan | None:
     return (start, stop) if start < stop else None
 
 
-def _ends(text: str, name_starts: list[int], names: Sequence[CharSpan]) -> Iterator[int]:
+def _ends(text: str, names: Sequence[CharSpan]) -> Iterator[int]:
     lines_are_sentences = _lines_are_sentences(text)
     for match in _CANDIDATE.finditer(text):
         found, end = match[0], match.end()
         is_line_end = found == "\n" and lines_are_sentences
         is_end = _is_end(text, match.start(), end) if found[0] in _STOPS else found != "\n" or is_line_end
-        if is_end and not _is_inside(end, name_starts, names):
-            yield end
-
-
-def _is_inside(position: int, name_starts: list[int], names: Sequence[CharSpan]) -> bool:
-    index = bisect_right(name_starts, position - 1) - 1
-    return index >= 0 and position < names[index][1]
+        if is_end:
+            num_before = bisect_left(names, (end,))
+            if not num_before or names[num_before - 1][1] <= end:
+                yield end
 
 
 def _lines_are_sentences(text: str) -> bool:

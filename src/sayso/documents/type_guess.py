@@ -82,16 +82,6 @@ def context_lines(sentence: MentioningSentence) -> Iterator[str]:
             yield f"{entity.mention.entity_id}\t{' '.join(before)}\t{' '.join(after)}"
 
 
-def read_contexts(lines: Iterable[str], wanted: Collection[str]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield the first contexts of each requested entity: id, words before, words after."""
-    num_read = dict.fromkeys(wanted, 0)
-    for line in lines:
-        entity_id, before, after = line.rstrip("\n").split("\t")
-        if num_read.get(entity_id, MAX_CONTEXTS) < MAX_CONTEXTS:
-            num_read[entity_id] += 1
-            yield entity_id, before.split(" "), after.split(" ")
-
-
 LEAST_TYPED = 20
 """Types are guessed only if at least this many entities in the corpus have one."""
 
@@ -157,9 +147,13 @@ def guess_types(
 def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[str, np.ndarray]:
     """Return the distinct feature indices of each requested entity."""
     rows = {entity_id: array("i", _hashed(_about_name(names.get(entity_id, ())))) for entity_id in wanted}
-    for entity_id, before, after in read_contexts(lines, wanted):
-        rows[entity_id].extend(_hashed(_around("before", reversed(before))))
-        rows[entity_id].extend(_hashed(_around("after", after)))
+    num_read = dict.fromkeys(wanted, 0)
+    for line in lines:
+        entity_id, before, after = line.rstrip("\n").split("\t")
+        if num_read.get(entity_id, MAX_CONTEXTS) < MAX_CONTEXTS:
+            num_read[entity_id] += 1
+            rows[entity_id].extend(_hashed(_around("before", reversed(before.split(" ")))))
+            rows[entity_id].extend(_hashed(_around("after", after.split(" "))))
     return {entity_id: np.unique(np.frombuffer(row, np.int32)) for entity_id, row in rows.items()}
 
 

@@ -5,10 +5,9 @@ of its parts' vectors, ignoring parts without one.
 Shapes: V words of the vocabulary, D width of a vector.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +21,6 @@ class VectorKind(IntEnum):
     NONE = 0
     OWN = 1
     PARTS = 2
-
-
-class Coverage(NamedTuple):
-    """Numbers of distinct words and of tokens with each kind of vector."""
-
-    own_words: int
-    parts_words: int
-    none_words: int
-    own_tokens: int
-    parts_tokens: int
-    none_tokens: int
-
-    def __str__(self) -> str:
-        """Return the counts as one line."""
-        words = self.own_words + self.parts_words + self.none_words
-        tokens = self.own_tokens + self.parts_tokens + self.none_tokens
-        return (
-            f"vectors for {words - self.none_words:,} of {words:,} words ({_share(words - self.none_words, words)};"
-            f" {self.parts_words:,} averaged from their parts) and {_share(tokens - self.none_tokens, tokens)} of"
-            f" {tokens:,} tokens"
-        )
 
 
 def vectors_for(words: Sequence[str], path: Path) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
@@ -75,18 +53,12 @@ def parts_mean(word: str, row_of: Mapping[str, int], matrix: NDArray[np.float32]
     return matrix[rows].mean(axis=0) if rows else None
 
 
-def measure_coverage(kinds: Iterable[int], token_counts: Iterable[int]) -> Coverage:
-    """Return the coverage of words, given the `VectorKind` and the number of occurrences of each.
+def measure_coverage(kind_V: NDArray[np.uint8], count_V: NDArray[np.int64]) -> dict[str, int]:
+    """Return the numbers of words and of tokens with each kind of vector, given each word's number of occurrences.
 
-    >>> print(measure_coverage([VectorKind.OWN, VectorKind.PARTS, VectorKind.NONE], [90, 9, 1]))
-    vectors for 2 of 3 words (66.7 %; 1 averaged from their parts) and 99.0 % of 100 tokens
+    >>> measure_coverage(np.array([VectorKind.OWN, VectorKind.PARTS]), np.array([90, 9]))["own_tokens"]
+    90
     """
-    kind_V, count_V = np.asarray(list(kinds), dtype=np.int64), np.asarray(list(token_counts), dtype=np.int64)
-    num_words = np.bincount(kind_V, minlength=len(VectorKind))
-    num_tokens = [int(count_V[kind_V == kind].sum()) for kind in VectorKind]
     order = (VectorKind.OWN, VectorKind.PARTS, VectorKind.NONE)
-    return Coverage(*(int(num_words[kind]) for kind in order), *(num_tokens[kind] for kind in order))
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}".replace("%", " %") if whole else "none"
+    words = {f"{kind.name.lower()}_words": int((kind_V == kind).sum()) for kind in order}
+    return words | {f"{kind.name.lower()}_tokens": int(count_V[kind_V == kind].sum()) for kind in order}

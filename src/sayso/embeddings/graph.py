@@ -98,15 +98,10 @@ def rank_facts(entity_ED: Vectors, relation_RD: Vectors, asked_F3: Facts, known_
         for start in range(0, len(asked_F3), num_rows):
             part_F3 = asked_F3[start : start + num_rows]
             query_FD = entity_ED[part_F3[:, given]] + sign * relation_RD[part_F3[:, RELATION]]
-            score_FE = _nearness(query_FD, entity_ED)
+            # -|q - e|² without |q|², which is the same for all entities of a query.
+            score_FE = (2 * (query_FD @ entity_ED.T) - np.square(entity_ED).sum(axis=1)).astype(np.float32, copy=False)
             ranks.append(filtered_ranks(score_FE, part_F3[:, side], *answers.of(part_F3)))
     return np.concatenate(ranks)
-
-
-def _nearness(query_FD: Vectors, entity_ED: Vectors) -> Vectors:
-    """Return scores that order entities like their negated distance from the query."""
-    # -|q - e|² without |q|², which is the same for all entities of a query.
-    return np.asarray(2 * (query_FD @ entity_ED.T) - np.square(entity_ED).sum(axis=1), dtype=np.float32)
 
 
 class _Answers:
@@ -145,10 +140,7 @@ def unordered(head_id: str, tail_id: str) -> tuple[str, str]:
 
 def read_pairs(paths: Sequence[Path], max_bad: float) -> set[tuple[str, str]]:
     """Return the unordered entity pairs in files of sentences, or of two tab-separated entity ids per line."""
-    pairs: set[tuple[str, str]] = set()
-    for path in paths:
-        pairs.update(unordered(*pair) for pair in _pairs_of(path, max_bad))
-    return pairs
+    return {unordered(*pair) for path in paths for pair in _pairs_of(path, max_bad)}
 
 
 @dataclass

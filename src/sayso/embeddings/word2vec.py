@@ -31,12 +31,8 @@ MAX_WIDTH = 65_536
 """Maximum number of columns; a file with more is considered damaged."""
 
 
-class VectorRow(NamedTuple):
-    """A word and its vector as float32 bytes; `number` is its line (text) or its position from 1 (binary)."""
-
-    number: int
-    word: str
-    vector: bytes
+_Row = tuple[int, str, bytes]
+"""A row's number (its line in text, its position from 1 in a binary file), word, and vector as float32 bytes."""
 
 
 class VectorFile(NamedTuple):
@@ -117,12 +113,14 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
     first = without_mark(stream.readline(MAX_LINE_BYTES))
     if not first.strip() and not any(map(bytes.strip, stream)):
         raise holds_no(path, "vectors")
-    file, header = VectorFile(path), _header(first)
-    if header is None:
-        width = _first_width(first, path)
+    file, columns = VectorFile(path), first.split()
+    if len(columns) != 2 or not all(column.isdigit() and len(column) < 19 for column in columns):
+        width = len(columns) - 1
+        if not 1 <= width <= MAX_WIDTH or not is_number(columns[-1]):
+            raise file.fault(1, "not a vector file: expected a header (`WORDS WIDTH`) or a word followed by its vector")
         lines = chain([(1, first.rstrip())], _numbered_lines(stream, path))
         return _collected(_text_rows(lines, file, width, wanted), width, file)
-    num_words, width = header
+    num_words, width = map(int, columns)
     if num_words < 1 or not 1 <= width <= MAX_WIDTH:
         raise BadInputError(f"{path}:1: invalid header: {num_words:,} words, vector width {width:,}")
     start = stream.read(_NUM_BYTES_LOOKED_AT)
@@ -132,23 +130,6 @@ def _read(stream: BinaryIO, path: Path, wanted: Collection[str] | None) -> WordV
         return _collected(_text_rows(_as_announced(numbered, path, num_words), file, width, wanted), width, file)
     file = VectorFile(path, is_binary=True)
     return _collected(_binary_rows(start, stream, file, num_words, width, wanted), width, file)
-
-
-def _header(first: bytes) -> tuple[int, int] | None:
-    columns = first.split()
-    if len(columns) == 2 and all(column.isdigit() and len(column) < 19 for column in columns):
-        return int(columns[0]), int(columns[1])
-    return None
-
-
-def _first_width(first: bytes, path: Path) -> int:
-    """Return the vector width of a text file without a header."""
-    columns = first.split()
-    if not 2 <= len(columns) <= MAX_WIDTH + 1 or not is_number(columns[-1]):
-        raise BadInputError(
-            f"{path}:1: not a vector file: expected a header (`WORDS WIDTH`) or a word followed by its vector"
-        )
-    return len(columns) - 1
 
 
 def _looks_like_text(start: bytes, width: int) -> bool:
@@ -192,7 +173,7 @@ def _as_announced(lines: Iterator[tuple[int, bytes]], path: Path, num_words: int
         raise BadInputError(f"{path}:1: the header announces {num_words:,} words, but there are {num_lines:,}")
 
 
-def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordVectors:
+def _collected(rows: Iterable[_Row], width: int, file: VectorFile) -> WordVectors:
     """Collect the first row of each word; raise on a number that is not finite."""
     first_number: dict[str, int] = {}
     numbers, kept = array("q"), bytearray()
@@ -213,7 +194,7 @@ def _collected(rows: Iterable[VectorRow], width: int, file: VectorFile) -> WordV
 
 def _text_rows(
     lines: Iterable[tuple[int, bytes]], file: VectorFile, width: int, wanted: Collection[str] | None
-) -> Iterator[VectorRow]:
+) -> Iterator[_Row]:
     """Yield the rows of the `wanted` words (None: all words); each line has a word and `width` numbers."""
     for number, line in lines:
         # Most lines of a large file are skipped, without splitting them into columns.
@@ -225,7 +206,7 @@ def _text_rows(
             columns = _with_spaced_word(columns, width, file, number)
         word = file.word(number, columns[0])
         if wanted is None or word in wanted:
-            yield VectorRow(number, word, numbers_of(columns[1:], file, number))
+            yield number, word, numbers_of(columns[1:], file, number)
 
 
 def numbers_of(columns: list[bytes], file: VectorFile, number: int) -> bytes:
@@ -259,7 +240,7 @@ def _with_spaced_word(columns: list[bytes], width: int, file: VectorFile, number
 
 def _binary_rows(
     start: bytes, stream: BinaryIO, file: VectorFile, num_words: int, width: int, wanted: Collection[str] | None
-) -> Iterator[VectorRow]:
+) -> Iterator[_Row]:
     """Yield the rows of the `wanted` words (None: all), given the header's `num_words` and `width`.
 
     `start`: bytes after the header that were already read from the stream.
@@ -276,7 +257,7 @@ def _binary_rows(
             raise file.fault(number, "the word contains a line end: the header's width does not match the file")
         position = space + 1 + num_bytes
         if wanted is None or word in wanted:
-            yield VectorRow(number, word, block[space + 1 : position])
+            yield number, word, block[space + 1 : position]
     if block[position:].strip() or stream.read(_BLOCK_BYTES).strip():
         raise BadInputError(f"{file.path}: more data after the {num_words:,} words in its header")
 

@@ -38,10 +38,13 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     with contextlib.ExitStack() as stack:
         stack.enter_context(_os_errors_of(path, _FULL))
         with _os_errors_of(path):
-            _refuse_other_kind(path, target)
+            if target.is_dir():
+                raise UserError(f"{path}: this is a folder; expected a file")
+            if target.exists() and not target.is_file():
+                raise UserError(f"{path}: this is not a plain file; choose another file")
             with _locked(target.parent):
                 _clear_remains(target)
-                file = _opened(partial, mode)
+                file: IO[Any] = partial.open("xb") if mode == "wb" else partial.open("x", encoding="utf-8", newline="\n")
                 _try_lock(file.fileno())
         stack.callback(partial.unlink, missing_ok=True)
         with file:
@@ -80,7 +83,10 @@ def atomic_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
             _sync(file)
         with _locked(target.parent):
             _refuse_occupied(path, target, overwrite)  # it may have been filled in the meantime
-            _put_in_place(partial, target)
+            # An existing target is swapped with the temporary folder and removed with it.
+            if not target.exists() or not _exchange(partial, target):
+                _rename_over(partial, target)
+            _sync(target.parent)
 
 
 def restore(path: Path) -> None:
@@ -109,13 +115,6 @@ def refuse_foreign(folder: Path, is_own: Callable[[str], bool], what: str) -> No
             raise UserError(f"{folder}: the folder contains {name}, which is not part of {what}; choose another folder")
 
 
-def _refuse_other_kind(path: Path, target: Path) -> None:
-    if target.is_dir():
-        raise UserError(f"{path}: this is a folder; expected a file")
-    if target.exists() and not target.is_file():
-        raise UserError(f"{path}: this is not a plain file; choose another file")
-
-
 def _refuse_occupied(path: Path, target: Path, overwrite: bool) -> None:
     if not target.exists():
         return
@@ -130,13 +129,6 @@ def _refuse_writer(path: Path, target: Path) -> None:
         if remains.is_dir() and _is_locked(remains):
             process = int(remains.suffixes[-2][1:], 16)
             raise UserError(f"{path}: process {process} is writing here; wait for it, or choose another folder")
-
-
-def _put_in_place(partial: Path, target: Path) -> None:
-    """Rename; an existing target is swapped with the temporary folder and removed with it."""
-    if not target.exists() or not _exchange(partial, target):
-        _rename_over(partial, target)
-    _sync(target.parent)
 
 
 def _exchange(first: Path, second: Path) -> bool:
@@ -171,7 +163,10 @@ def _clear_remains(target: Path) -> None:
         if remains.name.endswith(_REPLACED) and not target.exists():
             remains.rename(target)
         elif _is_locked(remains) is False:
-            _remove(remains)
+            if remains.is_dir():
+                shutil.rmtree(remains, ignore_errors=True)
+            else:
+                remains.unlink(missing_ok=True)
 
 
 def _remains(target: Path, *endings: str) -> list[Path]:
@@ -191,19 +186,8 @@ def _is_locked(remains: Path) -> bool | None:
     return False
 
 
-def _remove(remains: Path) -> None:
-    if remains.is_dir():
-        shutil.rmtree(remains, ignore_errors=True)
-    else:
-        remains.unlink(missing_ok=True)
-
-
 def _temporary(target: Path, ending: str) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}{ending}")
-
-
-def _opened(path: Path, mode: str) -> IO[Any]:
-    return path.open("xb") if mode == "wb" else path.open("x", encoding="utf-8", newline="\n")
 
 
 @contextlib.contextmanager

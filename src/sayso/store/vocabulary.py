@@ -133,13 +133,12 @@ def order_words(words: Sequence[str], names: Sequence[str], train: BagTable, vec
     number[order] = np.arange(len(words), dtype=np.int32)
     vector_VD = matrix[order[: 1 + int(has_vector.sum())]]
     vector_VD[0] = 0.0
-    coverage = measure_coverage(word_kind.tolist(), count[1:].tolist())._asdict()
     return WordOrder(
         words=[words[i] for i in order.tolist()],
         frequency=count[order],
         vector_VD=vector_VD,
         name_vector_ED=matrix[len(words) :],
-        report={"num": len(words) - 1, "vector_width": matrix.shape[1], **coverage},
+        report={"num": len(words) - 1, "vector_width": matrix.shape[1], **measure_coverage(word_kind, count[1:])},
         number=number,
     )
 
