@@ -129,6 +129,13 @@ def refuse_special(path: Path) -> None:
     raise BadInputError(f"{path}: this is a device or a socket, not a file")
 
 
+def refuse_missing(paths: Iterable[Path]) -> None:
+    """Raise `BadInputError` for the first missing file or folder, before hours of work are spent on the others."""
+    for path in paths:
+        if str(path) != "-" and not path.exists():
+            raise BadInputError(f"{path}: no such file or directory")
+
+
 def is_pipe(path: Path) -> bool:
     """Return whether the path can be read only once: standard input, or a pipe."""
     return str(path) == "-" or path.is_fifo()

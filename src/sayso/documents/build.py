@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from sayso import __version__
 from sayso.documents.align import Aligner
 from sayso.documents.document import Document, LeftOut, read_documents, size_of
-from sayso.documents.folder import FACTS, GUESSED, RELATIONS, TYPES, BuildMode, corpus_folder, write_manifest
+from sayso.documents.folder import FACTS, GUESSED, RELATIONS, TYPES, BuildMode, corpus_folder
 from sayso.documents.gazetteer import Gazetteer, read_stop_names
 from sayso.documents.knowledge import Knowledge, Names, read_knowledge, read_names
 from sayso.documents.link import Linker, count_type_pairs, finest_type
@@ -22,7 +22,7 @@ from sayso.documents.shard import CONTEXTS, BuiltShard, ShardBuilder, read_recor
 from sayso.documents.type_guess import Guesses, guess_types
 from sayso.engine.base import Engine, map_locally
 from sayso.errors import BadInputError, option
-from sayso.input_file import holds_no
+from sayso.input_file import holds_no, refuse_missing
 from sayso.io.atomic import atomic_file
 from sayso.readers.entity_type import TypeTable, read_entity_types
 from sayso.readers.files import sha256_of
@@ -64,9 +64,7 @@ class BuildTables:
 
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
     """Read the tables, after checking that all files exist."""
-    for path in (inputs.documents, *inputs.tables().values()):
-        if str(path) != "-" and not path.exists():
-            raise BadInputError(f"{path}: no such file or directory")
+    refuse_missing((inputs.documents, *inputs.tables().values()))
     names = read_names(inputs.names)
     stop_names = read_stop_names(inputs.stop_names) if inputs.stop_names else frozenset[str]()
     knowledge = read_knowledge(inputs.kb, names, inputs.relations)
@@ -158,7 +156,7 @@ def build(
     on_progress("reading names and facts", 0, 0)
     tables, identity = read_tables(inputs, settings), identity_of(inputs, settings)
     build_shard = tables.shard_builder(out.resolve())  # before the folder is touched: spaCy may be missing
-    with corpus_folder(out, mode, identity):
+    with corpus_folder(out, mode, identity) as folder:
         records, tally = read_records(out), DocumentTally()
         remove_unfinished(out, records)
         _write_knowledge(out, tables)
@@ -167,7 +165,7 @@ def build(
         on_progress("guessing types", 0, 0)
         guesses = _guess_types(out, tables)
         manifest = {"is_finished": True, **identity, **_report(tables, records, tally, guesses)}
-        write_manifest(out, manifest)
+        folder.write(manifest)
     return manifest
 
 
@@ -175,17 +173,14 @@ def _build_shards(
     documents: Path,
     settings: BuildSettings,
     build_shard: ShardBuilder,
-    before: Iterable[BuiltShard],
+    before: Sequence[BuiltShard],
     tally: DocumentTally,
     engine: Engine,
     on_progress: OnProgress,
 ) -> list[BuiltShard]:
     """Build shards from the documents that are not built yet; return their records."""
-    known: dict[str, str] = {}
-    first = 0
-    for record in before:
-        known |= record.documents
-        first = max(first, record.number + 1)
+    known = {document_id: digest for record in before for document_id, digest in record.documents.items()}
+    first = max((record.number + 1 for record in before), default=0)
     size, done, num_sentences, began = size_of(documents), 0, 0, time.monotonic()
 
     def on_bytes(position: int) -> None:

@@ -18,8 +18,8 @@ _APPEND = option('mode="append"', "--append")
 
 
 @contextlib.contextmanager
-def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iterator[None]:
-    """Prepare a corpus folder and lock it for the duration of the block.
+def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iterator[OutputFolder]:
+    """Prepare a corpus folder, and lock it for the duration of the block.
 
     `identity`: inputs and settings; to append, they must match those of the corpus.
     """
@@ -37,9 +37,9 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
             folder.clear()
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
-        write_manifest(path, {**folder.read(), **identity, "is_finished": False, REFUSED: False})
+        folder.write({**folder.read(), **identity, "is_finished": False, REFUSED: False})
         with folder.refusable() if mode != "append" else contextlib.nullcontext():
-            yield
+            yield folder
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -60,11 +60,6 @@ def na_share_of(lines: Path) -> float:
         return 1.0
     # Without any NA pair, nothing is known about the others.
     return float(read_manifest(lines.parent).get("settings", {}).get("na_share", 1.0)) or 1.0
-
-
-def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest atomically."""
-    _output_folder(path).write(manifest)
 
 
 def _output_folder(path: Path) -> OutputFolder:

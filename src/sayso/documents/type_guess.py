@@ -43,9 +43,8 @@ def fit(rows: Sequence[np.ndarray], class_N: np.ndarray, num_classes: int, seed:
 
 def probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarray:
     """Return each row's probability of each class, [N, K]."""
-    scale_NK = _scales(rows)[:, None]
     starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
-    logit_NK = np.add.reduceat(weight_FK[np.concatenate(rows)], starts, axis=0) * scale_NK
+    logit_NK = np.add.reduceat(weight_FK[np.concatenate(rows)], starts, axis=0) * _scales(rows)
     mass_NK = np.exp(logit_NK - logit_NK.max(axis=1, keepdims=True))
     probability_NK: np.ndarray = mass_NK / mass_NK.sum(axis=1, keepdims=True)
     return probability_NK
@@ -53,7 +52,7 @@ def probabilities(weight_FK: np.ndarray, rows: Sequence[np.ndarray]) -> np.ndarr
 
 def _scales(rows: Sequence[np.ndarray]) -> np.ndarray:
     """Return the scale of each row's features, which gives long and short rows the same weight."""
-    return np.array([len(row) for row in rows], np.float32) ** -0.5
+    return np.array([[len(row)] for row in rows], np.float32) ** -0.5
 
 
 def _gradient(rows: Sequence[np.ndarray], error_NK: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +61,7 @@ def _gradient(rows: Sequence[np.ndarray], error_NK: np.ndarray) -> tuple[np.ndar
     row_M = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     order = np.argsort(feature_M, kind="stable")
     feature, starts = np.unique(feature_M[order], return_index=True)
-    error_MK = (error_NK * _scales(rows)[:, None])[row_M[order]]
+    error_MK = (error_NK * _scales(rows))[row_M[order]]
     return feature, np.add.reduceat(error_MK, starts, axis=0)
 
 

@@ -50,15 +50,11 @@ def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
 
 
 def _connect(ray: Any, settings: EngineSettings) -> None:
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if settings.address:
-        options["address"] = settings.address
-    else:
-        # "local" starts a cluster even if another one is running on this machine.
-        options |= {"address": "local", "include_dashboard": False, "num_cpus": settings.num_workers or None}
+    # "local" starts a cluster even if another one is running on this machine.
+    own = {} if settings.address else {"include_dashboard": False, "num_cpus": settings.num_workers or None}
     try:
         _refuse_no_answer(settings.address)
-        ray.init(**options)
+        ray.init(settings.address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
     except (OSError, ValueError, RuntimeError) as error:
         where = settings.address or "this machine"
         raise UserError(
@@ -86,10 +82,9 @@ class _RayEngine:
         # By default Ray ends a GPU worker after each task, and the next one would load the function again.
         options = {"num_cpus": settings.num_cpus, "num_gpus": settings.num_gpus, "max_calls": 0}
         task = self._ray.remote(max_retries=MAX_RETRIES, **options)(_run)
-        arguments = ([self._ray.put(function)], iter(shards))
         running: list[Any] = []
         try:
-            yield from self._results(task, *arguments, running)
+            yield from self._results(task, [self._ray.put(function)], iter(shards), running)
         finally:
             for reference in running:
                 self._ray.cancel(reference, force=True)

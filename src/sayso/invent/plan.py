@@ -125,9 +125,8 @@ def _part(
 
 def _matched(pairs: Sequence[EntityPair], sizes: list[int], rng: random.Random) -> list[tuple[EntityPair, int]]:
     """Assign a size to each pair; pairs with several relations to state get sizes above 1 as long as there are any."""
-    needs = [len(strongest(pair.relations)) for pair in pairs]
-    demanding = [pair for pair, need in zip(pairs, needs, strict=True) if need > 1]
-    others = [pair for pair, need in zip(pairs, needs, strict=True) if need == 1]
+    demanding = [pair for pair in pairs if len(strongest(pair.relations)) > 1]
+    others = [pair for pair in pairs if len(strongest(pair.relations)) == 1]
     roomy = [size for size in sizes if size > 1]
     chosen, left = roomy[: len(demanding)], roomy[len(demanding) :]
     left += [size for size in sizes if size == 1]

@@ -7,7 +7,6 @@ withheld facts are those of the test pairs.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from sayso.invent.plan import CorpusPlan, make_plan, rng_of
 from sayso.invent.relations import Wordings, all_wordings, training_wordings
 from sayso.invent.sentences import Sampler
 from sayso.invent.settings import InventSettings
-from sayso.invent.write import graph_lines, name_lines, relation_lines, type_lines, write_lines
+from sayso.invent.write import graph_lines, name_lines, opened, relation_lines, type_lines, write_lines
 from sayso.io.atomic import atomic_folder, refuse_foreign
 
 RAW_FILES = {
@@ -89,8 +88,8 @@ class _Writer:
         lines = self._lines()
         articles = self._articles(lines)
         with (
-            (self.folder / "documents.jsonl").open("w", encoding="utf-8") as documents,
-            (self.folder / "truth_sentences.jsonl").open("w", encoding="utf-8") as truth,
+            opened(self.folder / "documents.jsonl") as documents,
+            opened(self.folder / "truth_sentences.jsonl") as truth,
         ):
             for number, article in enumerate(articles):
                 text, records = self._document(f"news-{number:05d}", article)
@@ -127,9 +126,8 @@ class _Writer:
     def _part(self, name: str, wordings: Wordings) -> Iterator[_Line]:
         sampler = Sampler(self.plan.entities, wordings, self.phraser, rng_of(self.settings, f"raw {name} wordings"))
         for bag, drafts in sampler.drafts(getattr(self.plan, name)):
-            thirds = [bag.guest.tail] if bag.guest else []
-            for draft, third in zip_longest(drafts, thirds):
-                yield _Line(bag.pair, third, draft)
+            for number, draft in enumerate(drafts):
+                yield _Line(bag.pair, bag.guest.tail if bag.guest and not number else None, draft)
 
     def _document(self, document_id: str, lines: Sequence[_Line]) -> tuple[str, list[dict[str, Any]]]:
         entities, records = self.plan.entities, []

@@ -63,10 +63,10 @@ class _Builder:
         self.members[kind].extend(added)
         return added
 
-    def say(self, head: int, key: str, tail: int) -> None:
+    def say(self, head: int, key: str, *tails: int) -> None:
         relation = NAME_OF[key]
         implied = RELATIONS[relation].implies if relation in RELATIONS else ()
-        self.facts |= {WorldFact(head, name, tail): None for name in (relation, *implied)}
+        self.facts |= {WorldFact(head, name, tail): None for tail in tails for name in (relation, *implied)}
 
     def chance(self, share: float) -> bool:
         return self.rng.random() < share
@@ -94,9 +94,7 @@ class _Builder:
             self.cities_of[country].append(city)
         for country in countries:
             self.say(country, "capital", self.rng.choice(self.cities_of[country]))
-            for neighbor in self.several_of("country", 1, 2):
-                if neighbor != country:
-                    self.say(country, "borders", neighbor)
+            self.say(country, "borders", *(each for each in self.several_of("country", 1, 2) if each != country))
         for river in self.add_kind("river", len(countries)):
             self.say(river, "river_mouth", self.any_of("country"))
         for landmark in self.add_kind("landmark", len(countries)):
@@ -107,9 +105,10 @@ class _Builder:
             for person in self.add_kind(kind, max(10, round(share * number))):
                 country = self.any_of("country")
                 self._add_life(person, country)
-                self._add_schools(person)
                 if kind == "politics":
-                    self._add_offices(person, country)
+                    self.say(person, "jurisdiction", *self.several_of("country", 2, 3))
+                    if self.chance(0.4):
+                        self.say(person, "jurisdiction", country)
 
     def _add_life(self, person: int, country: int) -> None:
         birth = self.rng.choice(self.cities_of[country]) if self.chance(0.8) else self.any_of("city")
@@ -121,30 +120,20 @@ class _Builder:
             self.say(person, "lived", self.any_of("city"))
         if self.chance(0.6):
             self.say(person, "death", lived if self.chance(0.25) else self.any_of("city"))
-
-    def _add_schools(self, person: int) -> None:
         school = self.any_of("school")
         if self.chance(0.7):
             self.say(person, "education", school)
         if self.chance(0.5):
             self.say(person, "teaches", school if self.chance(0.2) else self.any_of("school"))
 
-    def _add_offices(self, person: int, country: int) -> None:
-        for other in self.several_of("country", 2, 3):
-            self.say(person, "jurisdiction", other)
-        if self.chance(0.4):
-            self.say(person, "jurisdiction", country)
-
     def add_companies(self, number: int) -> None:
         for company in self.add_kind("company", number):
             founders = self.several_of("business", 1, 2)
             chiefs = self.several_of("business", 1, 1)
-            for founder in founders:
-                self.say(company, "founders", founder)
-            for chief in founders[:1] if self.chance(0.25) else chiefs:
-                self.say(company, "chief", chief)
-            for owner in chiefs if self.chance(0.15) else self.several_of("business", 1, 2):
-                self.say(company, "shareholders", owner)
+            self.say(company, "founders", *founders)
+            self.say(company, "chief", *(founders[:1] if self.chance(0.25) else chiefs))
+            owners = chiefs if self.chance(0.15) else self.several_of("business", 1, 2)
+            self.say(company, "shareholders", *owners)
             start = self.any_of("city")
             self.say(company, "place_founded", start)
             self.say(company, "headquarters", start if self.chance(0.3) else self.any_of("city"))
@@ -153,18 +142,13 @@ class _Builder:
         for team in self.add_kind("team", number):
             home = self.any_of("city")
             self.say(team, "team_city", home)
-            for city in [home] if self.chance(0.1) else self.several_of("city", 1, 2):
-                self.say(team, "training_camp", city)
+            self.say(team, "training_camp", *([home] if self.chance(0.1) else self.several_of("city", 1, 2)))
             players = self.several_of("sport", 2, 4)
-            for player in players:
-                self.say(team, "roster", player)
-            for coach in players[:1] if self.chance(0.2) else self.several_of("sport", 1, 2):
-                self.say(team, "coach", coach)
+            self.say(team, "roster", *players)
+            self.say(team, "coach", *(players[:1] if self.chance(0.2) else self.several_of("sport", 1, 2)))
 
     def add_films(self, number: int) -> None:
         for film in self.add_kind("film", number):
             actors = self.several_of("screen", 1, 3)
-            for actor in actors:
-                self.say(film, "starring", actor)
-            for director in actors[:1] if self.chance(0.2) else self.several_of("screen", 1, 1):
-                self.say(film, "director", director)
+            self.say(film, "starring", *actors)
+            self.say(film, "director", *(actors[:1] if self.chance(0.2) else self.several_of("screen", 1, 1)))

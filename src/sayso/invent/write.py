@@ -95,7 +95,7 @@ class _Writer:
         tally, num_sentences = PartTally(), 0
         known_ids = {wording.id for of_name in known.values() for wording in of_name}
         with ExitStack() as stack:
-            sentences, rationales, wordings_file = (stack.enter_context(_opened(self.folder / file)) for file in names)
+            sentences, rationales, wordings_file = (stack.enter_context(opened(self.folder / file)) for file in names)
             wordings_file.write("line\twording\tin_training\n")
             for number, bag in enumerate(self.sampler(name, wordings).lines(getattr(self.plan, name))):
                 for made in bag:
@@ -135,11 +135,12 @@ def _marks(made: MadeSentence) -> Iterator[Mark]:
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write the lines, each with a line end."""
-    with _opened(path) as file:
+    with opened(path) as file:
         file.writelines(line + "\n" for line in lines)
 
 
-def _opened(path: Path) -> TextIO:
+def opened(path: Path) -> TextIO:
+    """Open a new text file."""
     return path.open("w", encoding="utf-8", newline="\n")
 
 

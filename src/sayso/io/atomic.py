@@ -44,7 +44,9 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
                 raise UserError(f"{path}: this is not a plain file; choose another file")
             with _locked(target.parent):
                 _clear_remains(target)
-                file: IO[Any] = partial.open("xb") if mode == "wb" else partial.open("x", encoding="utf-8", newline="\n")
+                file: IO[Any] = (
+                    partial.open("xb") if mode == "wb" else partial.open("x", encoding="utf-8", newline="\n")
+                )
                 _try_lock(file.fileno())
         stack.callback(partial.unlink, missing_ok=True)
         with file:

@@ -5,6 +5,7 @@ covered by evidence are rationales; the other sentences of the document are irre
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_file
 from sayso.io.folder import locked
-from sayso.readers.base import BadLine, BadLineError, Line, parse_each, refuse_control
+from sayso.readers.base import BadLine, BadLineError, Line, located, parse_each, refuse_control
 from sayso.readers.files import parse_lines, read_lines, read_text
 from sayso.readers.json_line import integer_pair, json_object, string, strings
 from sayso.records import Mark
@@ -38,11 +39,6 @@ def pair_of(docid: str) -> tuple[str, str]:
     if (len(parts) != 2 and not is_numbered) or not parts[0].strip() or not parts[1].strip():
         raise BadLineError(f"document id {docid[:60]!r} does not have the form HEAD|TAIL")
     return _unescaped(parts[0]), _unescaped(parts[1])
-
-
-def annotation_id(docid: str, relation: str, annotator: str) -> str:
-    """Return the id of one person's annotation of a document for a relation."""
-    return f"{docid}|{_escaped(relation)}|{_escaped(annotator)}"
 
 
 def annotator_of(annotation: str, docid: str) -> str:
@@ -84,16 +80,12 @@ class Documents:
 
 def _load(path: Path) -> dict[str, list[str]]:
     documents: dict[str, list[str]] = {}
-
-    def add(text: str) -> None:
-        record = json_object(text)
-        docid = string(record, "docid")
-        if docid in documents:
-            raise BadLineError(f"document {docid[:60]!r} appears twice")
-        documents[docid] = _sentences(string(record, "document"))
-
-    for _ in parse_lines(path, "documents", add):
-        pass
+    for number, record in parse_lines(path, "documents", json_object):
+        with located(f"{path}:{number}"):
+            docid = string(record, "docid")
+            if docid in documents:
+                raise BadLineError(f"document {docid[:60]!r} appears twice")
+            documents[docid] = _sentences(string(record, "document"))
     return documents
 
 
@@ -177,7 +169,7 @@ def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.js
     sentence become one space.
     """
     annotations, num_left_out = _by_annotation(marks)
-    bags: dict[tuple[str, str], dict[frozenset[str], tuple[str, list[str]]]] = {}
+    bags: dict[tuple[str, str], dict[frozenset[str], tuple[str, list[str]]]] = defaultdict(dict)
     with (
         locked(folder, "sayso annotations export"),
         atomic_file(folder / "docs.jsonl") as docs,
@@ -186,13 +178,11 @@ def write_eraser(folder: Path, marks: Iterable[Mark], name: str = "rationales.js
         for (head_id, tail_id, relation, annotator), labels in annotations.items():
             # Facts of one pair share a document only if the same sentences were marked for them: an unmarked
             # sentence would be read as irrelevant.
-            written = bags.setdefault((head_id, tail_id), {})
-            marked = frozenset(labels)
+            written, marked = bags[head_id, tail_id], frozenset(labels)
+            docid, sentences = written.get(marked, (document_id(head_id, tail_id, len(written) + 1), list(labels)))
             if marked not in written:
-                written[marked] = document_id(head_id, tail_id, len(written) + 1), list(labels)
-                docid, sentences = written[marked]
+                written[marked] = docid, sentences
                 docs.write(_line({"docid": docid, "document": "\n".join(sentences)}))
-            docid, sentences = written[marked]
             lines.write(_line(_annotation(docid, sentences, relation, annotator, labels)))
     return num_left_out
 
@@ -227,7 +217,7 @@ def _annotation(
         if marks[sentence] == _RATIONALE
     ]
     return {
-        "annotation_id": annotation_id(docid, relation, annotator),
+        "annotation_id": f"{docid}|{_escaped(relation)}|{_escaped(annotator)}",
         "classification": "true",
         "docids": [docid],
         # Each rationale is enough by itself, so each is its own group.

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.errors import BadInputError, UserError
-from sayso.input_file import holds_no, refuse_pipe
+from sayso.errors import UserError
+from sayso.input_file import holds_no, refuse_missing, refuse_pipe
 from sayso.readers.base import Line
 from sayso.readers.files import files_of, is_not_blank, parts_of, read_lines, read_lines_between
 from sayso.readers.read import Tally, read_sentences
@@ -51,8 +51,7 @@ class PieceRecord(NamedTuple):
 
 def corpus_files(corpus: Path) -> list[Path]:
     """Return the files of a corpus, which is a file, a folder of files, or a folder written by `sayso build`."""
-    if str(corpus) != "-" and not corpus.exists():
-        raise BadInputError(f"{corpus}: no such file or directory")
+    refuse_missing([corpus])
     refuse_pipe(corpus, "the corpus is")
     return files_with_text(corpus, [file for part in parts_of(corpus) for file in files_of(part)])
 

@@ -6,6 +6,7 @@ Shapes: N rows of hashes, K partitions of the on-disk shuffle.
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -57,12 +58,11 @@ class Surveyor:
         self.lengths: Counter[int] = Counter()
         self.relations: set[str] = set()
         self.entities: set[str] = set()
-        self.num_sentences = self.num_na = self.num_repeated = 0
+        self.num_na = self.num_repeated = 0
 
     def add(self, sentence: Sentence) -> None:
         """Count one sentence."""
         tokens, head, tail, relations = sentence[:4]
-        self.num_sentences += 1
         pair = hash((head.entity_id, tail.entity_id))
         self.lines.add((pair, hash((pair, tokens))))
         self.keys.add((hash(sentence_key(" ".join(tokens))),))
@@ -86,14 +86,13 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
     """
     entities = set().union(*(surveyor.entities for surveyor in surveyors))
     lengths: Counter[int] = sum((surveyor.lengths for surveyor in surveyors), Counter())
-    num_sentences = sum(surveyor.num_sentences for surveyor in surveyors)
     sizes = _bag_sizes([surveyor.lines for surveyor in surveyors])
     num_bags, num_in_bags = sizes.total(), sum(size * num for size, num in sizes.items())
     facts = [surveyor.facts for surveyor in surveyors]
     return {
-        "sentences": num_sentences,
+        "sentences": lengths.total(),
         "distinct_sentences": num_distinct([surveyor.keys for surveyor in surveyors], 0),
-        "duplicate_sentences": num_sentences - num_in_bags,
+        "duplicate_sentences": lengths.total() - num_in_bags,
         "na_sentences": sum(surveyor.num_na for surveyor in surveyors),
         "pairs": num_bags,
         "positive_pairs": num_distinct(facts, 0),
@@ -122,9 +121,6 @@ def _bag_sizes(lines: Sequence[HashedRows]) -> Counter[int]:
 
 def _median(counts: Counter[int]) -> int:
     """Return the lower median of the counted values."""
-    half, seen = sum(counts.values()) / 2, 0
-    for value in sorted(counts):
-        seen += counts[value]
-        if seen >= half:
-            return value
-    return 0
+    values = sorted(counts)
+    num_up_to = accumulate(counts[value] for value in values)
+    return next((value for value, num in zip(values, num_up_to, strict=True) if 2 * num >= counts.total()), 0)

@@ -4,8 +4,9 @@ Shapes: B bags, N sentences.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -78,8 +79,7 @@ def write_bags(folder: Path, part: str, table: BagTable) -> None:
     write_columns(folder / f"{part}.sentences.arrow", sentences)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """The number of words, entities, relations, documents and direct labels; the ids in a table are below these."""
 
     words: int

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
-from sayso.errors import BadInputError
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.records import OnProgress, Sentence
@@ -111,10 +110,3 @@ class SentenceFiles:
                     "first_bad_lines": tally.shown,
                 }
         return entries
-
-
-def refuse_missing(inputs: Inputs) -> None:
-    """Raise `BadInputError` for the first missing file, before hours of work are spent on the others."""
-    for _, path in inputs.files():
-        if str(path) != "-" and not path.exists():
-            raise BadInputError(f"{path}: no such file or directory")

@@ -13,6 +13,7 @@ from sayso import __version__
 from sayso.documents.folder import na_share_of
 from sayso.engine.base import Engine
 from sayso.errors import BadInputError
+from sayso.input_file import refuse_missing
 from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.relation import read_inventory
@@ -22,7 +23,7 @@ from sayso.store.columns import Column
 from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
 from sayso.store.group import BagBuilder, Grouped, Lines, group_lines
-from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, refuse_missing
+from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import read_with_workers
 from sayso.store.store import DIRECT_LABELS, FORMAT, marks_file, refuse_no_store, write_store
@@ -45,7 +46,7 @@ def prepare(
     Raises:
         UserError: the folder is not empty (with `overwrite`: contains anything but a store); raised before any work.
     """
-    refuse_missing(inputs)
+    refuse_missing(path for _, path in inputs.files())
     if overwrite:
         refuse_no_store(out)
     with atomic_folder(out, overwrite=overwrite) as folder:

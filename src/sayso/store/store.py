@@ -147,14 +147,8 @@ class Store:
         """Return the bags of a part."""
         if name not in self.manifest["parts"]:
             raise BadInputError(f"{self.folder}: the store has no part {name!r}; choose one of {', '.join(self.parts)}")
-        limits = Limits(
-            words=len(self.words),
-            entities=len(self.entities["id"]),
-            relations=len(self.relations),
-            documents=len(self._documents),
-            labels=len(self.direct_labels),
-        )
-        return read_bags(self.files, name, limits)
+        ids = (self.words, self.entities["id"], self.relations, self._documents, self.direct_labels)
+        return read_bags(self.files, name, Limits(*map(len, ids)))
 
     def bags(self, part: str) -> Iterator[Bag]:
         """Yield the bags of a part, one by one.
@@ -256,8 +250,7 @@ class Store:
 
     def _sentence(self, table: BagTable, bag: int, index: int, relations: tuple[str, ...]) -> Sentence:
         def mention(entity: int, spans: Rows) -> Mention:
-            flat = spans.row(index).tolist()
-            pieces = tuple(Span(*flat[i : i + 2]) for i in range(0, len(flat), 2))
+            pieces = tuple(Span(*edges) for edges in spans.row(index).reshape(-1, 2).tolist())
             return Mention(self.entities["id"][entity].as_py(), self.entities["name"][entity].as_py(), pieces)
 
         expresses = float(table.expresses_N[index])
