@@ -6,18 +6,14 @@ from array import array
 from bisect import bisect_left
 from typing import NamedTuple
 
-_KNOWN = (
-    "a|abbr|article|b|blockquote|body|br|caption|center|code|dd|div|dl|dt|em|figure|font|footer|h[1-6]|head|header|hr|html"
-    "|i|img|input|label|li|link|main|meta|nav|ol|option|p|pre|s|section|select|small|span|strong|sub|sup|table|tbody|td"
-    "|tfoot|th|thead|title|tr|u|ul"
+_BLOCK_TAGS = (
+    "article|blockquote|body|br|caption|center|dd|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|li|main|nav|ol|option"
+    "|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul"
 )
-_BLOCK = re.compile(
-    r"</?(?:article|blockquote|body|br|caption|center|dd|div|dl|dt|figure|footer|h[1-6]|head|header|hr|html|li|main|nav|ol"
-    r"|option|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
-    re.IGNORECASE,
-)
+_TAGS = f"{_BLOCK_TAGS}|a|abbr|b|code|em|font|i|img|input|label|link|meta|s|select|small|span|strong|sub|sup|u"
+_BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS})\b", re.IGNORECASE)
 _MARKUP = re.compile(
-    rf"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<!doctype[^<>]*>|</?(?:{_KNOWN})(?:\s[^<>]*)?/?>"
+    rf"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<!doctype[^<>]*>|</?(?:{_TAGS})(?:\s[^<>]*)?/?>"
     r"|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,12}[0-9]{0,2});",
     re.IGNORECASE | re.DOTALL,
 )

@@ -43,30 +43,24 @@ def from_json(data: bytes | str) -> dict[str, Any]:
     """
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
-        record = _parsed(data)
+        record: Any = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        if not isinstance(record, dict):
+            raise JsonError("not a JSON object")
+        _refuse_odd_numbers(record)
         is_sealed = CHECKSUM in record or _MARK.encode() in data
         found = record.pop(CHECKSUM, None)
         if is_sealed and is_verifying() and found != _checksum(record):
             raise JsonError("the checksum differs")
-    except RecursionError:
-        raise JsonError("nested too deeply") from None
-    return record
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except JsonError:
+        raise
     except json.JSONDecodeError as error:
         raise JsonError(f"not JSON: {error.msg.lower()} on line {error.lineno}") from None
     except UnicodeDecodeError:
         raise JsonError("not UTF-8 text") from None
-    except JsonError:
-        raise
+    except RecursionError:
+        raise JsonError("nested too deeply") from None
     except ValueError:
         raise JsonError("a number has too many digits") from None
-    if not isinstance(record, dict):
-        raise JsonError("not a JSON object")
-    _refuse_odd_numbers(record)
     return record
 
 

@@ -87,14 +87,12 @@ def complete(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple[Menti
     """Return both mentions; spans missing from the line are found by name, outside the other mention."""
     if not head.spans and not tail.spans:
         return find_mentions(tokens, head[:2], tail[:2])
-    if not head.spans:
-        return _found(tokens, head, tail.spans, "head"), tail
-    if not tail.spans:
-        return head, _found(tokens, tail, head.spans, "tail")
-    return head, tail
+    return _found(tokens, head, tail.spans, "head"), _found(tokens, tail, head.spans, "tail")
 
 
 def _found(tokens: Sequence[str], mention: Mention, taken: tuple[Span, ...], role: str) -> Mention:
+    if mention.spans:
+        return mention
     everywhere = locate(tokens, mention.name)
     spans = apart_from(everywhere, taken)
     if not spans:
