@@ -9,7 +9,8 @@ from sayso.features.lexicon import Lexicon
 from sayso.features.user_input import InputBuilder, _SpilledSentences
 from sayso.library import load
 from sayso.model.predict import predict_logits
-from sayso.store.group import Collected, Collector
+from sayso.store.group import Collector
+from sayso.store.table import BagTable
 from sayso.store.vocabulary import Numbering
 from toy import make_sentence
 from toy_run import make_run, make_store, toy_config
@@ -52,10 +53,10 @@ def test_a_corpus_that_waits_on_disk_gives_the_same_bags_as_one_in_memory(run: P
         np.testing.assert_allclose(filed[pair][2], logit_R, atol=1e-5)
 
 
-def described(collected: Collected, lines: list[int]) -> dict[int, tuple]:
+def described(collected: BagTable, lines: list[int]) -> dict[int, tuple]:
     """Return by line: pair, tokens, spans and window."""
     rows = (collected.tokens, collected.head_spans, collected.tail_spans)
-    columns = (collected.head_N, collected.tail_N, collected.window_N2)
+    columns = (collected.head_B, collected.tail_B, collected.window_N2)
     return {
         line: (*(column[i].tolist() for column in columns), *(each.row(i).tolist() for each in rows))
         for i, line in enumerate(lines)

@@ -141,7 +141,7 @@ def test_given_bags_stay_as_they_are() -> None:
 def test_a_sentence_whose_mentions_no_window_holds_is_not_taken() -> None:
     collector = Collector(Numbering(), Numbering(), {}, max_tokens=3)
     assert not collector.add(*make_sentence("h x x x t")[:3])
-    assert len(collector.columns().head_N) == 0
+    assert len(collector.columns().head_B) == 0
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "a_b", "_", "b_", "a b"]), max_size=4), min_size=2, max_size=12))

@@ -12,8 +12,9 @@ from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, Lexicon, TypesById
 from sayso.io.shuffle import DiskShuffle, partition_ranges
 from sayso.records import Bag, Sentence
-from sayso.store.group import Bags, Collected, Collector, group
+from sayso.store.group import Bags, Collector, group
 from sayso.store.rows import Rows
+from sayso.store.table import BagTable
 from sayso.store.vocabulary import Numbering
 
 TOKENS_HELD = 2_000_000
@@ -21,7 +22,7 @@ TOKENS_HELD = 2_000_000
 
 
 _NUM_PARTITIONS = 1024
-_PLAIN_COLUMNS = ("head_N", "tail_N", "window_N2")
+_PLAIN_COLUMNS = ("head_B", "tail_B", "window_N2")
 _ROW_COLUMNS = ("tokens", "head_spans", "tail_spans")
 
 
@@ -70,8 +71,8 @@ class InputBuilder:
     def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> InputBags:
         """Return one bag per pair with its distinct sentences, or the bags given by `bag_N` with all sentences."""
         collected = self._collector.columns()
-        assert bag_N is None or len(bag_N) == len(collected.head_N), "a sentence was left out, or its bag is missing"
-        line_N = np.arange(len(collected.head_N))
+        assert bag_N is None or len(bag_N) == collected.num_sentences, "a sentence was left out, or its bag is missing"
+        line_N = np.arange(collected.num_sentences)
         return self._taken(group(collected, bag_N), line_N, self.recognise(types), num_relations)
 
     def recognise(self, types: TypesById) -> Entities:
@@ -85,10 +86,10 @@ class InputBuilder:
         for collected, line_N in self._collected():
             yield self._taken(group(collected), line_N, entities, num_relations)
 
-    def _collected(self) -> Iterator[tuple[Collected, np.ndarray]]:
+    def _collected(self) -> Iterator[tuple[BagTable, np.ndarray]]:
         if self._spilled is None:
             collected = self._collector.columns()
-            return iter([(collected, np.arange(len(collected.head_N)))])
+            return iter([(collected, np.arange(collected.num_sentences))])
         self._spill()
         return self._spilled.portions(self._tokens_held)
 
@@ -124,9 +125,9 @@ class _SpilledSentences:
         self._shuffle = DiskShuffle(_NUM_PARTITIONS)
         self._num_lines = 0
 
-    def put(self, collected: Collected) -> None:
+    def put(self, collected: BagTable) -> None:
         """Append sentences."""
-        partition_N, num = _partition(collected.head_N, collected.tail_N), len(collected.head_N)
+        partition_N, num = _partition(collected.head_B, collected.tail_B), collected.num_sentences
         self._shuffle.put("line_N", partition_N, np.arange(self._num_lines, self._num_lines + num))
         for name in _PLAIN_COLUMNS:
             self._shuffle.put(name, partition_N, getattr(collected, name))
@@ -136,14 +137,14 @@ class _SpilledSentences:
             self._shuffle.put(f"{name}.length", partition_N, rows.length.astype(np.int32))
         self._num_lines += num
 
-    def portions(self, num_tokens: int) -> Iterator[tuple[Collected, np.ndarray]]:
+    def portions(self, num_tokens: int) -> Iterator[tuple[BagTable, np.ndarray]]:
         """Yield sentences and their positions in the stream, about `num_tokens` at a time, without splitting a pair."""
         take = self._shuffle.take
         for some in partition_ranges(self._shuffle.size_K("tokens"), num_tokens):
             if len(line_N := take("line_N", *some)):
                 plain = {name: take(name, *some) for name in _PLAIN_COLUMNS}
                 rows = {n: Rows.of_lengths(take(n, *some), take(f"{n}.length", *some)) for n in _ROW_COLUMNS}
-                yield Collected.without_claims(**plain, **rows), line_N
+                yield BagTable.of_sentences(**plain, **rows), line_N
 
 
 def _partition(head_N: np.ndarray, tail_N: np.ndarray) -> np.ndarray:

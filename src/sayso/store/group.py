@@ -5,7 +5,7 @@ A bag has each of its sentences once, and all their labels. Shapes: B bags, N se
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,35 +14,11 @@ import numpy as np
 from sayso.records import Mention, Sentence, Source, Span, sentence_key
 from sayso.store.inputs import DEFAULT_MAX_TOKENS
 from sayso.store.rows import Rows, starts, take
-from sayso.store.table import NO_DOCUMENT, SENTENCE_COLUMNS, BagTable, no_source
+from sayso.store.table import NO_DOCUMENT, SENTENCE_COLUMNS, BagTable
 from sayso.store.vocabulary import Numbering, Vocabulary
 from sayso.tokens import shortest_cover
 
 _NO_SOURCE = Source("", 0, 0)
-
-
-class Collected(NamedTuple):
-    """N sentences with the columns of a `BagTable`, except that `relations` has a row per sentence, not per bag."""
-
-    head_N: np.ndarray
-    tail_N: np.ndarray
-    window_N2: np.ndarray
-    tokens: Rows
-    head_spans: Rows
-    tail_spans: Rows
-    relations: Rows
-    expresses_N: np.ndarray
-    label_N: np.ndarray
-    document_N: np.ndarray
-    place_N2: np.ndarray
-    glued: Rows
-    curly: Rows
-
-    @classmethod
-    def without_claims(cls, **columns: np.ndarray | Rows) -> "Collected":
-        """Return the sentences without their labels and documents."""
-        num = len(columns["head_N"])
-        return cls(**columns, relations=Rows.empty(num), **no_source(num))  # type: ignore[arg-type]
 
 
 class _Mentions:
@@ -87,11 +63,11 @@ class Collector:
         self._tail.add(tail)
         return True
 
-    def columns(self) -> Collected:
-        """Return the collected sentences as views; nothing can be added while they are in use."""
-        return Collected.without_claims(
-            head_N=_column(self._head.entity),
-            tail_N=_column(self._tail.entity),
+    def columns(self) -> BagTable:
+        """Return the sentences as views, a bag for each; nothing can be added while they are in use."""
+        return BagTable.of_sentences(
+            head_B=_column(self._head.entity),
+            tail_B=_column(self._tail.entity),
             window_N2=_column(self._window).reshape(-1, 2),
             tokens=_rows(self._token, self._num_tokens),
             head_spans=_rows(self._head.span, self._head.length),
@@ -129,9 +105,9 @@ def find_window(num_tokens: int, head: Sequence[Span], tail: Sequence[Span], max
 
 
 class Lines(NamedTuple):
-    """Sentences as read; `left_out` are (head, tail, relation) of the sentences that do not fit into a window."""
+    """Sentences as read, a bag for each; `left_out` are (head, tail, relation) of those that fit into no window."""
 
-    collected: Collected
+    table: BagTable
     left_out: frozenset[tuple[int, int, int]]
     num_read: int
     num_too_far_apart: int
@@ -179,7 +155,8 @@ class BagBuilder:
         """Return the collected sentences as views; the builder cannot be used again."""
         place_N4 = _column(self._place).reshape(-1, 4)
         columns = self._collector.columns()
-        collected = columns._replace(
+        table = replace(
+            columns,
             relations=_rows(self._relation, self._num_relations),
             expresses_N=_column(self._expresses),
             label_N=_column(self._label) if self._label else columns.label_N,
@@ -188,7 +165,7 @@ class BagBuilder:
             glued=Rows.of_lengths(_column(self._glued), place_N4[:, 2]),
             curly=Rows.of_lengths(_column(self._curly), place_N4[:, 3]),
         )
-        return Lines(collected, frozenset(self._left_out), self.num_read, self.num_too_far_apart)
+        return Lines(table, frozenset(self._left_out), self.num_read, self.num_too_far_apart)
 
     def finish(self) -> "Grouped":
         """Return the bags; the builder cannot be used again."""
@@ -212,7 +189,7 @@ class Grouped:
 
 def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
     """Group sentences into bags, in order of each pair's first appearance; `words` are the tokens by id."""
-    table, _, order = group(lines.collected)
+    table, _, order = group(lines.table)
     num_B = table.relations.length
     facts = (np.repeat(table.head_B, num_B), np.repeat(table.tail_B, num_B), table.relations.value)
     read = zip(*(number.tolist() for number in facts), strict=True) if lines.left_out else ()
@@ -220,7 +197,7 @@ def group_lines(lines: Lines, words: Iterable[str]) -> Grouped:
         table=table,
         key_N=_key_hashes(table.tokens, words),
         num_sentences_read=lines.num_read,
-        num_repeated=len(lines.collected.head_N) - len(order),
+        num_repeated=lines.table.num_sentences - len(order),
         num_too_far_apart=lines.num_too_far_apart,
         num_facts_unread=len(lines.left_out.difference(read)),
     )
@@ -242,32 +219,32 @@ def _key_hashes(tokens: Rows, words: Iterable[str]) -> np.ndarray:
 
 
 class Bags(NamedTuple):
-    """Bags, the first sentence of each, and the kept sentences in bag order, as indices of the collected ones."""
+    """Bags, the first sentence of each, and the kept sentences in bag order, as indices of those given."""
 
     table: BagTable
     first_B: np.ndarray
     order: np.ndarray
 
 
-def group(collected: Collected, bag_N: np.ndarray | None = None) -> Bags:
-    """Group sentences into one bag per pair, in order of first appearance, without duplicates in a bag.
+def group(single: BagTable, bag_N: np.ndarray | None = None) -> Bags:
+    """Join the bags of single sentences to one per pair, in order of first appearance, without duplicates in a bag.
 
     If the bag of each sentence is given (in ascending order), the bags stay as they are: equal pairs are not merged and
     duplicates are kept.
     """
     if bag_N is None:
-        bag_N, first_B = _numbered(combined(collected.head_N, collected.tail_N))
-        kept = _distinct_in_bag(bag_N, collected.tokens.hashes())
+        bag_N, first_B = _numbered(combined(single.head_B, single.tail_B))
+        kept = _distinct_in_bag(bag_N, single.tokens.hashes())
     else:
         first_B, kept = np.flatnonzero(np.diff(bag_N, prepend=-1)), np.arange(len(bag_N))
     order, num_bags = kept[np.argsort(bag_N[kept], kind="stable")], len(first_B)
-    label = np.unique(combined(np.repeat(bag_N, collected.relations.length), collected.relations.value))
+    label = np.unique(combined(np.repeat(bag_N, single.relations.length), single.relations.value))
     table = BagTable(
-        head_B=collected.head_N[first_B],
-        tail_B=collected.tail_N[first_B],
+        head_B=single.head_B[first_B],
+        tail_B=single.tail_B[first_B],
         relations=Rows.of_lengths((label & 0xFFFFFFFF).astype(np.int32), np.bincount(label >> 32, minlength=num_bags)),
         first_B1=starts(np.bincount(bag_N[order], minlength=num_bags)),
-        **{name: take(getattr(collected, name), order) for name in SENTENCE_COLUMNS},  # type: ignore[arg-type]
+        **{name: take(getattr(single, name), order) for name in SENTENCE_COLUMNS},  # type: ignore[arg-type]
     )
     return Bags(table, first_B, order)
 

@@ -5,7 +5,7 @@ the common vocabulary, in corpus order.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,10 +21,10 @@ from sayso.readers.files import files_of
 from sayso.readers.read import Tally, good_sentences
 from sayso.records import Sentence
 from sayso.store.decisions import FactDecisions
-from sayso.store.group import BagBuilder, Collected, Lines
+from sayso.store.group import BagBuilder, Lines
 from sayso.store.inputs import SentenceFiles
 from sayso.store.rows import Rows
-from sayso.store.table import NO_DOCUMENT
+from sayso.store.table import NO_DOCUMENT, BagTable
 from sayso.store.vocabulary import Vocabulary
 
 PIECE_BYTES = 16 * 2**20
@@ -129,19 +129,20 @@ def _in_order(results: Iterable[_PieceLines]) -> Iterator[_PieceLines]:
 
 def _renumbered(lines: Lines, own: Vocabulary, vocabulary: Vocabulary) -> Lines:
     """Map the lines to the ids of the common vocabulary, adding new words and entities to it."""
-    collected, left_out, *counts = lines
+    table, left_out, *counts = lines
     words, entities = _numbers(own.words, vocabulary.words), _numbers(own.entities, vocabulary.entities)
     relations = _numbers(own.relations, vocabulary.relations)
     # Index -1 (NO_DOCUMENT) selects the last value.
     documents = np.append(_numbers(own.documents, vocabulary.documents), np.int32(NO_DOCUMENT))
     for number, name in own.entity_name.items():
         vocabulary.entity_name.setdefault(int(entities[number]), name)
-    renumbered = collected._replace(
-        head_N=entities[collected.head_N],
-        tail_N=entities[collected.tail_N],
-        tokens=Rows(words[collected.tokens.value], collected.tokens.start),
-        relations=Rows(relations[collected.relations.value], collected.relations.start),
-        document_N=documents[collected.document_N],
+    renumbered = replace(
+        table,
+        head_B=entities[table.head_B],
+        tail_B=entities[table.tail_B],
+        tokens=Rows(words[table.tokens.value], table.tokens.start),
+        relations=Rows(relations[table.relations.value], table.relations.start),
+        document_N=documents[table.document_N],
     )
     facts = frozenset((int(entities[h]), int(entities[t]), int(relations[r])) for h, t, r in left_out)
     return Lines(renumbered, facts, *counts)
@@ -153,10 +154,6 @@ def _numbers(own: Mapping[str, int], common: Mapping[str, int]) -> np.ndarray:
 
 
 def _joined(found: Sequence[Lines]) -> Lines:
-    collected, left_out, num_read, num_too_far_apart = zip(*found, strict=True)
-    columns = (
-        Rows.concatenate(parts) if isinstance(parts[0], Rows) else np.concatenate(parts)
-        for parts in zip(*collected, strict=True)
-    )
+    tables, left_out, num_read, num_too_far_apart = zip(*found, strict=True)
     facts = frozenset[tuple[int, int, int]]().union(*left_out)
-    return Lines(Collected(*columns), facts, sum(num_read), sum(num_too_far_apart))  # type: ignore[arg-type]
+    return Lines(BagTable.concatenate(tables), facts, sum(num_read), sum(num_too_far_apart))

@@ -3,6 +3,7 @@
 Shapes: B bags, N sentences of all bags in order, T their tokens, P occurrences of mentions.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -43,6 +44,12 @@ class BagTable:
     glued: Rows
     curly: Rows
 
+    @classmethod
+    def of_sentences(cls, **columns: np.ndarray | Rows) -> "BagTable":
+        """Return a bag for every sentence, without labels and documents."""
+        num = len(columns["head_B"])
+        return cls(**columns, relations=Rows.empty(num), first_B1=np.arange(num + 1), **no_source(num))  # type: ignore[arg-type]
+
     @property
     def num_bags(self) -> int:
         """The number of bags, B."""
@@ -78,6 +85,15 @@ class BagTable:
         size_B = np.bincount(self.bag_N[is_kept_N], minlength=self.num_bags)
         bags = np.flatnonzero(size_B)
         return self._take(bags, np.flatnonzero(is_kept_N), size_B[bags])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["BagTable"]) -> "BagTable":
+        """Return the bags of all parts."""
+        columns: dict[str, Any] = {}
+        for name in (*BAG_COLUMNS, *SENTENCE_COLUMNS):
+            of_parts = [getattr(part, name) for part in parts]
+            columns[name] = (Rows if isinstance(of_parts[0], Rows) else np).concatenate(of_parts)
+        return cls(**columns, first_B1=starts(np.concatenate([part.size_B for part in parts])))
 
     def read_part(self, sentences: np.ndarray) -> "SentenceRows":
         """Return the part of these sentences that a model reads, that is, their windows."""
