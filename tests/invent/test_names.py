@@ -38,7 +38,7 @@ def test_the_share_of_untyped_entities_is_as_asked(namer: Namer) -> None:
 
 def test_tens_of_thousands_of_words_are_coined_and_none_twice() -> None:
     coiner = Coiner([], random.Random(1))
-    words = coiner.words(40_000) + coiner.surnames(700)
+    words = coiner.words(40_000) + coiner.words(700, "surname_endings")
     assert len(set(words)) == 40_700
     assert all(word.isalpha() and word.istitle() and len(word) >= 5 for word in words)
 

@@ -35,25 +35,18 @@ class Coiner:
         wordings = (*(each.stating for each in RELATIONS.values()), *(each.neutral for each in SCENES.values()))
         return cls((text for texts in (*tables, *wordings) for text in texts), rng)
 
-    def word(self) -> str:
+    def words(self, number: int, endings: str = "endings") -> list[str]:
+        """Return this many new words; with `surname_endings`, they sound like surnames."""
+        return [self.word(endings) for _ in range(number)]
+
+    def word(self, endings: str = "endings") -> str:
         """Return a new word of two or three syllables, capitalised."""
-        return self._new(WORDS["syllables"]["endings"])
-
-    def words(self, number: int) -> list[str]:
-        """Return this many new words."""
-        return [self.word() for _ in range(number)]
-
-    def surnames(self, number: int) -> list[str]:
-        """Return this many new words that sound like surnames."""
-        return [self._new(WORDS["syllables"]["surname_endings"]) for _ in range(number)]
-
-    def _new(self, endings: Sequence[str]) -> str:
         choice, syllables = self._rng.choice, WORDS["syllables"]
         onsets, vowels, codas = syllables["onsets"], syllables["vowels"], syllables["codas"]
         while True:
             # Longer words keep the supply from running out when tens of thousands are needed.
             middle = choice(onsets) + choice(vowels) if self._rng.random() < 0.4 else ""
-            word: str = choice(onsets) + choice(vowels) + middle + choice(codas) + choice(endings)
+            word: str = choice(onsets) + choice(vowels) + middle + choice(codas) + choice(syllables[endings])
             if len(word) >= 5 and word not in self._taken and not re.search(r"[aeiou]{3}|[^aeiou]{4}", word):
                 self._taken.add(word)
                 return word.capitalize()
@@ -76,7 +69,7 @@ class Namer:
     def __init__(self, num_people: int, coiner: Coiner, rng: random.Random) -> None:
         self._coiner, self._rng = coiner, rng
         self._given = coiner.words(min(1500, max(60, num_people // 10)))
-        surnames = coiner.surnames(min(700, max(42, num_people // 20)))
+        surnames = coiner.words(min(700, max(42, num_people // 20)), "surname_endings")
         self.forms: dict[str, Sequence[str]] = WORDS["names"] | {"person": [f"{{}} {word}" for word in surnames]}
         self._people: set[str] = set()
         self._families: dict[tuple[str, str], Sequence[str]] = {}

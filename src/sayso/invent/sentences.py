@@ -79,17 +79,16 @@ class Sampler:
     def _sentence(self, draft: Draft, bag: BagPlan, pair: EntityPair) -> MadeSentence:
         """Return the draft in lower case; the names of the pair are single tokens, that of the third entity is not."""
         numbers = {HEAD: bag.pair.head, TAIL: bag.pair.tail} | ({THIRD: bag.guest.tail} if bag.guest else {})
-        entities = {placeholder: self.entities[number] for placeholder, number in numbers.items()}
         tokens: list[str] = []
         spans: dict[int, list[Span]] = {pair.head: [], pair.tail: []}
         for token in draft.tokens:
-            if token not in entities:
+            if token not in numbers:
                 tokens.append(token.lower())
-            elif numbers[token] in spans:
-                spans[numbers[token]].append(Span(len(tokens), len(tokens) + 1))
-                tokens.append(entities[token].token)
+            elif (number := numbers[token]) in spans:
+                spans[number].append(Span(len(tokens), len(tokens) + 1))
+                tokens.append(self.entities[number].token)
             else:
-                tokens += entities[token].name.lower().split()
+                tokens += self.entities[number].name.lower().split()
         head, tail = (Mention(self.entities[n].id, self.entities[n].token, tuple(spans[n])) for n in spans)
         return MadeSentence(Sentence(tuple(tokens), head, tail, pair.relations), draft.wording)
 

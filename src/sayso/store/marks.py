@@ -1,8 +1,8 @@
 """Match people's rationale marks to the sentences of a store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ class MarkTargets:
     entities: Mapping[str, int]
     relations: Mapping[str, int]
     text: Callable[[int], str]
+    _rows_of: dict[int, dict[str, int]] = field(default_factory=dict, init=False)
 
     def find(self, mark: Mark) -> tuple[int, int] | str | None:
         """Return the ids of the mark's sentence and relation, why there are none, or None if no bag has its pair."""
@@ -49,23 +50,16 @@ class MarkTargets:
         relation = self.relations.get(mark.relation)
         if relation is None:
             return f"relation '{mark.relation}' is not in the inventory"
-        sentence = self._sentences_of(bag).get(sentence_key(mark.sentence))
+        if bag not in self._rows_of:
+            rows = range(*self.table.first_B1[bag : bag + 2].tolist())
+            self._rows_of[bag] = {sentence_key(self.text(row)): row for row in rows}
+        sentence = self._rows_of[bag].get(sentence_key(mark.sentence))
         return "the bag has no such sentence" if sentence is None else (sentence, relation)
 
     @cached_property
     def _bag_of_pair(self) -> dict[tuple[int, int], int]:
         pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
         return {pair: bag for bag, pair in enumerate(pairs)}
-
-    @cached_property
-    def _sentences_of(self) -> Callable[[int], dict[str, int]]:
-        """A function from a bag to its sentences by their keys, which remembers its results."""
-
-        def sentences_of(bag: int) -> dict[str, int]:
-            first, last = self.table.first_B1[bag : bag + 2].tolist()
-            return {sentence_key(self.text(row)): row for row in range(first, last)}
-
-        return cache(sentences_of)
 
 
 def match_marks(paths: Sequence[Path], targets: Mapping[str, MarkTargets], max_bad_share: float = 1.0) -> MatchedMarks:

@@ -211,13 +211,14 @@ class _Preparation:
 
     def _mark_targets(self, parts: Mapping[str, BagTable], words: Sequence[str]) -> dict[str, MarkTargets]:
         """Return what marks are matched to; a pair in several parts (`leak`) has its marks for evaluation."""
-        entities, relations = self.vocabulary.entities, self.vocabulary.relations
 
         def targets(table: BagTable) -> MarkTargets:
-            def text(row: int) -> str:
-                return " ".join(words[number] for number in table.tokens.row(row).tolist())
-
-            return MarkTargets(table=table, entities=entities, relations=relations, text=text)
+            return MarkTargets(
+                table=table,
+                entities=self.vocabulary.entities,
+                relations=self.vocabulary.relations,
+                text=lambda row: " ".join(words[number] for number in table.tokens.row(row).tolist()),
+            )
 
         return {part: targets(parts[part]) for part in ("test", "validation", "train") if part in parts}
 
