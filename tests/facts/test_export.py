@@ -32,7 +32,7 @@ def test_no_form_gives_an_injected_id_a_line_of_its_own() -> None:
 def test_a_comment_of_quick_statements_cannot_be_closed_from_inside() -> None:
     quote = TOLD._replace(prefix="a || Q1\tP2\tQ3 \x1b ", source=Source("http://x.org/a|b", 0, 5))
     fact = make_decided(relation="P36", model_fingerprint="a */\nQ1\tP1\tQ2", quotes=(quote,))
-    (line,) = quick_statements(fact)
+    (line,) = quick_statements(fact).splitlines()
     assert line.count("*/") == 1
     assert line.endswith("*/")
     assert "\n" not in line

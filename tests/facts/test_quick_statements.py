@@ -8,7 +8,7 @@ from toy_facts import make_decided, make_extracted
 
 
 def test_a_line_for_each_quote_with_its_document_and_words() -> None:
-    first, second = quick_statements(make_extracted())
+    first, second = quick_statements(make_extracted()).splitlines()
     assert first.split("\t") == [
         "Q1030",
         "P36",
@@ -25,8 +25,8 @@ def test_a_line_for_each_quote_with_its_document_and_words() -> None:
 
 def test_other_ids_need_a_table() -> None:
     fact = make_decided()
-    assert quick_statements(fact) == []
-    assert quick_statements(fact, {fact.relation: "P36"})[0].startswith("Q1030\tP36\tQ3935\tS1683\t")
+    assert quick_statements(fact) == ""
+    assert quick_statements(fact, {fact.relation: "P36"}).startswith("Q1030\tP36\tQ3935\tS1683\t")
 
 
 def test_the_table_is_checked(tmp_path: Path) -> None:

@@ -31,39 +31,27 @@ class ExtractForm(NamedTuple):
 
     file_name: str
     write: Callable[[Path, Iterable[ExtractedFact], ExportContext], int]
-    about: str
 
 
-def _write_jsonl(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> int:
-    with atomic_file(path) as file:
-        file.writelines(f"{fact.to_json()}\n" for fact in facts)
-    return 0
+def _lines_form(file_name: str, lines_of: Callable[[ExtractedFact, ExportContext], str]) -> ExtractForm:
+    """Return a format with one or more lines per fact; it cannot represent a fact that has none."""
 
+    def write(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
+        num_left_out = 0
+        with atomic_file(path) as file:
+            for fact in facts:
+                lines = lines_of(fact, context)
+                file.write(lines)
+                num_left_out += not lines
+        return num_left_out
 
-def _write_tsv(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> int:
-    num_left_out = 0
-    with atomic_file(path) as file:
-        for fact in facts:
-            line = triple_line(fact)
-            file.write(line)
-            num_left_out += not line
-    return num_left_out
+    return ExtractForm(file_name, write)
 
 
 def _write_jsonld(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
     with atomic_file(path) as file:
         file.writelines(extracted_annotations(facts, context.total, context.identity))
     return 0
-
-
-def _write_quickstatements(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
-    num_left_out = 0
-    with atomic_file(path) as file:
-        for fact in facts:
-            lines = quick_statements(fact, context.ids)
-            num_left_out += not lines
-            file.writelines(f"{line}\n" for line in lines)
-    return num_left_out
 
 
 def _write_parquet(path: Path, facts: Iterable[ExtractedFact], _: ExportContext) -> int:
@@ -98,9 +86,11 @@ SCHEMA = pa.schema(
 """The columns of the Parquet file: the fields of a JSON line."""
 
 FORMS: dict[str, ExtractForm] = {
-    "jsonl": ExtractForm(FACTS_FILE, _write_jsonl, "JSON Lines with all fields"),
-    "parquet": ExtractForm("facts.parquet", _write_parquet, "all fields as columns"),
-    "tsv": ExtractForm("facts.tsv", _write_tsv, "head, relation and tail, in the format of a knowledge base"),
-    "jsonld": ExtractForm("facts.jsonld", _write_jsonld, "W3C Web Annotations"),
-    "quickstatements": ExtractForm("facts.quickstatements.tsv", _write_quickstatements, "QuickStatements for Wikidata"),
+    "jsonl": _lines_form(FACTS_FILE, lambda fact, _: f"{fact.to_json()}\n"),
+    "parquet": ExtractForm("facts.parquet", _write_parquet),
+    "tsv": _lines_form("facts.tsv", lambda fact, _: triple_line(fact)),
+    "jsonld": ExtractForm("facts.jsonld", _write_jsonld),
+    "quickstatements": _lines_form(
+        "facts.quickstatements.tsv", lambda fact, context: quick_statements(fact, context.ids)
+    ),
 }

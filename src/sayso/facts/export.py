@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from sayso.facts.fact import DecidedFact, Decision, QuotedFact
@@ -29,14 +29,14 @@ _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 
 
 class FileForm(NamedTuple):
-    """A file format for facts with one of these `decisions`; `can_hold` says whether it can represent a fact."""
+    """A file format for facts with one of these `decisions`; `can_hold` is true of a fact that it can represent."""
 
     file_name: str
     media_type: str
     decisions: tuple[Decision, ...]
     write: Callable[[Sequence[DecidedFact]], str]
     about: str
-    can_hold: Callable[[DecidedFact], bool] = lambda _: True
+    can_hold: Callable[[DecidedFact], object] = lambda _: True
 
     def keep(self, facts: Sequence[DecidedFact]) -> tuple[list[DecidedFact], int]:
         """Return the facts to write, and how many are left out because the format cannot represent them."""
@@ -58,16 +58,11 @@ def csv_table(facts: Sequence[DecidedFact]) -> str:
     writer.writerow((*FACT_COLUMNS, *QUOTE_COLUMNS))
     for fact in facts:
         about = [getattr(fact, name) for name in FACT_COLUMNS]
-        writer.writerows(map(shielded, (*about, *cells)) for cells in _quote_rows(fact))
+        for each in fact.quotes or [None]:
+            cells = [each.rank, each.score, each.mark, each.prefix, each.exact, each.suffix] if each else [""] * 6
+            place = each.source[:3] if each and each.source else [""] * 3
+            writer.writerow(map(shielded, (*about, *cells, *place)))
     return file.getvalue()
-
-
-def _quote_rows(fact: DecidedFact) -> Iterator[list[object]]:
-    if not fact.quotes:
-        yield [""] * len(QUOTE_COLUMNS)
-    for each in fact.quotes:
-        place = each.source[:3] if each.source else ("", "", "")
-        yield [each.rank, each.score, each.mark, each.prefix, each.exact, each.suffix, *place]
 
 
 def shielded(cell: object) -> object:
@@ -94,13 +89,13 @@ def bare(cell: str) -> str:
 
 def decision_lines(facts: Sequence[DecidedFact]) -> str:
     """Return one line of JSON per fact with only the decision, as read by `sayso prepare --decisions`."""
-    return "".join(json.dumps(_decision(fact), ensure_ascii=False) + "\n" for fact in facts)
-
-
-def _decision(fact: DecidedFact) -> dict[str, str]:
-    record = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "decision": fact.decision}
-    about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason}
-    return record | {name: value for name, value in about.items() if value}
+    lines = []
+    for fact in facts:
+        record = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "decision": fact.decision}
+        about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason}
+        record |= {name: value for name, value in about.items() if value}
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines)
 
 
 FORMS: dict[FormName, FileForm] = {
@@ -121,15 +116,15 @@ FORMS: dict[FormName, FileForm] = {
         lambda facts: "".join(map(triple_line, facts)),
         "accepted facts as head, relation and tail, ready for import into a knowledge base;"
         " facts with control characters in an id are left out",
-        lambda fact: bool(triple_line(fact)),
+        triple_line,
     ),
     "quickstatements": FileForm(
         "accepted.quickstatements.tsv",
         "text/tab-separated-values; charset=utf-8",
         ("accepted",),
-        lambda facts: "".join(f"{line}\n" for fact in facts for line in quick_statements(fact)),
+        lambda facts: "".join(map(quick_statements, facts)),
         "accepted facts with their quotes, as QuickStatements; facts without Wikidata ids are left out",
-        lambda fact: bool(quick_statements(fact)),
+        quick_statements,
     ),
     "decisions": FileForm(
         "decisions.jsonl",

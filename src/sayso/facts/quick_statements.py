@@ -25,26 +25,26 @@ _BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|\|(?=\|)")
 _ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?(?:Property:)?([QP][1-9][0-9]*)")
 
 
-def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> list[str]:
+def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> str:
     """Return the fact's lines, one for each of its first quotes; empty if an id is not a Wikidata id.
 
     `ids` maps other ids to Wikidata ids.
+    """
+    head, relation, tail = (wikidata_id(name, ids or {}) for name in fact.triple)
+    if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
+        return ""
+    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # must not end the comment
+    comment = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
+    references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
+    return "".join("\t".join((head, relation, tail, *reference, comment)) + "\n" for reference in references)
+
+
+def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
+    """Return the Wikidata id of a name: the name itself, its entry in the table, or the end of a URL; else empty.
 
     >>> wikidata_id("http://www.wikidata.org/entity/Q3935", {}), wikidata_id("capital", {"capital": "P36"})
     ('Q3935', 'P36')
     """
-    known = ids or {}
-    head, relation, tail = (wikidata_id(name, known) for name in fact.triple)
-    if not (head.startswith("Q") and relation.startswith("P") and tail.startswith("Q")):
-        return []
-    model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # must not end the comment
-    comment = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
-    references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
-    return ["\t".join((head, relation, tail, *reference, comment)) for reference in references]
-
-
-def wikidata_id(name: str, ids: Mapping[str, str]) -> str:
-    """Return the Wikidata id of a name: the name itself, its entry in the table, or the end of a URL; else empty."""
     found = _ID.fullmatch(ids.get(name, name))
     return found[1] if found else ""
 

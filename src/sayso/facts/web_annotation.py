@@ -66,33 +66,35 @@ def _collection(items: Iterable[dict[str, Any]], total: int, name: uuid.UUID, la
 
 def _decided(fact: DecidedFact) -> dict[str, Any]:
     reason = {"type": "TextualBody", "value": fact.reason, "format": "text/plain", "purpose": "commenting"}
-    return {
-        "id": _annotation_id(fact, fact.annotator, fact.decided_at),
-        "type": "Annotation",
-        "motivation": "describing",
+    creation = {
         "created": fact.decided_at.replace("+00:00", "Z"),  # UTC as the Web Annotation model writes it
         "creator": {"type": "Person", "name": fact.annotator},
-        **_common(fact),
-        "body": [_statement(fact), *([reason] if fact.reason else [])],
-        "sayso:decision": fact.decision,
-        "sayso:isInKnowledgeBase": fact.is_label,
     }
+    about = {"sayso:decision": fact.decision, "sayso:isInKnowledgeBase": fact.is_label}
+    return {**_annotation(fact, creation, [reason] if fact.reason else [], fact.annotator, fact.decided_at), **about}
 
 
 def _extracted(fact: ExtractedFact) -> dict[str, Any]:
+    status = {"sayso:status": fact.status} if fact.status else {}
+    return {**_annotation(fact, {}, []), "sayso:support": fact.support.kind, **status}
+
+
+def _annotation(
+    fact: QuotedFact, creation: dict[str, Any], comments: list[dict[str, str]], *identity: str
+) -> dict[str, Any]:
+    """Return the annotation of any fact; its id is that of the fact, its model and `identity`."""
+    statement = {
+        "type": "rdf:Statement",
+        "rdf:subject": {"id": _iri("entity", fact.head_id), "label": fact.head_name},
+        "rdf:predicate": {"id": _iri("relation", fact.relation), "label": fact.relation},
+        "rdf:object": {"id": _iri("entity", fact.tail_id), "label": fact.tail_name},
+    }
+    name = json.dumps([*fact.triple, fact.model_fingerprint, *identity])
     return {
-        "id": _annotation_id(fact),
+        "id": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + name)}",
         "type": "Annotation",
         "motivation": "describing",
-        **_common(fact),
-        "body": [_statement(fact)],
-        "sayso:support": fact.support.kind,
-        **({"sayso:status": fact.status} if fact.status else {}),
-    }
-
-
-def _common(fact: QuotedFact) -> dict[str, Any]:
-    return {
+        **creation,
         "generator": {
             "id": _iri("model", fact.model_fingerprint),
             "type": "Software",
@@ -103,20 +105,7 @@ def _common(fact: QuotedFact) -> dict[str, Any]:
         "target": [_target(fact, each) for each in fact.quotes],
         "sayso:probability": fact.probability,
         "sayso:mechanism": fact.mechanism,
-    }
-
-
-def _annotation_id(fact: QuotedFact, *more: str) -> str:
-    identity = json.dumps([*fact.triple, fact.model_fingerprint, *more])
-    return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, _TERMS + identity)}"
-
-
-def _statement(fact: QuotedFact) -> dict[str, Any]:
-    return {
-        "type": "rdf:Statement",
-        "rdf:subject": {"id": _iri("entity", fact.head_id), "label": fact.head_name},
-        "rdf:predicate": {"id": _iri("relation", fact.relation), "label": fact.relation},
-        "rdf:object": {"id": _iri("entity", fact.tail_id), "label": fact.tail_name},
+        "body": [statement, *comments],
     }
 
 
