@@ -11,8 +11,7 @@ import pytest
 from extract.toy_corpus import EVERYTHING, sentences, write
 from resealed import rewrite
 from sayso.errors import BadInputError, UserError
-from sayso.extract.extraction import Extraction
-from sayso.extract.run import extract
+from sayso.extract.run import Extraction, extract
 from sayso.extract.settings import ExtractInputs
 from sayso.facts.file import read_extracted
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from sayso.extract.extraction import Extraction, known_facts
+from sayso.extract.run import Extraction, known_facts
 from sayso.extract.shard import shard_file, write_facts
 from sayso.library import load
 from sayso.records import Relation, Triple

@@ -2,13 +2,16 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, resumable, say_next, stages
+from sayso.cli.console import note, print_result, print_table, resumable, say_next, stages
 from sayso.cli.options import (
     AsJson,
     Device,
@@ -25,28 +28,20 @@ from sayso.cli.options import (
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
-    from sayso.extract.extraction import Extraction
     from sayso.extract.folder import FolderMode
+    from sayso.extract.run import Extraction
     from sayso.extract.settings import ExtractInputs
     from sayso.extract.threshold import ChosenThreshold
-    from sayso.facts.fact import ExtractedFact
 
 _NUM_SHOWN, _WIDTH = 10, 70
 _ROOM = 130
 """Minimum terminal width for showing the evidence; in a narrower one each fact would take six lines."""
 
 
-class FactsFormat(StrEnum):  # typer does not support lists of Literal
-    """File formats of facts."""
-
-    jsonl = "jsonl"
-    parquet = "parquet"
-    tsv = "tsv"
-    jsonld = "jsonld"
-    quickstatements = "quickstatements"
+FactsFormat = StrEnum("FactsFormat", ["jsonl", "parquet", "tsv", "jsonld", "quickstatements"])
 
 
-class OnlyStatus(StrEnum):
+class OnlyStatus(StrEnum):  # typer does not support lists of Literal
     """Comparison of a fact with the knowledge base."""
 
     new = "new"
@@ -119,9 +114,13 @@ def extract(
     from sayso.extract.settings import ExtractSettings
     from sayso.facts.quick_statements import read_ids
 
-    mode = _mode(resume, overwrite, since)
-    cut, chosen = _threshold(run, data, threshold, precision)
-    settings = settings_from(ExtractSettings, {**locals(), "threshold": cut})
+    if resume + overwrite + (since is not None) > 1:
+        raise UserError(
+            "use only one of --resume (continue), --overwrite (start over) and --since (continue in a new folder)"
+        )
+    settings = settings_from(ExtractSettings, locals())
+    if chosen := _chosen_threshold(run, data, threshold, precision):
+        settings = replace(settings, threshold=chosen.threshold, chosen=chosen)
     output = Output(
         forms=[each.value for each in formats or (FactsFormat.jsonl,)],
         only=[each.value for each in only or ()],
@@ -131,30 +130,27 @@ def extract(
     if only and inputs.kb is None:
         raise UserError("--only requires a knowledge base to compare with: add --kb")
     with resumable(out, "--resume"), engine.open(gpus) as opened, stages() as show:
+        mode: FolderMode = "resume" if resume else "overwrite" if overwrite else "new"
         found = extract_facts(inputs, settings, out, mode, since, output, opened, show)
-    _report(found, as_json)
+    print_result(as_json, found.manifest, lambda: _print(found))
+    for line in _remarks(found.manifest):
+        note(line)
+    if found.known and not found.known.tails:
+        note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     has_facts = "jsonl" in files and found.manifest["num_written"] > 0
     review = [as_command("sayso", "serve", "--data", data or "STORE", "--facts", out)] * has_facts
     say_next(", ".join(files.values()), *review, hint="to add documents later: the same command with --resume")
 
 
-def _mode(resume: bool, overwrite: bool, since: Path | None) -> "FolderMode":
-    if resume + overwrite + (since is not None) > 1:
-        raise UserError(
-            "use only one of --resume (continue), --overwrite (start over) and --since (continue in a new folder)"
-        )
-    return "resume" if resume else "overwrite" if overwrite else "new"
-
-
-def _threshold(
+def _chosen_threshold(
     run: Path, data: Path | None, threshold: float | None, precision: float | None
-) -> "tuple[float, ChosenThreshold | None]":
-    """Return the threshold, and how it was chosen if a precision is given."""
+) -> "ChosenThreshold | None":
+    """Return the threshold for the precision, None if no precision is given."""
     if precision is None and data is not None:
         raise UserError("--data requires --precision: add a precision, or leave out --data")
     if precision is None:
-        return 0.5 if threshold is None else threshold, None
+        return None
     if threshold is not None:
         raise UserError("give either --threshold or --precision")
     if data is None:
@@ -164,7 +160,7 @@ def _threshold(
     chosen = choose_on_validation(run, data, precision)
     note(chosen.text)
     note(chosen.limits)
-    return chosen.threshold, chosen
+    return chosen
 
 
 def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
@@ -179,52 +175,37 @@ def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "Ex
     return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types)
 
 
-def _report(found: "Extraction", as_json: bool) -> None:
-    from itertools import islice
-
-    manifest = found.manifest
-    if as_json:
-        print_json(manifest)
-    else:
-        rows = [
-            [fact.head_name, fact.relation, fact.tail_name, f"{fact.probability:.3f}", fact.status or "–", _quote(fact)]
-            for fact in islice(found, _NUM_SHOWN)
-        ]
-        columns = ["head", "relation", "tail", "probability", "status", "first evidence"]
-        if sys.stdout.isatty() and shutil.get_terminal_size().columns < _ROOM:
-            columns, rows = columns[:-1], [row[:-1] for row in rows]
-        print_table(f"the first of {manifest['num_written']:,} facts", columns, rows, num_text=6)
-    for line in _remarks(manifest):
-        note(line)
-    if found.known and not found.known.tails:
-        note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
+def _print(found: "Extraction") -> None:
+    columns, rows = ["head", "relation", "tail", "probability", "status", "first evidence"], []
+    for fact in islice(found, _NUM_SHOWN):
+        sentence = fact.quotes[0].sentence
+        quote = sentence if len(sentence) <= _WIDTH else f"{sentence[: _WIDTH - 1]}…"
+        names = [fact.head_name, fact.relation, fact.tail_name]
+        rows.append([*names, f"{fact.probability:.3f}", fact.status or "–", quote])
+    if sys.stdout.isatty() and shutil.get_terminal_size().columns < _ROOM:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    print_table(f"the first of {found.manifest['num_written']:,} facts", columns, rows, num_text=6)
 
 
-def _quote(fact: "ExtractedFact") -> str:
-    sentence = fact.quotes[0].sentence
-    return sentence if len(sentence) <= _WIDTH else f"{sentence[: _WIDTH - 1]}…"
-
-
-def _remarks(manifest: dict[str, Any]) -> list[str]:
-    """Return lines about what was read, left out and found."""
-    lines = [
+def _remarks(manifest: dict[str, Any]) -> Iterator[str]:
+    """Yield lines about what was read, left out and found."""
+    yield (
         f"{manifest['num_sentences']:,} sentences of {manifest['num_pairs']:,} pairs;"
         f" {manifest['num_predicted']:,} pairs predicted now, {manifest['num_repeated']:,} repeated sentences left out"
-    ]
+    )
     if manifest["num_too_far_apart"]:
-        lines.append(f"{manifest['num_too_far_apart']:,} sentences left out: their mentions are too far apart")
+        yield f"{manifest['num_too_far_apart']:,} sentences left out: their mentions are too far apart"
     if manifest["num_bad"]:
-        lines.append(f"{manifest['num_bad']:,} bad lines left out, the first is {manifest['first_bad'][0]}")
+        yield f"{manifest['num_bad']:,} bad lines left out, the first is {manifest['first_bad'][0]}"
     if not manifest["num_facts"] and manifest["num_pairs"]:
-        lines.append(f"no fact reaches {manifest['threshold']:g}: try a lower --threshold, with --overwrite")
+        yield f"no fact reaches {manifest['threshold']:g}: try a lower --threshold, with --overwrite"
     if manifest["status"]:
         counts = ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items())
         is_chosen = manifest["threshold_chosen"] and "new" in manifest["status"]
-        lines.append(f"facts: {counts}" + (" (the precision of the new ones was not measured)" if is_chosen else ""))
+        yield f"facts: {counts}" + (" (the precision of the new ones was not measured)" if is_chosen else "")
     for name, number in manifest["num_left_out"].items():
         if number:
             why = "are not Wikidata's (see --wikidata)" if name == "quickstatements" else "contain a tab or line break"
-            lines.append(f"{name}: {number:,} facts were left out because their ids {why}")
+            yield f"{name}: {number:,} facts were left out because their ids {why}"
     if manifest["removed"]:
-        lines.append(f"removed because they may be outdated: {', '.join(manifest['removed'])} (see --format)")
-    return lines
+        yield f"removed because they may be outdated: {', '.join(manifest['removed'])} (see --format)"

@@ -2,7 +2,8 @@
 
 A shard is a span of every such file, so there are as many files as pieces, and only one block of lines is in memory.
 Unlike the temporary files of `io.shuffle`, these stay: a killed run resumes with them, and later sentences are added.
-The index also has a checksum of every span, and one of itself. Shapes: L blocks, K shards.
+The index has two layers of blocks and shards: where the lines start, and a checksum of every span; its last block
+contains only a checksum of the index. Shapes: L blocks and one more, K shards and one more.
 """
 
 import hashlib
@@ -53,14 +54,16 @@ class Gatherer:
         with atomic_file(lines, "wb") as file:
             blocks = [*self._blocks(piece, tally, file)]
         with atomic_file(index, "wb") as file:
-            np.save(file, _sealed_index(blocks, self.num_shards))
+            index_2LK = np.stack([*blocks, np.zeros((2, self.num_shards + 1), np.int64)], axis=1)
+            index_2LK[1, -1, -1] = zlib.crc32(index_2LK.tobytes())
+            np.save(file, index_2LK)
         done = PieceRecord(piece, piece_digest(piece), tally.num_lines, tally.num_good, tally.num_bad, tally.first_bad)
         with atomic_file(record) as text:
             text.write(to_json(done._asdict() | {"piece": piece._asdict()}))
         return done
 
-    def _blocks(self, piece: FilePiece, tally: "_Tally", file: IO[bytes]) -> Iterator["_Block"]:
-        """Write the piece block by block, and yield where each shard's lines are in the file."""
+    def _blocks(self, piece: FilePiece, tally: "_Tally", file: IO[bytes]) -> Iterator[np.ndarray]:
+        """Write the piece block by block, and yield the part of the index about each, as `_write` returns it."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
         for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
@@ -73,25 +76,20 @@ class Gatherer:
             num_bytes += len(line)
             if num_bytes >= BLOCK_BYTES:
                 yield (block := self._write(shards, file, position))
-                shards, num_bytes, position = {}, 0, block.starts[-1]
+                shards, num_bytes, position = {}, 0, int(block[0, -1])
         if shards:
             yield self._write(shards, file, position)
 
-    def _write(self, shards: dict[int, list[bytes]], file: IO[bytes], position: int) -> "_Block":
-        starts, sums = [position], list[int]()
+    def _write(self, shards: dict[int, list[bytes]], file: IO[bytes], position: int) -> np.ndarray:
+        """Return where each shard's lines start and the last ends; below it, the checksum of each shard's lines."""
+        index_2K = np.zeros((2, self.num_shards + 1), np.int64)
+        index_2K[0, 0] = position
         for shard in range(self.num_shards):
             lines = b"".join(shards.get(shard, ()))
             file.write(lines)
-            starts.append(starts[-1] + len(lines))
-            sums.append(zlib.crc32(lines))
-        return _Block(starts, sums)
-
-
-class _Block(NamedTuple):
-    """Where each shard's lines start, where the last ends, and the checksum of each shard's lines."""
-
-    starts: list[int]
-    sums: list[int]
+            index_2K[0, shard + 1] = index_2K[0, shard] + len(lines)
+            index_2K[1, shard] = zlib.crc32(lines)
+        return index_2K
 
 
 @dataclass
@@ -110,16 +108,6 @@ class _Tally:
         self.num_bad += 1
         if len(self.first_bad) < _NUM_BAD_SHOWN:
             self.first_bad.append((number, reason))
-
-
-def _sealed_index(blocks: list[_Block], num_shards: int) -> np.ndarray:
-    """Return starts and sums, shape (2, L + 1, K + 1); the last row contains only the checksum of the index."""
-    index = np.zeros((2, len(blocks) + 1, num_shards + 1), np.int64)
-    for number, block in enumerate(blocks):
-        index[0, number] = block.starts
-        index[1, number, :-1] = block.sums
-    index[1, -1, -1] = zlib.crc32(index.tobytes())
-    return index
 
 
 class LineSpan(NamedTuple):

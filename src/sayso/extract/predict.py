@@ -18,7 +18,7 @@ from sayso.explain.faithfulness import sigmoid
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact, quote_of
 from sayso.features.batch import Part
-from sayso.features.lexicon import Entities, TypesById
+from sayso.features.lexicon import TypesById
 from sayso.features.user_input import InputBags, InputBuilder
 from sayso.model.checkpoint import ModelParts
 from sayso.model.ensemble import model_fingerprint
@@ -67,16 +67,14 @@ class FactPredictor:
             pairs += readable[:1]
         if not sentences:
             return FoundInBags([], num_too_far_apart=intake.num_too_far_apart)
-        (taken,) = intake.portions(len(self.model.relations), self._entities(pairs))
+        # The head and tail of each bag in turn, named as in the bag's first sentence.
+        mentions = [mention for sentence in pairs for mention in (sentence.head, sentence.tail)]
+        ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
+        entities = self.model.lexicon.recognise(ids, names, self.types)
+        (taken,) = intake.portions(len(self.model.relations), entities)
         kept = [sentences[line] for line in taken.line_N.tolist()]
         facts = list(self._facts(taken, kept, pairs))
         return FoundInBags(facts, taken.num_repeated, intake.num_too_far_apart)
-
-    def _entities(self, pairs: Sequence[Sentence]) -> Entities:
-        """Return the head and tail of each bag in turn, named as in the bag's first sentence."""
-        mentions = [mention for sentence in pairs for mention in (sentence.head, sentence.tail)]
-        ids, names = [each.entity_id for each in mentions], [each.name for each in mentions]
-        return self.model.lexicon.recognise(ids, names, self.types)
 
     def _facts(
         self, taken: InputBags, sentences: Sequence[Sentence], pairs: Sequence[Sentence]

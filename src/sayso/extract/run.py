@@ -1,9 +1,9 @@
-"""Extraction from a corpus to a folder of facts, stage by stage."""
+"""Extraction from a corpus to a folder of facts, stage by stage, and the facts of a finished extraction."""
 
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +12,6 @@ from typing import Any
 
 from sayso.engine.base import Engine, map_locally
 from sayso.errors import BadInputError, as_command, option
-from sayso.extract.extraction import Extraction, known_facts
 from sayso.extract.folder import (
     SHARDS,
     FolderMode,
@@ -27,15 +26,16 @@ from sayso.extract.forms import FORMS, ExportContext
 from sayso.extract.gather import Gatherer, read_records, refuse_other_division, remove_from
 from sayso.extract.predict import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
-from sayso.extract.shard import ShardPredictor, read_shard_record, shard_file
-from sayso.facts.fact import Status
+from sayso.extract.shard import ShardPredictor, merged_facts, read_shard_record, shard_file
+from sayso.facts.corpus_facts import frame_of
+from sayso.facts.fact import ExtractedFact, Status
 from sayso.io.checksum import FILES, sums_of
 from sayso.model.ensemble import load_parts
 from sayso.readers.entity_type import TypeTable, read_entity_types
 from sayso.readers.fact import read_triples
-from sayso.readers.file_piece import PieceRecord, corpus_files, first_bad_lines, new_pieces
+from sayso.readers.file_piece import corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
-from sayso.records import OnProgress, no_progress
+from sayso.records import OnProgress, Relation, Triple, no_progress
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048
@@ -49,6 +49,63 @@ class Output:
     forms: Sequence[str] = ("jsonl",)
     only: Collection[Status] = ()
     ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KnownFacts:
+    """The objects that a knowledge base has for each (subject, relation), and the functional relations."""
+
+    tails: Mapping[tuple[str, str], frozenset[str]]
+    functional: frozenset[str]
+
+    def compare(self, fact: ExtractedFact) -> ExtractedFact:
+        """Return the fact with its status and the objects that it contradicts.
+
+        Only facts of functional relations, which have one object per subject, can be contradicted.
+        """
+        tails = self.tails.get((fact.head_id, fact.relation), frozenset())
+        if fact.tail_id in tails:
+            return replace(fact, status="known")
+        if tails and fact.relation in self.functional:
+            return replace(fact, status="contradicts", contradicts=tuple(sorted(tails)))
+        return replace(fact, status="new")
+
+
+def known_facts(triples: Iterable[Triple], relations: Sequence[Relation]) -> KnownFacts:
+    """Return the knowledge base's facts for these relations; others are ignored."""
+    names = {relation.name for relation in relations}
+    tails: dict[tuple[str, str], set[str]] = {}
+    for triple in triples:
+        head_id, relation, tail_id = (column.removeprefix("\ufeff").strip() for column in triple)  # as `build` does
+        if relation in names:
+            tails.setdefault((head_id, relation), set()).add(tail_id)
+    functional = frozenset(relation.name for relation in relations if relation.is_functional)
+    return KnownFacts({key: frozenset(found) for key, found in tails.items()}, functional)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """The facts in an extraction folder, most probable first, read from disk a few at a time.
+
+    `known` has the facts to compare with (None: no comparison), `only` the statuses to keep (empty: all).
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+    known: KnownFacts | None = None
+    only: Collection[Status] = ()
+
+    def __iter__(self) -> Iterator[ExtractedFact]:
+        """Yield the facts."""
+        files = [shard_file(self.folder, number) for number in range(self.manifest["num_shards"])]
+        for fact in merged_facts(files):
+            compared = self.known.compare(fact) if self.known else fact
+            if not self.only or compared.status in self.only:
+                yield compared
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row per fact and the columns of `ExtractedFact.to_dict`."""
+        return frame_of(fact.to_dict() for fact in self)
 
 
 def extract(
@@ -101,11 +158,11 @@ def extract(
         stages = _Stages(inputs, settings, folder.path.resolve(), manifest["num_shards"], engine, on_progress)
         is_new = mode != "resume" and not since
         with folder.refusable(f"{SHARDS}/*.jsonl") if is_new else nullcontext():
-            records = stages.gather(files)
+            gathered = stages.gather(files)
             # Not earlier: if gathering refuses a changed corpus, the old results must be kept.
             removed = [name for name in remove_results(folder.path) if name not in output.forms]
-            report = stages.predict(records, origin, types)
-        manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **_about_lines(records), **report}
+            predicted = stages.predict(gathered["num_pieces"], origin, types)
+        manifest |= {"run": str(inputs.run), "corpus": str(inputs.corpus), **gathered, **predicted}
         extraction = Extraction(folder=out, manifest=manifest, known=known)
         on_progress("writing", 0, 0)
         manifest |= {"removed": removed, **write_results(extraction, output)}
@@ -141,8 +198,8 @@ class _Stages:
     engine: Engine
     on_progress: OnProgress
 
-    def gather(self, files: Sequence[Path]) -> list[PieceRecord]:
-        """Gather the sentences of all files by shard; return the records of all pieces."""
+    def gather(self, files: Sequence[Path]) -> dict[str, Any]:
+        """Gather the sentences of all files by shard; return the counts over all pieces."""
         records = read_records(self.folder)
         refuse_other_division(self.folder, len(records), self.num_shards)
         remove_from(self.folder, len(records))  # files of a killed run
@@ -153,18 +210,31 @@ class _Stages:
         for record in self.engine(Gatherer(self.folder, self.num_shards), pieces):
             done += record.piece.size
             self.on_progress("gathering", done, size, rate.note(record.num_good))
-        records = read_records(self.folder)
-        _refuse_too_many_bad(self.inputs.corpus, records, self.settings.max_bad_share)
-        return records
+        records, max_share = read_records(self.folder), self.settings.max_bad_share
+        num_good, num_bad = sum(each.num_good for each in records), sum(each.num_bad for each in records)
+        if num_bad > max_share * (num_good + num_bad):
+            raise BadInputError(
+                f"{next(first_bad_lines(records))} ({num_bad:,} of {num_good + num_bad:,} lines are bad, more than"
+                f" {max_share:.2%}: repair them, or allow more with {option('max_bad_share', '--max-bad')};"
+                f" see `{as_command('sayso', 'check', self.inputs.corpus)}`)"
+            )
+        digest = hashlib.sha256("".join(sorted(each.sha256 for each in records)).encode())
+        return {
+            "corpus_digest": digest.hexdigest()[:16],
+            "num_pieces": len(records),
+            "num_sentences": num_good,
+            "num_bad": num_bad,
+            "first_bad": list(islice(first_bad_lines(records), _NUM_BAD_SHOWN)),
+        }
 
-    def predict(self, records: Sequence[PieceRecord], origin: Origin, types: TypeTable | None) -> dict[str, Any]:
+    def predict(self, num_pieces: int, origin: Origin, types: TypeTable | None) -> dict[str, Any]:
         """Predict the shards with new data, and return the counts over all shards."""
         predictor = ShardPredictor(
             folder=self.folder,
             run=self.inputs.run.resolve(),
             origin=origin,
             settings=self.settings,
-            num_pieces=len(records),
+            num_pieces=num_pieces,
             types=keep_types(self.folder, types),
         )
         now = {number: read_shard_record(shard_file(self.folder, number)) for number in range(self.num_shards)}
@@ -189,25 +259,3 @@ class _Rate:
         self._num += num
         rate = self._num / max(time.monotonic() - self._began, 1e-9)
         return f"{self._num:,} sentences, {rate:,.0f} per second"
-
-
-def _about_lines(records: Sequence[PieceRecord]) -> dict[str, Any]:
-    digest = hashlib.sha256("".join(sorted(record.sha256 for record in records)).encode())
-    return {
-        "corpus_digest": digest.hexdigest()[:16],
-        "num_pieces": len(records),
-        "num_sentences": sum(record.num_good for record in records),
-        "num_bad": sum(record.num_bad for record in records),
-        "first_bad": list(islice(first_bad_lines(records), _NUM_BAD_SHOWN)),
-    }
-
-
-def _refuse_too_many_bad(corpus: Path, records: Sequence[PieceRecord], max_share: float) -> None:
-    num_bad = sum(record.num_bad for record in records)
-    num = num_bad + sum(record.num_good for record in records)
-    if num_bad > max_share * num:
-        raise BadInputError(
-            f"{next(first_bad_lines(records))} ({num_bad:,} of {num:,} lines are bad, more than {max_share:.2%}: repair"
-            f" them, or allow more with {option('max_bad_share', '--max-bad')};"
-            f" see `{as_command('sayso', 'check', corpus)}`)"
-        )
