@@ -69,6 +69,6 @@ def test_the_calibration_error_is_given_before_and_after_calibration(evaluations
     ):
         curve = reliability_curve(1 / (1 + np.exp(-np.asarray(logit_BR, np.float64))), run.subject.label_BR)
         assert figures["expected_calibration_error"] == pytest.approx(expected_calibration_error(curve))
-        assert figures["interval"]["low"] <= figures["interval"]["high"]
+        assert figures["interval"].low <= figures["interval"].high
     without = replace(run, uncalibrated_BR=None, temperature=None)
     assert list(calibration_figures(without)) == ["as_predicted"]

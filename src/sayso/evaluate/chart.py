@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from itertools import count
 from typing import NamedTuple
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#808080")
@@ -57,8 +58,8 @@ def line_chart(
     for place, line in enumerate(series):
         heights = [(y - y_low) / (1.0 - y_low) for y in line.y]
         points = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in zip(line.x, heights, strict=True))
-        ink, dashes = line.ink or colour(place), f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{ink}" stroke-width="2"{dashes}/>')
+        ink = line.ink or colour(place)
+        parts.append(f'<polyline points="{points}" fill="none" {_stroke(line, ink)}/>')
         if diagonal:
             dots = zip(line.x, heights, strict=True)
             parts += [f'<circle cx="{_x(x):.1f}" cy="{_y(y):.1f}" r="3" fill="{ink}"/>' for x, y in dots]
@@ -71,20 +72,16 @@ def figure_svg(
     """Return a line chart with a legend beside it; `is_alone` embeds the styles that a page would provide."""
     chart = line_chart(series, x_name, y_name, about, y_low=y_low)
     inner = chart.replace("<svg ", f'<svg width="{_WIDTH}" height="{_HEIGHT}" ', 1)
-    lines = "".join(_legend_line(line, 20 + place * _LEGEND_LINE) for place, line in enumerate(series))
-    width = _WIDTH + _LEGEND_WIDTH
+    lines, left, width = "", _WIDTH + 5, _WIDTH + _LEGEND_WIDTH
+    for y, line in zip(count(20, _LEGEND_LINE), series, strict=False):
+        lines += f'<line x1="{left}" x2="{left + 24}" y1="{y}" y2="{y}" {_stroke(line, line.ink)}/>'
+        lines += f'<text x="{left + 30}" y="{y + 4}">{escape(line.name)}</text>'
     style = f"<style>{_STYLE}</style>" if is_alone else ""
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}">{style}{inner}{lines}</svg>'
 
 
-def _legend_line(line: Series, y: float) -> str:
-    left = _WIDTH + 5
-    dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
-    stroke = f'stroke="{line.ink}" stroke-width="2"{dashes}'
-    return (
-        f'<line x1="{left}" x2="{left + 24}" y1="{y}" y2="{y}" {stroke}/>'
-        f'<text x="{left + 30}" y="{y + 4}">{escape(line.name)}</text>'
-    )
+def _stroke(line: Series, ink: str) -> str:
+    return f'stroke="{ink}" stroke-width="2"' + (f' stroke-dasharray="{line.dashes}"' if line.dashes else "")
 
 
 def bar_chart(bars: Sequence[Bar], names: Sequence[str], y_name: str, about: str) -> str:
@@ -95,9 +92,9 @@ def bar_chart(bars: Sequence[Bar], names: Sequence[str], y_name: str, about: str
     width = room * 0.8 / max(len(names), 1)
     for place, group in enumerate(groups):
         left = _LEFT + place * room
-        for line, part in enumerate(_wrapped(group)):
+        for line, word in enumerate(group.split(" ", 1)):
             middle, y = left + room / 2, _HEIGHT - 22 + 11 * line
-            parts.append(f'<text class="group" x="{middle:.1f}" y="{y}" text-anchor="middle">{part}</text>')
+            parts.append(f'<text class="group" x="{middle:.1f}" y="{y}" text-anchor="middle">{escape(word)}</text>')
         for bar in bars:
             if bar.group == group:
                 parts.append(_bar(bar, left + room * 0.1 + names.index(bar.name) * width, width, names.index(bar.name)))
@@ -137,12 +134,6 @@ def _frame(x_name: str, y_name: str, y_range: tuple[float, float], ticks: Sequen
     turned = f'transform="rotate(-90 11 {middle})"'
     parts.append(f'<text x="11" y="{middle}" text-anchor="middle" {turned}>{escape(y_name)}</text>')
     return "".join(parts)
-
-
-def _wrapped(text: str) -> list[str]:
-    """Split the name of a group into at most two escaped lines, the first word on its own line."""
-    first, _, rest = text.partition(" ")
-    return [escape(part) for part in (first, rest) if part]
 
 
 def _svg(parts: Sequence[str], about: str) -> str:

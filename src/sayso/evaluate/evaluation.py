@@ -4,7 +4,7 @@ Shapes: B bags, R relations, F facts, E sentences of all facts, grouped by fact.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -125,6 +125,10 @@ def evaluate_run(
     logit_BR = predict_logits(subject.model.extractor, subject.part)
     facts_F2 = facts_of_interest(sigmoid(logit_BR), subject, marks, settings.threshold)
     explained = explain_part(subject, facts_F2, mechanisms, settings.threshold, settings.num_top, on_progress)
+    temperature = None
+    if settings.temperature:
+        other = replace(subject, part_name="validation")
+        temperature = fit_temperature(predict_logits(other.model.extractor, other.part), other.label_BR)
     return Evaluation(
         subject=subject,
         settings=settings,
@@ -132,7 +136,7 @@ def evaluate_run(
         explained=explained,
         marks=marks,
         words=top_word_scores(subject.model.extractor, subject.part, explained),
-        temperature=_temperature(subject) if settings.temperature else None,
+        temperature=temperature,
         uncalibrated_BR=_uncalibrated(subject),
     )
 
@@ -143,11 +147,6 @@ def _uncalibrated(subject: TrainedRun) -> np.ndarray | None:
         return None
     with uncalibrated(extractor):
         return predict_logits(extractor, subject.part)
-
-
-def _temperature(subject: TrainedRun) -> float:
-    other = TrainedRun(folder=subject.folder, model=subject.model, store=subject.store, part_name="validation")
-    return fit_temperature(predict_logits(other.model.extractor, other.part), other.label_BR)
 
 
 def prediction_columns(run: Evaluation) -> PredictionColumns:

@@ -43,34 +43,37 @@ _FIRST = (100, 200, 300)
 
 
 def run_figures(run: Evaluation) -> dict[str, Any]:
-    """Return all metrics of one run."""
-    subject = run.subject
-    return {
-        "variant": subject.model.variant,
-        "run": subject.name,
-        "model_fingerprint": subject.fingerprint,
-        "seed": subject.model.training.get("seed"),
-        "relations": extraction_figures(run),
-        "few_sentences": few_sentence_figures(subject.model.extractor, subject.part, FEW_SEED),
-        "per_relation": per_relation(run),
-        "calibration": calibration_figures(run),
-        "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},
-        "agreement": agreement_figures(run),
-        "support": {kind: run.explained.sufficient.kinds.count(kind) for kind in SUPPORT_LABELS},
-    }
+    """Return all metrics of one run; those over all (bag, relation) scores have intervals over bags."""
+    subject, explained = run.subject, run.explained
+    estimates = curve_estimates(sorted_scores(run), {**MEASURES, "max_f1": max_f1}, run.settings.num_resamples)
+    figures: dict[str, Any] = plain(
+        {
+            "variant": subject.model.variant,
+            "run": subject.name,
+            "model_fingerprint": subject.fingerprint,
+            "seed": subject.model.training.get("seed"),
+            "relations": relation_figures(run.logit_BR, subject.label_BR, subject.num_facts_unread) | estimates,
+            "few_sentences": few_sentence_figures(subject.model.extractor, subject.part, FEW_SEED),
+            "per_relation": per_relation(run),
+            "calibration": calibration_figures(run),
+            "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},
+            "agreement": [
+                {
+                    "first": one,
+                    "second": other,
+                    **vars(rank_agreement(explained.scores[one], explained.scores[other], explained.sentences.start)),
+                }
+                for one, other in combinations(run.mechanisms, 2)
+            ],
+            "support": {kind: explained.sufficient.kinds.count(kind) for kind in SUPPORT_LABELS},
+        }
+    )
+    return figures
 
 
 def sorted_scores(run: Evaluation) -> SortedScores:
     """Return all (bag, relation) scores, sorted."""
     return sort_scores(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread)
-
-
-def extraction_figures(run: Evaluation) -> dict[str, Any]:
-    """Return the metrics over all (bag, relation) scores, with intervals over bags."""
-    whole = plain(relation_figures(run.logit_BR, run.subject.label_BR, run.subject.num_facts_unread))
-    measures = {**MEASURES, "max_f1": max_f1}
-    estimates = curve_estimates(sorted_scores(run), measures, run.settings.num_resamples)
-    return {**whole, **{name: plain(estimate) for name, estimate in estimates.items()}}
 
 
 def relation_figures(logit_BR: np.ndarray, label_BR: np.ndarray, num_facts_unread: int = 0) -> dict[str, Any]:
@@ -102,7 +105,7 @@ def few_sentence_figures(extractor: Extractor, part: Part, seed: int) -> dict[st
     for name, logit_BR in logits_of_few(extractor, part, seed).items():
         curve = precision_recall_curve(logit_BR.ravel(), label_BR.ravel(), int(label_BR.sum()))
         at = {f"precision_at_{num}": precision_at(curve, num) for num in _FIRST}
-        found[name] = plain({**at, "mean": float(np.mean(list(at.values()))), "num_bags": len(label_BR)})
+        found[name] = {**at, "mean": float(np.mean(list(at.values()))), "num_bags": len(label_BR)}
     return found
 
 
@@ -146,7 +149,7 @@ def per_relation(run: Evaluation) -> list[dict[str, Any]]:
     for number, relation in enumerate(run.subject.model.relations):
         curve = precision_recall_curve(run.logit_BR[:, number], run.subject.label_BR[:, number])
         figures = {"average_precision": average_precision(curve), "max_f1": max_f1(curve)}
-        rows.append({"relation": relation.name, "num_facts": curve.num_positives, **plain(figures)})
+        rows.append({"relation": relation.name, "num_facts": curve.num_positives, **figures})
     return rows
 
 
@@ -168,11 +171,8 @@ def _reliability(run: Evaluation, logit_BR: np.ndarray, temperature: float = 1.0
     probability_BR, label_BR = tempered_probability(logit_BR, temperature), run.subject.label_BR
     weight_BR = np.broadcast_to(run.weight_B[:, None], label_BR.shape)
     error = calibration_error_over_bags(probability_BR, label_BR, run.weight_B, run.settings.num_resamples)
-    return {
-        "expected_calibration_error": error.value,
-        "interval": plain(error.interval),
-        "curve": plain(reliability_curve(probability_BR, label_BR, weight_BR)),
-    }
+    curve = reliability_curve(probability_BR, label_BR, weight_BR)
+    return {"expected_calibration_error": error.value, "interval": error.interval, "curve": curve}
 
 
 def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
@@ -189,9 +189,9 @@ def mechanism_figures(run: Evaluation, mechanism: str) -> dict[str, Any]:
         num,
     )
     return {
-        "tau": {name: plain(tau_figures(marked, band, num)) for name, band in BANDS.items()},
-        "rationales": plain(rationale_figures(marked, num)),
-        "faithfulness": plain(faithful),
+        "tau": {name: tau_figures(marked, band, num) for name, band in BANDS.items()},
+        "rationales": rationale_figures(marked, num),
+        "faithfulness": faithful,
         "planted_distractor": _planted(run, mechanism, is_predicted),
     }
 
@@ -204,19 +204,10 @@ def _planted(run: Evaluation, mechanism: str, is_predicted_F: np.ndarray) -> dic
     # 0: above every sentence of the bag; 1: below all of them.
     depth_F = (rank_F[chosen] - 1) / size_F
     return {
-        "mean_depth": plain(mean_over_units(depth_F, bag_F, run.settings.num_resamples)),
-        "share_first": plain(mean_over_units(rank_F[chosen] == 1, bag_F, run.settings.num_resamples)),
+        "mean_depth": mean_over_units(depth_F, bag_F, run.settings.num_resamples),
+        "share_first": mean_over_units(rank_F[chosen] == 1, bag_F, run.settings.num_resamples),
         "num_facts": int(chosen.sum()),
     }
-
-
-def agreement_figures(run: Evaluation) -> list[dict[str, Any]]:
-    """Return the rank correlation of each pair of mechanisms."""
-    scores, start_F1 = run.explained.scores, run.explained.sentences.start
-    return [
-        {"first": one, "second": other, **plain(rank_agreement(scores[one], scores[other], start_F1))}
-        for one, other in combinations(run.mechanisms, 2)
-    ]
 
 
 def comparison(first: Evaluation, second: Evaluation) -> dict[str, Any]:

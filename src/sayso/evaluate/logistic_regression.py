@@ -81,7 +81,11 @@ def _feature_kinds(table: BagTable, type_E: np.ndarray) -> Iterator[tuple[np.nda
     yield every_B, tail_B
     yield every_B, head_B * (int(type_E.max(initial=0)) + 1) + tail_B
     sentences = table.read_part(np.arange(table.num_sentences))
-    head_N2, tail_N2 = (_first_spans(spans) for spans in (sentences.head_spans, sentences.tail_spans))
+    # The first span of each mention: its start, then its stop.
+    head_N2, tail_N2 = (
+        spans.value[spans.start[:-1, None] + np.arange(2)].astype(np.int64)
+        for spans in (sentences.head_spans, sentences.tail_spans)
+    )
     is_head_first_N = head_N2[:, 0] <= tail_N2[:, 0]
     from_N = np.where(is_head_first_N, head_N2[:, 1], tail_N2[:, 1])
     gap_N = np.maximum(np.where(is_head_first_N, tail_N2[:, 0], head_N2[:, 0]) - from_N, 0)
@@ -90,11 +94,6 @@ def _feature_kinds(table: BagTable, type_E: np.ndarray) -> Iterator[tuple[np.nda
     num_N = np.minimum(gap_N, MAX_WORDS_BETWEEN)
     word_V = sentences.tokens.value[ranges(sentences.tokens.start[:-1] + from_N, num_N)].astype(np.int64)
     yield np.repeat(bag_N, num_N), 2 * word_V + np.repeat(is_head_first_N, num_N)
-
-
-def _first_spans(spans: Rows) -> np.ndarray:
-    first_N = spans.start[:-1]
-    return np.stack([spans.value[first_N], spans.value[first_N + 1]], axis=1).astype(np.int64)
 
 
 def _as_matrix(features: Rows, kept_W: np.ndarray) -> csr_array:
