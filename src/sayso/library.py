@@ -14,7 +14,7 @@ from sayso.facts.corpus_facts import CorpusFacts
 from sayso.facts.explanation import Explanation
 from sayso.facts.fact import Fact
 from sayso.features.lexicon import TypesById
-from sayso.features.user_input import InputBags, UserBags, label_rows, read_bags
+from sayso.features.user_input import label_rows, read_bags
 from sayso.model.checkpoint import ModelParts
 from sayso.model.ensemble import load_parts, save_parts
 from sayso.model.predict import facts_of_corpus, predict_logits, predict_probabilities
@@ -97,9 +97,9 @@ class Model:
         readable = read_bags(bags, self.parts.lexicon)
         probability_BR = np.full((len(bags), len(self.relations)), np.nan, np.float32)
         if readable.sentences:
-            probability_BR[readable.row_B] = predict_probabilities(
-                self.parts.extractor, self._taken(readable, types).part
-            )
+            extractor = self.parts.extractor
+            taken = readable.taken(len(self.relations), types, extractor.config.use_entities)
+            probability_BR[readable.row_B] = predict_probabilities(extractor, taken.part)
         return probability_BR
 
     def predict(self, bags: Sequence[Bag], threshold: float = 0.5, types: TypesById | None = None) -> list[list[Fact]]:
@@ -124,20 +124,10 @@ class Model:
         """
         relations, facts = self.relations, list[list[Fact]]()
         for bag, row in zip(bags, self.predict_proba(bags, types), strict=True):
+            ids = {"head_id": bag.head_id, "tail_id": bag.tail_id}
             names = {"head_name": bag.sentences[0].head.name, "tail_name": bag.sentences[0].tail.name}
-            facts.append(
-                [
-                    Fact(
-                        head_id=bag.head_id,
-                        tail_id=bag.tail_id,
-                        relation=relations[k],
-                        probability=float(row[k]),
-                        **names,
-                    )
-                    for k in np.argsort(-row, kind="stable").tolist()
-                    if row[k] >= threshold
-                ]
-            )
+            ranked = [k for k in np.argsort(-row, kind="stable").tolist() if row[k] >= threshold]
+            facts.append([Fact(**ids, **names, relation=relations[k], probability=float(row[k])) for k in ranked])
         return facts
 
     def evaluate(
@@ -227,9 +217,6 @@ class Model:
         Example: `[fact.relation for fact in model.predict_corpus(sentences, threshold=0.9)]`
         """
         return facts_of_corpus(self.parts, sentences, threshold, top, types or {})
-
-    def _taken(self, bags: UserBags, types: TypesById | None) -> InputBags:
-        return bags.taken(len(self.parts.relations), types, self.parts.extractor.config.use_entities)
 
 
 def load(folder: str | Path, device: str = "cpu") -> Model:

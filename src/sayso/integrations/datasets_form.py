@@ -22,7 +22,9 @@ def sentences_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
     lines = (json.dumps(_without_none(row), ensure_ascii=False) for row in rows)
     form = ""
     for number, line in enumerate(lines):
-        form = form or _form_of(line)
+        form = form or next((name for name in _FORMS if READERS[name].recognises(line)), "")
+        if not form:
+            raise BadInputError("the dataset's fields match no known format: see docs/data-format.md")
         for _, item in READERS[form].read([(number, line)]):
             if isinstance(item, BadLine):
                 raise BadInputError(f"row {number:,} of the dataset: {item.reason}")
@@ -46,13 +48,6 @@ def _dataset(rows: Iterable[dict[str, Any]]) -> Any:
     except ImportError:
         raise MissingExtraError("a dataset", "datasets") from None
     return Dataset.from_list(list(rows))
-
-
-def _form_of(line: str) -> str:
-    for name in _FORMS:
-        if READERS[name].recognises(line):
-            return name
-    raise BadInputError("the dataset's fields match no known format: see docs/data-format.md")
 
 
 def _without_none(value: Any) -> Any:

@@ -97,16 +97,12 @@ def _sentences(doc: Any) -> Iterator[Sentence]:
             entities.setdefault(_entity_id(entity), []).append(entity)
         words = [token for token in sent if not token.is_space]
         places = {token.i: place for place, token in enumerate(words)}
-        glued = [place for place, pair in enumerate(pairwise(words), 1) if _are_glued(*pair)]
+        neighbours = enumerate(pairwise(words), 1)
+        glued = [place for place, (one, other) in neighbours if one.i + 1 == other.i and not one.whitespace_]
         source = Source("", sent.start_char, sent.end_char, tuple(glued))
         mentions = [_mention(entity_id, found, places) for entity_id, found in entities.items()]
         for head, tail in permutations(mentions, 2):
             yield Sentence(tuple(token.text for token in words), head, tail, source=source)
-
-
-def _are_glued(before: Any, token: Any) -> bool:
-    """Return whether there is no white space between two tokens."""
-    return bool(before.i + 1 == token.i and not before.whitespace_)
 
 
 def _mention(entity_id: str, found: list[Any], places: dict[int, int]) -> Mention:
