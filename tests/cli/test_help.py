@@ -1,6 +1,7 @@
 """Help can be read in a narrow terminal."""
 
 import re
+import subprocess
 import sys
 
 import pytest
@@ -64,3 +65,9 @@ def test_names_are_whole_and_flags_have_no_type_in_60_columns(help_of, words: tu
 def test_an_option_of_an_earlier_version_is_refused_with_its_present_name(command: tuple[str, ...], now: str) -> None:
     done = sayso(*command)
     assert (done.returncode, done.stderr.strip()) == (2, f"sayso: {now}")
+
+
+def test_the_settings_that_options_are_made_from_load_no_large_library() -> None:
+    program = "import sys, sayso.cli; print(*{'numpy', 'torch', 'pyarrow', 'pandas', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

@@ -1,5 +1,6 @@
 """`sayso annotations`: export, import and compare the marks of annotators."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -63,13 +64,11 @@ def export(
     num_left_out = chosen.write(out, marks)
     if num_left_out:
         note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
-    num = len(marks) - num_left_out
-    counts = {"num_marks": num, "num_left_out": num_left_out}
-    print_result(as_json, {"written": str(out), "format": chosen_form, **counts}, f"{num:,} marks")
-    written = out / ERASER_FILE if chosen.is_folder else out
+    counts = {"num_marks": len(marks) - num_left_out, "num_left_out": num_left_out}
+    print_result(as_json, {"written": str(out), "format": chosen_form, **counts}, f"{counts['num_marks']:,} marks")
     evaluating = ("evaluate", "RUN", "--data", "STORE", "--marks")
     following = evaluating if chosen_form in ("jsonl", "eraser") else ("annotations", "import", "--db", "FILE")
-    say_next(str(out), as_command("sayso", *following, written))
+    say_next(str(out), as_command("sayso", *following, out / ERASER_FILE if chosen.is_folder else out))
 
 
 def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
@@ -78,10 +77,9 @@ def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "
 
     complete = submitted.intersection(closed_facts(connection))
     if num_left_out := len(submitted - complete):
-        about = f"{num_left_out:,} facts that are still waiting for annotators"
         if not complete:
             raise UserError(f"{db}: all submitted facts are still waiting for annotators; export them with --all")
-        note(f"left out {about}; --all includes them")
+        note(f"left out {num_left_out:,} facts that are still waiting for annotators; --all includes them")
     return complete
 
 
@@ -138,8 +136,6 @@ def show_agreement(db: AnnotationDb, as_json: AsJson = False) -> None:
 
     Example: `sayso annotations agreement --db demo/store.annotations.db`
     """
-    from dataclasses import asdict
-
     from sayso.annotate.agreement import report, submitted_marks
     from sayso.annotate.store import reading_from
 
@@ -148,11 +144,10 @@ def show_agreement(db: AnnotationDb, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(figures))
         return
-    overall = figures.overall
     rows = [
         [each.relation or "all relations", each.num_facts, each.num_units, each.percent, each.kappa, each.alpha]
-        for each in (*figures.relations, overall)
-        if each.num_units or each is overall
+        for each in (*figures.relations, figures.overall)
+        if each.num_units or each is figures.overall
     ]
     print_table("agreement", ["relation", "facts", "sentences", "same", "κ", "α"], rows)
     if len(figures.pairs) > 1:

@@ -1,7 +1,9 @@
 """`sayso build`: build a corpus from documents and a knowledge base, by distant supervision."""
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,9 +11,6 @@ from sayso.cli.console import note, print_result, print_table, resumable, say_ne
 from sayso.cli.options import AsJson, EngineOptions, with_settings
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import UserError, as_command
-
-if TYPE_CHECKING:
-    from sayso.documents.folder import BuildMode
 
 
 @with_settings
@@ -35,11 +34,15 @@ def build(
     Example: `sayso build --documents articles --kb kb.tsv --names names.tsv --types types.json --out corpora/mine`
     """
     from sayso.documents.build import build as build_corpus
+    from sayso.documents.folder import BuildMode
 
     if settings.spacy_model and settings.finder != "spacy":
         raise UserError("--spacy-model requires --finder spacy")
+    if append and overwrite:
+        raise UserError("use either --append (continue) or --overwrite (start over), not both")
     with resumable(out, "--append"), engine.open() as opened, stages() as show:
-        manifest = build_corpus(inputs, settings, out, show, _mode(append, overwrite), max_bad, opened)
+        mode: BuildMode = "append" if append else "overwrite" if overwrite else "new"
+        manifest = build_corpus(inputs, settings, out, show, mode, max_bad, opened)
     print_result(as_json, manifest, lambda: _print(manifest))
     typed = ("--types", out / "types.json") if manifest["types"]["given"] else ()
     tables = ("--relations", out / "relations.jsonl", *typed)
@@ -51,17 +54,9 @@ def build(
     say_next(str(out), check, vectors, prepare)
 
 
-def _mode(append: bool, overwrite: bool) -> "BuildMode":
-    if append and overwrite:
-        raise UserError("use either --append (continue) or --overwrite (start over), not both")
-    return "append" if append else "overwrite" if overwrite else "new"
-
-
 def _print(manifest: dict[str, Any]) -> None:
-    rows = [[name, number] for name, number in manifest["counts"].items() if number]
-    print_table("corpus", ["", "number"], rows)
-    documents, lines = _about_documents(manifest["documents"]), _about_lines(manifest["counts"])
-    for line in (*documents, *_about_names(manifest), *_about_knowledge(manifest), *lines):
+    print_table("corpus", ["", "number"], [[name, number] for name, number in manifest["counts"].items() if number])
+    for line in chain(_about_documents(manifest), _about_names(manifest), _about_facts(manifest)):
         note(line)
     types = manifest["types"]
     if types["num_learnt_from"]:
@@ -72,46 +67,42 @@ def _print(manifest: dict[str, Any]) -> None:
         )
 
 
-def _about_documents(documents: dict[str, Any]) -> list[str]:
-    lines = [f"documents: {documents['num_new']:,} new, {documents['num_already_there']:,} already there"]
+def _about_documents(manifest: dict[str, Any]) -> Iterator[str]:
+    documents = manifest["documents"]
+    yield f"documents: {documents['num_new']:,} new, {documents['num_already_there']:,} already there"
     if documents["num_changed"]:
         named = ", ".join(documents["changed"])
-        lines.append(
+        yield (
             f"documents: {documents['num_changed']:,} skipped, their ids already exist with different text: {named}"
             " (give a changed document a new id, or start over with --overwrite)"
         )
-    lines += [f"documents left out: {number:,}: {reason}" for reason, number in documents["left_out"].items()]
-    return [*lines, *documents["first_bad"]]
+    for reason, number in documents["left_out"].items():
+        yield f"documents left out: {number:,}: {reason}"
+    yield from documents["first_bad"]
 
 
-def _about_lines(counts: dict[str, int]) -> list[str]:
-    if counts["lines with a relation"]:
-        return []
-    return [
-        "nothing to learn from: no sentence names two entities that a fact relates; do --names and --kb use the same"
-        " ids, and do the documents spell the names in the same way (--case ignore for lower-case text)?"
-    ]
-
-
-def _about_names(manifest: dict[str, Any]) -> list[str]:
+def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
     names, counts = manifest["names"], manifest["counts"]
-    lines = [f"names: {names['names']:,} for {names['entities']:,} entities, {names['ambiguous']:,} ambiguous"]
+    yield f"names: {names['names']:,} for {names['entities']:,} entities, {names['ambiguous']:,} ambiguous"
     for reason, number in names["stopped"].items():
-        lines.append(f"names skipped: {number:,} ({reason})")
+        yield f"names skipped: {number:,} ({reason})"
     if names["first_stopped"]:
-        lines.append(f"names skipped, for example: {', '.join(names['first_stopped'])}")
+        yield f"names skipped, for example: {', '.join(names['first_stopped'])}"
     if counts.get("ambiguous names"):
         most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["ambiguous"].items())[:5])
-        lines.append(
+        yield (
             f"ambiguous: {counts['ambiguous names']:,} times, {counts['ambiguous names resolved']:,} resolved"
             f" (--ambiguous {manifest['settings']['ambiguous']}); most often {most}"
         )
-    return lines
 
 
-def _about_knowledge(manifest: dict[str, Any]) -> list[str]:
+def _about_facts(manifest: dict[str, Any]) -> Iterator[str]:
     knowledge = manifest["knowledge"]
-    lines = [f"facts: {knowledge['facts']:,} about {knowledge['pairs']:,} pairs, {knowledge['relations']:,} relations"]
+    yield f"facts: {knowledge['facts']:,} about {knowledge['pairs']:,} pairs, {knowledge['relations']:,} relations"
     for kind, number in knowledge["odd"].items():
-        lines.append(f"facts {kind}: {number:,}, the first is {knowledge['first_odd'][kind][0]}")
-    return lines
+        yield f"facts {kind}: {number:,}, the first is {knowledge['first_odd'][kind][0]}"
+    if not manifest["counts"]["lines with a relation"]:
+        yield (
+            "nothing to learn from: no sentence names two entities that a fact relates; do --names and --kb use the"
+            " same ids, and do the documents spell the names in the same way (--case ignore for lower-case text)?"
+        )

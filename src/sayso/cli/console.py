@@ -86,9 +86,11 @@ class _Output(Console):
 
 
 def shown(cell: object) -> str:
-    """Return a table cell as text: thousands separators, a dash for None."""
+    """Return a table cell as text: thousands separators, the ends of an interval, a dash for None."""
     if cell is None:
         return "–"
+    if isinstance(cell, tuple):
+        return f"{cell[0]:.2f} to {cell[1]:.2f}"
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, float):
@@ -200,17 +202,16 @@ def terminable() -> Iterator[None]:
     if not is_first or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+
+    def terminate(number: int, _: FrameType | None) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    del frame
-    signal.signal(number, signal.SIG_DFL)
-    raise Terminated
 
 
 def print_any_character() -> None:

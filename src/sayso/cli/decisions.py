@@ -1,16 +1,13 @@
 """`sayso decisions`: export and import accepted and rejected facts, with their evidence."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AnnotationDb, AsJson, NoVerify, Wikidata, form_of
 from sayso.errors import UserError, as_command
-
-if TYPE_CHECKING:
-    from sayso.annotate.decisions import DamagedDecision
 
 _NUM_NAMED = 10
 
@@ -51,7 +48,10 @@ def export(
     with reading_from(db) as connection:
         every, damaged = decisions(connection)
     facts, num_left_out = chosen.keep([in_wikidata(each, ids) for each in every])
-    _name_damaged(damaged)
+    if damaged:
+        note(f"{len(damaged):,} damaged decisions are left out: decide on these facts again with `sayso serve`")
+    for each in damaged[:_NUM_NAMED]:
+        note(f"  {' '.join(each.fact)}: {each.reason}")
     if num_left_out:
         note(f"{name}: {chosen.about}: {num_left_out:,} of {num_left_out + len(facts):,}")
     if not facts and num_left_out:
@@ -63,13 +63,6 @@ def export(
     counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
     print_result(as_json, {"written": str(out), "format": name, **counts}, f"{len(facts):,} facts")
     note(f"wrote {out}; docs/workbench-facts.md documents the format")
-
-
-def _name_damaged(damaged: "list[DamagedDecision]") -> None:
-    if damaged:
-        note(f"{len(damaged):,} damaged decisions are left out: decide on these facts again with `sayso serve`")
-    for each in damaged[:_NUM_NAMED]:
-        note(f"  {' '.join(each.fact)}: {each.reason}")
 
 
 @app.command("import")

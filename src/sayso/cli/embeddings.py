@@ -9,11 +9,13 @@ import typer
 from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AsJson, Device, MaxBad, settings_from
 from sayso.errors import as_command
+from sayso.io.atomic import refuse_unwritable_path
+from sayso.io.folder_kind import kind_of
+from sayso.readers.fact import read_triples
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
-    from sayso.embeddings.graph import Exclusion, Graph
-    from sayso.embeddings.transe import TransEEpoch
+    from sayso.embeddings.graph import Graph
 
 vectors = typer.Typer(help="Train word vectors.", no_args_is_help=True)
 entities = typer.Typer(help="Train entity vectors.", no_args_is_help=True)
@@ -58,7 +60,6 @@ def train_words(
 def _tables_beside(corpus: Path) -> list[object]:
     """Return the options for the relations and types that `build` or `invent` wrote next to the sentences."""
     from sayso.documents.folder import RELATIONS, types_of
-    from sayso.io.folder_kind import kind_of
 
     folder = corpus.parent
     kind = kind_of(folder)
@@ -110,15 +111,15 @@ def train_entities(
     """
     from sayso.embeddings.transe import TransESettings, train_transe
     from sayso.embeddings.word2vec import refuse_unwritable, write_word_vectors
-    from sayso.io.atomic import refuse_unwritable_path
 
     seed = _given_or_drawn(seed)
     settings = settings_from(TransESettings, locals())
     refuse_unwritable_path(out)
-    graph, left_out = _read(triples, _exclusions(exclude or [], exclude_store, max_bad), drop)
+    graph, left_out = _read(triples, exclude or [], exclude_store, drop, max_bad)
     refuse_unwritable(graph.entity_ids)
     started = time.monotonic()
-    found = train_transe(graph, settings, on_epoch=_show)
+    about = "epoch {0.number}: loss {0.loss:.3f}, held-out MRR {0.held_out_mrr:.3f}"
+    found = train_transe(graph, settings, on_epoch=lambda epoch: note(about.format(epoch)))
     seconds = time.monotonic() - started
     write_word_vectors(out, graph.entity_ids, found.entity_ED, binary=out.suffix == ".bin")
     counts = {"entities": graph.num_entities, "facts": len(graph.fact_F3), "seed": seed, "seconds": seconds}
@@ -129,12 +130,14 @@ def train_entities(
     say_next(str(out), as_command("sayso", "prepare", "--entity-vectors", out, "--train", "FILE", "--out", "STORE"))
 
 
-def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[str, Exclusion]":
-    """Return the excluded pairs, grouped by source."""
-    from sayso.embeddings.graph import Exclusion, read_pairs, unordered
+def _read(
+    path: Path, exclude: list[Path], store: Path | None, drop: bool, max_bad: float
+) -> "tuple[Graph, dict[str, int]]":
+    """Return the graph without facts about excluded pairs, and their count; raise on such facts unless `drop`."""
+    from sayso.embeddings.graph import Exclusion, number_facts, read_pairs, unordered
     from sayso.store.store import Store
 
-    exclusions = {"excluded": Exclusion(read_pairs(files, max_bad))} if files else {}
+    exclusions = {"excluded": Exclusion(read_pairs(exclude, max_bad))} if exclude else {}
     if store:
         opened = Store(store)
         ids = opened.entities["id"].to_pylist()
@@ -142,14 +145,6 @@ def _exclusions(files: list[Path], store: Path | None, max_bad: float) -> "dict[
             bags = opened.part(part)
             pairs = zip(bags.head_B.tolist(), bags.tail_B.tolist(), strict=True)
             exclusions[part] = Exclusion({unordered(ids[head], ids[tail]) for head, tail in pairs})
-    return exclusions
-
-
-def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[Graph, dict[str, int]]":
-    """Return the graph without facts about excluded pairs, and their count; raise on such facts unless `drop`."""
-    from sayso.embeddings.graph import number_facts
-    from sayso.readers.fact import read_triples
-
     triples = read_triples(path)
     for exclusion in exclusions.values():
         triples = exclusion.keep(triples)
@@ -162,7 +157,3 @@ def _read(path: Path, exclusions: "dict[str, Exclusion]", drop: bool) -> "tuple[
         note("no --exclude: facts about test pairs, if any, are used for training")
     note(f"{len(graph.fact_F3):,} facts, {graph.num_entities:,} entities, {graph.num_relations:,} relations")
     return graph, {name: exclusion.num_left_out for name, exclusion in exclusions.items()}
-
-
-def _show(epoch: "TransEEpoch") -> None:
-    note(f"epoch {epoch.number}: loss {epoch.loss:.3f}, held-out MRR {epoch.held_out_mrr:.3f}")

@@ -1,7 +1,6 @@
 """`sayso evaluate`: measure how well runs predict facts and explain them."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +10,6 @@ from sayso.cli.console import note, print_result, print_table, say, say_next, st
 from sayso.cli.options import AsJson, Device, Methods, NoVerify, StorePart, Threshold, settings_from
 
 if TYPE_CHECKING:
-    from sayso.evaluate.evaluation import EvaluationSettings
-    from sayso.evaluate.report import Report
     from sayso.explain.marks import SentenceMarks
     from sayso.explain.trained_run import TrainedRun
     from sayso.store.store import Store
@@ -54,11 +51,13 @@ def evaluate(
 
     Example: `sayso evaluate runs/demo --data demo/store`
     """
-    from sayso.evaluate.evaluation import EvaluationSettings
-    from sayso.evaluate.report import write_report
+    from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
+    from sayso.evaluate.report import make_report, write_report
     from sayso.explain import mechanisms_named
     from sayso.explain.trained_run import open_runs
+    from sayso.io.folder import locked
     from sayso.model.ensemble import seed_folders
+    from sayso.store.predictions import IN_RUN, write_predictions
     from sayso.store.store import Store
     from sayso.train.device import choose_device
 
@@ -69,26 +68,21 @@ def evaluate(
     opened = list({each.resolve(): each for run in runs for each in (run, *seed_folders(run))}.values())
     subjects = open_runs(opened, store, part, str(choose_device(device)))
     found = _marks(store, subjects[0], marks or [])
-    with _claimed({folder.resolve(), *(run.resolve() for run in opened)}):
-        report = _evaluate(subjects, found, settings)
+    with ExitStack() as stack:
+        # The predictions are written to the folders of the runs.
+        for each in sorted({folder.resolve(), *(run.resolve() for run in opened)}):
+            stack.enter_context(locked(each, "sayso evaluate"))
+        with stages() as show:
+            evaluated = []
+            for subject in subjects:
+                evaluated.append(evaluate_run(subject, found, settings, show))
+                write_predictions(subject.folder / IN_RUN, prediction_columns(evaluated[-1]))
+            show("resampling", 0, 0)
+            report = make_report(evaluated, found)
         written = write_report(report, folder)
     print_result(as_json, report.figures, lambda: _print(report.figures))
-    page = next((path for path in written if path.suffix == ".html"), None)
-    say_next(
-        " and ".join(map(str, [written[0], *([page] if page else [])])),
-        hint=f"open {page} in a browser" if page else "",
-    )
-
-
-@contextmanager
-def _claimed(folders: set[Path]) -> Iterator[None]:
-    """Lock the folders of the report and of the runs, whose predictions are written."""
-    from sayso.io.folder import locked
-
-    with ExitStack() as stack:
-        for folder in sorted(folders):
-            stack.enter_context(locked(folder, "sayso evaluate"))
-        yield
+    pages = [path for path in written if path.suffix == ".html"]
+    say_next(" and ".join(map(str, [written[0], *pages])), hint=f"open {pages[0]} in a browser" if pages else "")
 
 
 def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "SentenceMarks":
@@ -104,20 +98,6 @@ def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "Sentenc
         for line in marks.report["first_unmatched"][:_NUM_UNMATCHED_SHOWN]:
             note(f"  {line}")
     return marks
-
-
-def _evaluate(subjects: "list[TrainedRun]", marks: "SentenceMarks", settings: "EvaluationSettings") -> "Report":
-    from sayso.evaluate.evaluation import evaluate_run, prediction_columns
-    from sayso.evaluate.report import make_report
-    from sayso.store.predictions import IN_RUN, write_predictions
-
-    with stages() as show:
-        evaluated = []
-        for subject in subjects:
-            evaluated.append(evaluate_run(subject, marks, settings, show))
-            write_predictions(subject.folder / IN_RUN, prediction_columns(evaluated[-1]))
-        show("resampling", 0, 0)
-        return make_report(evaluated, marks)
 
 
 def _print(figures: dict[str, Any]) -> None:

@@ -9,12 +9,15 @@ import typer
 from sayso.cli.console import note, print_json, say, say_next
 from sayso.cli.options import AsJson, Methods, NoVerify, Run, StorePart, Threshold
 from sayso.errors import UserError
+from sayso.io.atomic import atomic_file, refuse_unwritable_path
+from sayso.readers.entity_type import read_entity_types
+from sayso.readers.files import parts_of
+from sayso.readers.read import Tally, read_sentences
+from sayso.records import Bag, Mention, Sentence, sentence_key
 
 if TYPE_CHECKING:
     from sayso.explain.bag import BagToExplain
-    from sayso.facts.explanation import Explanation
     from sayso.model.checkpoint import ModelParts
-    from sayso.records import Sentence
 
 
 def explain(
@@ -43,7 +46,7 @@ def explain(
     Example: `sayso explain runs/demo --data demo/store --head namibia --tail windhoek`
     """
     from sayso.explain.bag import explain_bag
-    from sayso.io.atomic import refuse_unwritable_path
+    from sayso.facts.html import explanation_page
 
     _refuse_mixed(data, file, part, types)
     if html is not None:
@@ -55,7 +58,9 @@ def explain(
         model, bag = _from_file(run, file, types, head, tail)
     found = explain_bag(model, bag, relation or [], methods, threshold)
     if html is not None:
-        _write(html, found)
+        page = explanation_page([each.to_dict() for each in found])
+        with atomic_file(html) as written:
+            written.write(page)
         say_next(str(html), hint="open it in a browser")
     if as_json:
         print_json([each.to_dict() for each in found])
@@ -88,8 +93,6 @@ def _from_file(run: Path, file: Path, types: Path | None, head: str, tail: str) 
     from sayso.documents.folder import types_of
     from sayso.explain.bag import own_bag
     from sayso.library import load
-    from sayso.readers.entity_type import read_entity_types
-    from sayso.records import Bag
 
     named = types_of(file, types)
     model = load(run)
@@ -97,21 +100,16 @@ def _from_file(run: Path, file: Path, types: Path | None, head: str, tail: str) 
     return model.parts, own_bag(model.parts, Bag.from_sentences(_sentences(file, head, tail)), typed)
 
 
-def _sentences(file: Path, head: str, tail: str) -> "list[Sentence]":
+def _sentences(file: Path, head: str, tail: str) -> list[Sentence]:
     """Return the distinct sentences of a file that name the pair, by id or by name."""
-    from sayso.readers.files import parts_of
-    from sayso.readers.read import Tally, read_sentences
-    from sayso.records import sentence_key
 
-    def is_meant(mention_id: str, name: str, wanted: str) -> bool:
-        return mention_id == wanted or sentence_key(name).lower() == sentence_key(wanted).lower()
+    def is_meant(mention: Mention, wanted: str) -> bool:
+        return mention.entity_id == wanted or sentence_key(mention.name).lower() == sentence_key(wanted).lower()
 
     tally = Tally(file)
     found: dict[Sentence, Sentence] = {}
     for sentence in chain.from_iterable(read_sentences(part, tally) for part in parts_of(file)):
-        if is_meant(sentence.head.entity_id, sentence.head.name, head) and is_meant(
-            sentence.tail.entity_id, sentence.tail.name, tail
-        ):
+        if is_meant(sentence.head, head) and is_meant(sentence.tail, tail):
             unlabelled = sentence._replace(relations=(), expresses=None)
             found.setdefault(unlabelled._replace(source=None), unlabelled)
     if tally.num_bad:
@@ -123,12 +121,3 @@ def _sentences(file: Path, head: str, tail: str) -> "list[Sentence]":
         ids = "; ".join(" ".join(each) for each in pairs[:5])
         raise UserError(f"{file}: {len(pairs)} pairs have these names: use ids, such as {ids}")
     return list(found.values())
-
-
-def _write(path: Path, found: "list[Explanation]") -> None:
-    from sayso.facts.html import explanation_page
-    from sayso.io.atomic import atomic_file
-
-    page = explanation_page([each.to_dict() for each in found])
-    with atomic_file(path) as file:
-        file.write(page)

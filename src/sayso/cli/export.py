@@ -7,6 +7,7 @@ import typer
 
 from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AsJson, NoVerify, Run
+from sayso.io.atomic import refuse_unwritable_path
 
 
 def export(
@@ -22,7 +23,6 @@ def export(
     Example: `sayso export runs/demo --out demo.onnx`
     """
     from sayso.integrations.onnx import export_onnx
-    from sayso.io.atomic import refuse_unwritable_path
     from sayso.library import load
 
     refuse_unwritable_path(out)

@@ -52,18 +52,16 @@ def _parameters_of(kind: type) -> Iterator[Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
         hint, default = hints[field.name], Parameter.empty if field.default is MISSING else field.default
-        shown: dict[str, Any] = {}
-        for extra in getattr(hint, "__metadata__", ()):
-            if isinstance(extra, Option):
-                shown |= {"help": extra.help, "param_decls": [extra.name] * bool(extra.name)}
-            elif extra != SEED:  # for a seed, the range is that of all integers
-                shown |= {"min": extra.least, "max": extra.most}
-        if "help" in shown:
+        extras = {type(extra): extra for extra in getattr(hint, "__metadata__", ())}
+        if option := extras.get(Option):
+            allowed, names = extras.get(Range, SEED), [option.name] * bool(option.name)
+            # A seed can be any integer.
+            limits = {} if allowed == SEED else {"min": allowed.least, "max": allowed.most}
             type_ = get_args(hint)[0]
             if get_origin(type_) is tuple:
                 type_, default = list[get_args(type_)[0]] | None, None  # type: ignore[misc]
-            option = typer.Option(*shown.pop("param_decls"), **shown)
-            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, option])
+            info = typer.Option(*names, help=option.help, **limits)
+            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, info])
 
 
 def form_of(out: Path, asked: AnyForm | None, endings: Mapping[AnyForm, str], usual: AnyForm) -> AnyForm:

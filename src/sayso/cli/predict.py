@@ -10,11 +10,14 @@ import typer
 from sayso.cli.console import note, print_json, print_table, say_next, stages
 from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Run, SentenceForm, TableMemory, Threshold
 from sayso.errors import as_command
+from sayso.io.atomic import atomic_file, refuse_unwritable_path
+from sayso.readers.entity_type import read_entity_types
+from sayso.readers.files import parts_of
+from sayso.readers.read import Tally, read_sentences, refuse_unknown_form
+from sayso.records import OnProgress, Sentence
 
 if TYPE_CHECKING:
     from sayso.facts.corpus_facts import CorpusFacts
-    from sayso.readers.read import Tally
-    from sayso.records import OnProgress, Sentence
 
 
 def predict(
@@ -39,10 +42,7 @@ def predict(
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """
     from sayso.documents.folder import types_of
-    from sayso.io.atomic import atomic_file, refuse_unwritable_path
     from sayso.library import load
-    from sayso.readers.entity_type import read_entity_types
-    from sayso.readers.read import Tally, refuse_unknown_form
     from sayso.train.device import choose_device
 
     refuse_unknown_form(form)
@@ -69,10 +69,7 @@ def predict(
         print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)
 
 
-def _sentences(tally: "Tally", max_bad: float, show: "OnProgress") -> "Iterator[Sentence]":
-    from sayso.readers.files import parts_of
-    from sayso.readers.read import read_sentences
-
+def _sentences(tally: Tally, max_bad: float, show: OnProgress) -> Iterator[Sentence]:
     path = tally.path
     size = path.stat().st_size if path.is_file() else 0
     for part in parts_of(path):
@@ -81,10 +78,9 @@ def _sentences(tally: "Tally", max_bad: float, show: "OnProgress") -> "Iterator[
     show("predicting", 0, 0)
 
 
-def _note_counts(facts: "CorpusFacts", tally: "Tally", threshold: float) -> None:
-    note(
-        f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs, {facts.num_repeated:,} repeated sentences left out"
-    )
+def _note_counts(facts: "CorpusFacts", tally: Tally, threshold: float) -> None:
+    num = f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs"
+    note(f"{num}, {facts.num_repeated:,} repeated sentences left out")
     if facts.num_too_far_apart:
         note(f"{facts.num_too_far_apart:,} sentences left out: their mentions are too far apart")
     if tally.num_bad:

@@ -1,5 +1,7 @@
 """`sayso prepare`: turn files into a store of checked, leak-free, memory-mapped bags."""
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,109 +44,108 @@ def _print(manifest: dict[str, Any]) -> None:
     keys = ("sentences", "bags", "positive_bags", "facts", "largest_bag")
     rows = [[part, *(counts[key] for key in keys)] for part, counts in manifest["parts"].items()]
     print_table(f"store {manifest['fingerprint']}", ["part", *(key.replace("_", " ") for key in keys)], rows)
-    for line in _remarks(manifest):
+    abouts = (
+        _about_split,
+        _about_words,
+        _about_lines,
+        _about_leakage,
+        _about_inputs,
+        _about_decisions,
+        _about_marks,
+    )
+    for line in chain.from_iterable(about(manifest) for about in abouts):
         note(line)
 
 
-def _remarks(manifest: dict[str, Any]) -> list[str]:
-    """Return notes on what was left out, is missing or needs attention."""
-    lines = [_about_split(manifest), _about_words(manifest["words"]), _about_entities(manifest)]
-    for part, counts in manifest["read"].items():
-        if counts["num_too_far_apart"]:
-            lines.append(
-                f"{part}: {counts['num_too_far_apart']:,} sentences left out, their mentions are too far apart"
-            )
-    lines += _about_leakage(manifest)
-    missing = manifest["relations"]["num_without_training_bag"]
-    if missing:
-        lines.append(f"relations: {missing:,} of {manifest['relations']['num']:,} have no training bag")
-    for name, entry in manifest["inputs"].items():
-        if entry.get("bad_lines"):
-            lines.append(f"{name}: {entry['bad_lines']:,} bad lines, the first is {entry['first_bad_lines'][0]}")
-    lines += _about_decisions(manifest)
-    return lines + _about_marks(manifest["marks"])
-
-
-def _about_marks(marks: dict[str, Any]) -> list[str]:
-    if not (marks["num_matched"] or marks["num_unmatched"]):
-        return []
-    num = {part: f"{marks['num_by_part'].get(part, 0):,}" for part in ("train", "validation", "test")}
-    return [
-        f"marks: {num['train']} on training sentences, for learning; {num['validation']} on validation and"
-        f" {num['test']} on test sentences, for evaluation only; {marks['num_unmatched']:,} match no sentence",
-        *marks["first_unmatched"][:3],
-    ]
-
-
-def _about_decisions(manifest: dict[str, Any]) -> list[str]:
-    if "overruled" not in manifest:
-        return []
-    overruled = manifest["overruled"]
-    hint = "" if "rest" in manifest["inputs"] else " (--rest adds sentences of other pairs)"
-    lines = [
-        f"decisions: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
-        f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
-        f" pairs have no training sentence{hint}"
-    ]
-    if num := overruled["num_facts_left_out_by_split"]:
-        lines.append(
-            f"decisions: {num:,} decided facts are in neither part: validation has their sentences for other pairs;"
-            " --keep-shared keeps them"
-        )
-    return lines
-
-
-def _about_split(manifest: dict[str, Any]) -> str:
+def _about_split(manifest: dict[str, Any]) -> Iterator[str]:
     split = manifest["split"]
     left_out, shared = split["num_train_sentences_left_out"], split["num_validation_sentences_shared"]
     if not shared:
-        return "split: training and validation share no sentence"
-    if manifest["settings"]["keep_shared_sentences"]:
-        return f"split: {shared:,} validation sentences are also in training, for other pairs (--keep-shared)"
-    return (
-        f"split: {left_out:,} training sentences left out because validation has them, including all"
-        f" sentences of {split['num_train_facts_left_out']:,} facts; --keep-shared keeps them"
-        f" ({shared:,} validation sentences would then be seen in training)"
-    )
+        yield "split: training and validation share no sentence"
+    elif manifest["settings"]["keep_shared_sentences"]:
+        yield f"split: {shared:,} validation sentences are also in training, for other pairs (--keep-shared)"
+    else:
+        yield (
+            f"split: {left_out:,} training sentences left out because validation has them, including all"
+            f" sentences of {split['num_train_facts_left_out']:,} facts; --keep-shared keeps them"
+            f" ({shared:,} validation sentences would then be seen in training)"
+        )
 
 
-def _about_words(words: dict[str, int]) -> str:
-    if not words["vector_width"]:
-        return f"words: {words['num']:,}, no vectors given"
-    covered = words["own_tokens"] + words["parts_tokens"]
-    share = covered / max(covered + words["none_tokens"], 1)
-    return (
-        f"words: {words['num']:,}; {words['own_words']:,} have a vector, {words['parts_words']:,} the mean of their"
-        f" parts, {words['none_words']:,} none ({share:.1%} of the training text covered)"
-    )
-
-
-def _about_entities(manifest: dict[str, Any]) -> str:
-    entities, vectors = manifest["entities"], manifest["entity_vectors"]
-    return (
+def _about_words(manifest: dict[str, Any]) -> Iterator[str]:
+    words, entities, vectors = manifest["words"], manifest["entities"], manifest["entity_vectors"]
+    if words["vector_width"]:
+        covered = words["own_tokens"] + words["parts_tokens"]
+        share = covered / max(covered + words["none_tokens"], 1)
+        yield (
+            f"words: {words['num']:,}; {words['own_words']:,} have a vector, {words['parts_words']:,} the mean of their"
+            f" parts, {words['none_words']:,} none ({share:.1%} of the training text covered)"
+        )
+    else:
+        yield f"words: {words['num']:,}, no vectors given"
+    yield (
         f"entities: {entities['num']:,}; {entities['num_types'] - 1:,} types,"
         f" {entities['num_without_type']:,} without a type (/other); {vectors['num_in_graph']:,} with a graph vector"
     )
 
 
-def _about_leakage(manifest: dict[str, Any]) -> list[str]:
+def _about_lines(manifest: dict[str, Any]) -> Iterator[str]:
+    for part, counts in manifest["read"].items():
+        if num := counts["num_too_far_apart"]:
+            yield f"{part}: {num:,} sentences left out, their mentions are too far apart"
+
+
+def _about_leakage(manifest: dict[str, Any]) -> Iterator[str]:
     from sayso.store.leakage import ABOUT_LEAKING_FBNYT, LEAKING_FBNYT_SENTENCES
 
     if "leakage" not in manifest:
-        return []
-    leakage = manifest["leakage"]
-    pairs = f"{leakage['test_pairs_in_train']:,} test pairs"
-    if manifest["settings"]["leak"] == "drop":
-        pairs += f" left out of training ({leakage['train_sentences_of_test_pairs']:,} sentences);"
-    else:
-        pairs += ","
-    lines = [
-        f"leakage: {pairs} {leakage['reversed_test_pairs_in_train']:,} reversed"
-        f" test pairs and {leakage['test_sentences_in_train']:,} test sentences are in training"
-    ]
+        return
+    leakage, fate = manifest["leakage"], manifest["settings"]["leak"]
+    dropped = f" left out of training ({leakage['train_sentences_of_test_pairs']:,} sentences);"
+    yield (
+        f"leakage: {leakage['test_pairs_in_train']:,} test pairs{dropped if fate == 'drop' else ','}"
+        f" {leakage['reversed_test_pairs_in_train']:,} reversed test pairs and"
+        f" {leakage['test_sentences_in_train']:,} test sentences are in training"
+    )
     if num := leakage.get("direct_sentences_in_test"):
-        fate = "kept (--leak allow)" if manifest["settings"]["leak"] == "allow" else "left out"
-        lines.append(f"direct: {num:,} directly supervised sentences are in test; {fate}")
+        is_kept = "kept (--leak allow)" if fate == "allow" else "left out"
+        yield f"direct: {num:,} directly supervised sentences are in test; {is_kept}"
     if manifest["read"]["train"]["num_sentences_read"] == LEAKING_FBNYT_SENTENCES:
-        lines.append(f"train: {ABOUT_LEAKING_FBNYT}")
-    return lines
+        yield f"train: {ABOUT_LEAKING_FBNYT}"
+
+
+def _about_inputs(manifest: dict[str, Any]) -> Iterator[str]:
+    relations = manifest["relations"]
+    if missing := relations["num_without_training_bag"]:
+        yield f"relations: {missing:,} of {relations['num']:,} have no training bag"
+    for name, entry in manifest["inputs"].items():
+        if num := entry.get("bad_lines"):
+            yield f"{name}: {num:,} bad lines, the first is {entry['first_bad_lines'][0]}"
+
+
+def _about_decisions(manifest: dict[str, Any]) -> Iterator[str]:
+    if "overruled" not in manifest:
+        return
+    overruled = manifest["overruled"]
+    hint = "" if "rest" in manifest["inputs"] else " (--rest adds sentences of other pairs)"
+    yield (
+        f"decisions: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
+        f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
+        f" pairs have no training sentence{hint}"
+    )
+    if num := overruled["num_facts_left_out_by_split"]:
+        yield (
+            f"decisions: {num:,} decided facts are in neither part: validation has their sentences for other pairs;"
+            " --keep-shared keeps them"
+        )
+
+
+def _about_marks(manifest: dict[str, Any]) -> Iterator[str]:
+    marks = manifest["marks"]
+    if marks["num_matched"] or marks["num_unmatched"]:
+        num = {part: f"{marks['num_by_part'].get(part, 0):,}" for part in ("train", "validation", "test")}
+        yield (
+            f"marks: {num['train']} on training sentences, for learning; {num['validation']} on validation and"
+            f" {num['test']} on test sentences, for evaluation only; {marks['num_unmatched']:,} match no sentence"
+        )
+        yield from marks["first_unmatched"][:3]

@@ -123,7 +123,11 @@ class Overview:
         now = time.monotonic()
         if event.kind == "done" or (not self.is_live and now - self._last_line >= _SECONDS_BETWEEN_LINES):
             self._last_line = now
-            self._say(event)
+            if event.kind != "done":
+                how = f"epoch {event.epoch}/{self._max_epochs[event.key]}"
+            else:
+                how = f"DIVERGED: {event.text}" if event.text else f"{event.epoch} epochs, {event.seconds:,.0f} s"
+            note(f"{event.key}: {how}; {self._counts()}")
 
     @property
     def num_done(self) -> int:
@@ -140,13 +144,6 @@ class Overview:
         epochs = num_waiting * expected
         epochs += sum(max(1.0, expected - event.epoch) for event in self._running.values())
         return epochs * statistics.fmean(self._seconds_of_epoch.values()) / self._num_workers
-
-    def _say(self, event: "Event") -> None:
-        if event.kind != "done":
-            how = f"epoch {event.epoch}/{self._max_epochs[event.key]}"
-        else:
-            how = f"DIVERGED: {event.text}" if event.text else f"{event.epoch} epochs, {event.seconds:,.0f} s"
-        note(f"{event.key}: {how}; {self._counts()}")
 
     def _counts(self) -> str:
         num_waiting = self._num_runs - self.num_done - len(self._running)

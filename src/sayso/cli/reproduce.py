@@ -67,6 +67,7 @@ def reproduce(
 
     Example: `sayso reproduce --data stores/nyt --out reproduction --seeds 3 --name "FB-NYT"`
     """
+    from sayso.reproduce.document import notes
     from sayso.reproduce.paper import variants_named
     from sayso.reproduce.plan import PlanSettings
     from sayso.reproduce.run import Request
@@ -85,7 +86,11 @@ def reproduce(
         return
     with resumable(out), shown_overview() as overview:
         summary, (page, *_) = run_plan(request, overview.begin, overview.update)
-    _note_limits(summary, num_resamples)
+    there = summary["num_resamples"]
+    for line in notes(summary):
+        note(line)
+    if there not in (0, num_resamples):
+        note(f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, the fewest count")
     print_result(as_json, summary, lambda: _print(summary))
     say_next(f"{page.parent}: tables, figures and claims", hint=f"open {page} in a browser")
 
@@ -96,32 +101,18 @@ def _say_plan(request: "Request", as_json: bool) -> None:
     from sayso.store.store import Store
 
     status, lines = plan_status(request), survey_store(Store(request.store))
-    done = {run.key for run in status.done}
-    rows = [(run.key, run.variant, run.config.seed, run.label) for run in status.plan.runs]
+    done, runs = {run.key for run in status.done}, list[dict[str, Any]]()
+    for run in status.plan.runs:
+        about = {"run": run.key, "variant": run.variant, "seed": run.config.seed, "label": run.label}
+        runs.append({**about, "is_done": run.key in done})
     if as_json:
-        runs = [
-            {"run": key, "variant": variant, "seed": seed, "label": label, "is_done": key in done}
-            for key, variant, seed, label in rows
-        ]
         print_json({"store": lines, "left_out": status.plan.left_out, "runs": runs})
         return
-    for line in lines:
+    for line in (*lines, *(f"left out: {variant}: {reason}" for variant, reason in status.plan.left_out.items())):
         say(line)
-    for variant, reason in status.plan.left_out.items():
-        say(f"left out: {variant}: {reason}")
-    table = [[key, variant, str(seed), "done" if key in done else "to do"] for key, variant, seed, _ in rows]
-    print_table(f"{len(rows)} runs, {status.num_workers} in parallel", ["run", "variant", "seed", ""], table, 4)
+    rows = [[run["run"], run["variant"], str(run["seed"]), "done" if run["is_done"] else "to do"] for run in runs]
+    print_table(f"{len(rows)} runs, {status.num_workers} in parallel", ["run", "variant", "seed", ""], rows, 4)
     note("nothing was run; leave out --dry-run to start")
-
-
-def _note_limits(summary: dict[str, Any], num_resamples: int) -> None:
-    from sayso.reproduce.document import notes
-
-    for line in notes(summary):
-        note(line)
-    there = summary["num_resamples"]
-    if there not in (0, num_resamples):
-        note(f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, the fewest count")
 
 
 def _print(summary: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.facts.score import Score
-    from sayso.metrics.interval import Interval
 
 
 def score(
@@ -63,10 +62,11 @@ def score(
 
 def _print(found: "Score", against: Path, is_list: bool) -> None:
     all_facts, noun = found.overall, "listed" if is_list else "accepted"
-    n_true = f"{all_facts.num_right:,} of {all_facts.num_true:,} {noun} facts"
+    of_facts = f"{all_facts.num_right:,} of {all_facts.num_facts:,} facts ({_listed(found.num_scored)})"
+    of_true = f"{all_facts.num_right:,} of {all_facts.num_true:,} {noun} facts"
     rows: list[list[object]] = [
-        ["precision", all_facts.precision, _range(all_facts.precision_interval), _of(all_facts.num_right, found)],
-        ["recall", all_facts.recall, _range(all_facts.recall_interval), n_true],
+        ["precision", all_facts.precision, all_facts.precision_interval, of_facts],
+        ["recall", all_facts.recall, all_facts.recall_interval, of_true],
         ["average precision", all_facts.average_precision, "", ""],
         ["mean probability", all_facts.mean_probability, "", ""],
         ["expected calibration error", all_facts.expected_calibration_error, "", ""],
@@ -77,13 +77,13 @@ def _print(found: "Score", against: Path, is_list: bool) -> None:
     else:
         say("Only decided facts are counted: the metrics hold for all facts if the decided ones are a random sample.")
     top = [
-        [each.k, each.num_facts, f"{each.num_right:.4g}", each.precision, _range(each.precision_interval)]
+        [each.k, each.num_facts, f"{each.num_right:.4g}", each.precision, each.precision_interval]
         for each in found.precision_at
     ]
     say("")
     print_table("most probable facts", ["k", "facts", "right", "precision", "95 % interval"], top, num_text=0)
     bins = [
-        [each.mean_probability, each.share_right, _range(each.share_right_interval), each.num_facts]
+        [each.mean_probability, each.share_right, each.share_right_interval, each.num_facts]
         for each in found.reliability
     ]
     say("")
@@ -94,7 +94,7 @@ def _print(found: "Score", against: Path, is_list: bool) -> None:
 def _print_relations(found: "Score", noun: str) -> None:
     rows = [
         [
-            *(name, each.num_facts, each.num_right, each.precision, _range(each.precision_interval)),
+            *(name, each.num_facts, each.num_right, each.precision, each.precision_interval),
             *(each.num_true, each.recall, each.average_precision, each.mean_probability),
         ]
         for name, each in found.per_relation.items()
@@ -102,14 +102,6 @@ def _print_relations(found: "Score", noun: str) -> None:
     columns = ["relation", "facts", "right", "precision", "95 % interval"]
     say("")
     print_table("per relation", [*columns, noun, "recall", "AP", "mean probability"], rows)
-
-
-def _range(interval: "Interval | None") -> str | None:
-    return interval and f"{interval.low:.2f} to {interval.high:.2f}"
-
-
-def _of(num_right: int, found: "Score") -> str:
-    return f"{num_right:,} of {found.overall.num_facts:,} facts ({_listed(found.num_scored)})"
 
 
 def _listed(num_by_status: dict[str, int]) -> str:

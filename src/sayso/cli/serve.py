@@ -2,16 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sayso.cli.console import note, say
 from sayso.cli.options import NoVerify, settings_from
 from sayso.errors import MissingExtraError, UserError
-
-if TYPE_CHECKING:
-    from sayso.serve.settings import ServeSettings
+from sayso.serve.settings import ServeSettings
 
 
 def serve(
@@ -59,8 +57,6 @@ def serve(
         if str(error.name).startswith("sayso"):
             raise
         raise MissingExtraError("the workbench", "serve") from error
-    from sayso.serve.settings import ServeSettings
-
     opened = open_socket(host, port)
     database = db or Path(f"{os.path.realpath(data)}.annotations.db")
     settings = settings_from(ServeSettings, {**locals(), "port": opened.getsockname()[1]})
@@ -68,13 +64,14 @@ def serve(
     app = make_app(settings)
     if not settings.is_local:
         names = [*(annotator or ()), *settings.leads]
-        _show_links(make_links(app.state.workbench.database, settings, names, new_links))
-    _warn_if_open_to_others(settings.database)
+        for name, link in make_links(app.state.workbench.database, settings, names, new_links):
+            say(f"link for {name}, shown only once: {link}")
+        note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
     _say_where(settings, open_page)
     run_server(app, opened)
 
 
-def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:
+def _refuse_odd_links(settings: ServeSettings, names: list[str], new_links: bool) -> None:
     if settings.is_local and (names or new_links):
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
@@ -82,26 +79,17 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
         raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
 
 
-def _show_links(links: list[tuple[str, str]]) -> None:
-    for name, link in links:
-        say(f"link for {name}, shown only once: {link}")
-    note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
-
-
-def _warn_if_open_to_others(database: Path) -> None:
+def _say_where(settings: ServeSettings, open_page: bool) -> None:
     from sayso.annotate.store import is_open_to_others
 
-    if is_open_to_others(database):
+    if is_open_to_others(database := settings.database):
         note(
             f"warning: other users of this machine can read or change {database}; to prevent this: chmod 600 {database}"
         )
-
-
-def _say_where(settings: "ServeSettings", open_page: bool) -> None:
     say(f"workbench: {settings.url}", flush=True)
     if not settings.is_local and not settings.leads:
         note("nobody can change queue, pilot round and guideline: allow an annotator with --lead NAME")
-    note(f"annotations are saved in {settings.database}; Ctrl-C stops the workbench")
+    note(f"annotations are saved in {database}; Ctrl-C stops the workbench")
     if open_page:
         import webbrowser
 

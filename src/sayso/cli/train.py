@@ -1,16 +1,14 @@
 """`sayso train`: train a model from a config and a store."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import interrupted, note, print_json, print_table, say_next
+from sayso.cli.console import interrupted, note, print_result, print_table, say_next
 from sayso.cli.options import AsJson, Device, NoVerify, complete_configs
-from sayso.cli.progress import EpochDisplay, shown_epochs
+from sayso.cli.progress import shown_epochs
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -57,46 +55,46 @@ def train(
     Example: `sayso train cnns_att_f_ld --data stores/nyt --out runs/cnns_att_f_ld --seeds 3`
     """
     from sayso.train.config import load_config
-
-    with _only_first_speaks(), shown_epochs() as display:
-        settings = load_config(config, changes or ())
-        try:
-            runs = _train(settings, data, out, seeds, device, resume, display)
-        except KeyboardInterrupt as error:
-            if not _is_first():
-                raise typer.Exit(130) from None
-            raise interrupted(error, _what_is_kept(display.folder or out)) from None
-    if _is_first():
-        _report(settings, runs, as_json)
-        say_next(str(out), as_command("sayso", "evaluate", out, *_evaluated_on(data)))
-
-
-def _evaluated_on(data: Path) -> list[object]:
-    """Return the options of `sayso evaluate` for a part that the store has."""
-    from sayso.store.store import Store
-
-    return ["--data", data] if "test" in Store(data).parts else ["--data", data, "--part", "validation"]
-
-
-def _train(
-    config: "RunConfig", data: Path, out: Path, num_seeds: int, device: str, resume: bool, display: EpochDisplay
-) -> "list[SeedRun]":
-    from sayso.train.config import load_config
     from sayso.train.folder import CONFIG
-    from sayso.train.run import Callbacks, train
+    from sayso.train.run import Callbacks
+    from sayso.train.run import train as train_run
     from sayso.train.seeds import SeedRun, train_seeds
 
-    callbacks = display.callbacks() if _is_first() else Callbacks()
+    # Of the processes of torchrun, which all raise the same errors, only the first prints.
+    is_first = int(os.environ.get("RANK", "0")) == 0
+    with shown_epochs() as display:
+        callbacks = display.callbacks() if is_first else Callbacks()
+        try:
+            settings = load_config(config, changes or ())
+            if seeds > 1:
+                on_skip = _note_skipped if is_first else lambda _: None
+                runs = train_seeds(settings, data, out, seeds, device, resume, callbacks, on_skip)
+            else:
+                status = train_run(settings, data, out, device, resume, callbacks)
+                # A random seed is recorded in the run's own settings.
+                runs = [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, status=status)]
+        except UserError:
+            if is_first:
+                raise
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt as error:
+            if not is_first:
+                raise typer.Exit(130) from None
+            raise interrupted(error, _what_is_kept(display.folder or out)) from None
+    if is_first:
+        _report(settings, runs, as_json)
+        _say_next(out, data)
 
-    def say_skipped(run: SeedRun) -> None:
-        if _is_first():
-            note(f"{run.folder}: already finished, at epoch {run.status.epoch}")
 
-    if num_seeds > 1:
-        return train_seeds(config, data, out, num_seeds, device, resume, callbacks, say_skipped)
-    status = train(config, data, out, device, resume, callbacks)
-    # A random seed is recorded in the run's own settings.
-    return [SeedRun(seed=load_config(out / CONFIG).seed, folder=out, status=status)]
+def _note_skipped(run: "SeedRun") -> None:
+    note(f"{run.folder}: already finished, at epoch {run.status.epoch}")
+
+
+def _say_next(out: Path, data: Path) -> None:
+    from sayso.store.store import Store
+
+    part = [] if "test" in Store(data).parts else ["--part", "validation"]
+    say_next(str(out), as_command("sayso", "evaluate", out, "--data", data, *part))
 
 
 def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
@@ -114,19 +112,15 @@ def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
         }
         for run in runs
     ]
-    if as_json:
-        print_json({"variant": config.variant, "runs": rows, "validation": summary})
-        return
-    figures = list(summary)
     table: list[list[object]] = [
-        [str(row["seed"]), row["epochs"], row["best_epoch"], *(f"{row[name]:.4f}" for name in figures)] for row in rows
+        [str(row["seed"]), row["epochs"], row["best_epoch"], *(f"{row[name]:.4f}" for name in summary)] for row in rows
     ]
     if len(runs) > 1:
         values = [f"{value['mean']:.4f} ± {value['standard_deviation']:.4f}" for value in summary.values()]
         table.append(["mean ± sd", None, None, *values])
-    print_table(
-        f"{config.variant}, validation", ["seed", "epochs", "best epoch", "AUC@0.4", "average precision"], table
-    )
+    columns = ["seed", "epochs", "best epoch", "AUC@0.4", "average precision"]
+    record = {"variant": config.variant, "runs": rows, "validation": summary}
+    print_result(as_json, record, lambda: print_table(f"{config.variant}, validation", columns, table))
 
 
 def _what_is_kept(folder: Path) -> str:
@@ -136,19 +130,3 @@ def _what_is_kept(folder: Path) -> str:
     epoch = num_epochs_kept(folder / STATE)
     kept = f"the state after epoch {epoch} is in {folder}: continue with the same command and --resume"
     return f"interrupted; {kept if epoch else 'no epoch had finished, so nothing was saved'}"
-
-
-def _is_first() -> bool:
-    """Return whether this is the first process of torchrun, or the only one."""
-    return int(os.environ.get("RANK", "0")) == 0
-
-
-@contextmanager
-def _only_first_speaks() -> Iterator[None]:
-    """Let only the first process report a user error, which occurs in all of them."""
-    try:
-        yield
-    except UserError:
-        if _is_first():
-            raise
-        raise typer.Exit(2) from None
