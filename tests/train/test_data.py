@@ -89,9 +89,12 @@ def test_relation_labels_are_refused_where_the_store_has_none(bare: Path, store:
         BadInputError, match=r'no directly supervised sentences, which loss.direct_task="relations" needs'
     ):
         run_data(bare, config).refuse_what_cannot_train()
-    old = run_data(store, config)
-    old.refuse_what_cannot_train()
+    run_data(store, config).refuse_what_cannot_train()
     # As in a store that was made before labels were kept.
+    old = run_data(store, config)
+    table = old.direct.table
+    unlabelled = replace(table, label_N=np.full_like(table.label_N, -1))
+    old.__dict__["direct"] = replace(old.direct, table=unlabelled)
     old.store.__dict__["direct_labels"] = []
     with pytest.raises(BadInputError, match=r"have no relation labels, which .* needs: prepare again with"):
         old.refuse_what_cannot_train()

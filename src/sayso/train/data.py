@@ -132,16 +132,17 @@ class RunData:
     def _refuse_missing_direct(self) -> None:
         """Raise `BadInputError` if the store has no directly supervised sentences, or none with the labels needed."""
         folder, needs_labels = self.store.folder, self.config.loss.needs_labels
-        if not ("direct" in self.store.manifest["parts"] and len(self.direct_rows)):
+        has_part = "direct" in self.store.manifest["parts"]
+        if has_part and needs_labels and not self.store.direct_labels:
+            raise BadInputError(
+                f"{folder}: its directly supervised sentences have no relation labels, which"
+                f' loss.direct_task="relations" needs: prepare again with labelled sentences in {option("direct")}'
+            )
+        if not (has_part and len(self.direct_rows)):
             who = 'loss.direct_task="relations"' if needs_labels else "DirectSup"
             raise BadInputError(
                 f"{folder}: the store has no directly supervised sentences, which {who} needs:"
                 f" prepare it with {option('direct')}, or set loss.direct_sentences=0"
-            )
-        if needs_labels and not self.store.direct_labels:
-            raise BadInputError(
-                f"{folder}: its directly supervised sentences have no relation labels, which"
-                f' loss.direct_task="relations" needs: prepare again with labelled sentences in {option("direct")}'
             )
 
     def part(self, name: str) -> Part:
