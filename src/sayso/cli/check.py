@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say, stages
+from sayso.cli.console import note, print_result, print_table, say, stages
 from sayso.cli.options import AsJson, MaxBad, SentenceForm
+from sayso.readers.entity_type import read_entity_types, refuse_no_type
+from sayso.readers.files import size_of
+from sayso.readers.read import Tally, read_sentences, refuse_unknown_form
+from sayso.readers.relation import read_inventory
 
 if TYPE_CHECKING:
-    from sayso.readers.read import Tally
     from sayso.readers.survey import Surveyor
 
 _LABELS = {
@@ -50,9 +53,6 @@ def check(
 
     Example: `sayso check train.txt.gz test.txt.gz --relations relation2id.txt --types entity_types.json`
     """
-    from sayso.readers.entity_type import read_entity_types, refuse_no_type
-    from sayso.readers.read import refuse_unknown_form
-    from sayso.readers.relation import read_inventory
     from sayso.readers.survey import summarise
 
     refuse_unknown_form(form)
@@ -64,31 +64,26 @@ def check(
     typed = {entity for entity, names in kinds.items() if names} if types else None
     reports = [_report(summarise([surveyor], typed), [tally]) for surveyor, tally in read]
     whole = _report(summarise([surveyor for surveyor, _ in read], typed), [tally for _, tally in read])
-    if as_json:
-        named = [{"file": str(path), **report} for path, report in zip(files, reports, strict=True)]
-        print_json({**whole, "files": named})
-    else:
-        columns = {path.name: report for path, report in zip(files, reports, strict=True)}
-        _print(columns | ({"together": whole} if len(files) > 1 else {}), [tally for _, tally in read])
+    by_file = list(zip(files, reports, strict=True))
+    columns = {path.name: report for path, report in by_file} | ({"together": whole} if len(files) > 1 else {})
+    record = {**whole, "files": [{"file": str(path), **report} for path, report in by_file]}
+    print_result(as_json, record, lambda: _print(columns, [tally for _, tally in read]))
     if any(tally.has_too_many_bad(max_bad) for _, tally in read):
         note(f"sayso: more than {max_bad:.2%} of the lines are bad")
         raise typer.Exit(2)
 
 
 def _read(path: Path, form: str, known: set[str] | None) -> "tuple[Surveyor, Tally]":
-    from sayso.readers.files import size_of
-    from sayso.readers.read import Tally, read_sentences
     from sayso.readers.survey import Surveyor
 
-    surveyor, tally = Surveyor(), Tally(path, form)
-    size = size_of(path)
+    surveyor, tally, size = Surveyor(), Tally(path, form), size_of(path)
     with stages() as show:
         for sentence in read_sentences(path, tally, known, lambda done: show(f"reading {path}", done, size)):
             surveyor.add(sentence)
     return surveyor, tally
 
 
-def _report(survey: dict[str, Any], tallies: "list[Tally]") -> dict[str, Any]:
+def _report(survey: dict[str, Any], tallies: list[Tally]) -> dict[str, Any]:
     return survey | {
         "mentions_not_found": sum(tally.num_bad_with("is not in the sentence") for tally in tallies),
         "bad_lines": sum(tally.num_bad for tally in tallies),
@@ -96,7 +91,7 @@ def _report(survey: dict[str, Any], tallies: "list[Tally]") -> dict[str, Any]:
     }
 
 
-def _print(columns: dict[str, dict[str, Any]], tallies: "list[Tally]") -> None:
+def _print(columns: dict[str, dict[str, Any]], tallies: list[Tally]) -> None:
     rows: list[list[object]] = [["format", *(report["format"] for report in columns.values())]]
     rows += [[label, *(report[key] for report in columns.values())] for key, label in _LABELS.items()]
     print_table("corpus", ["", *columns], rows)

@@ -39,7 +39,8 @@ def invent(
     from sayso.invent.write import invent as make_corpus
 
     # Other defaults depend on the size.
-    given = {name: value for name, value in vars(settings).items() if _is_given(context, name)}
+    sources = {name: context.get_parameter_source(name) for name in vars(settings)}
+    given = {name: getattr(settings, name) for name, source in sources.items() if source and source.name != "DEFAULT"}
     if raw:
         _write_raw(out, raw_settings(size, **given), overwrite, as_json)
         return
@@ -50,12 +51,6 @@ def invent(
     record = {"folder": str(out), "seed": settings.seed, **counts, **manifest["parts"]}
     print_result(as_json, record, lambda: _print(record))
     say_next(str(out), as_command("sayso", "check", out / "train.jsonl", "--relations", out / "relations.tsv"))
-
-
-def _is_given(context: typer.Context, option: str) -> bool:
-    """Return whether the user gave the option."""
-    source = context.get_parameter_source(option)
-    return source is not None and source.name != "DEFAULT"
 
 
 def _write_raw(out: Path, settings: InventSettings, overwrite: bool, as_json: bool) -> None:
