@@ -53,7 +53,7 @@ def test_decided_facts_without_a_training_sentence_are_counted_and_rest_is_sugge
     result = sayso("prepare", "--train", path, "--decisions", decisions, "--out", tmp_path / "s")
     assert "1 pairs have no training sentence (--rest adds sentences of other pairs)" in result.stderr
     result = sayso("prepare", "--train", path, "--rest", path, "--out", tmp_path / "t")
-    assert "--rest requires --decisions: it provides the sentences of decided facts" in result.stderr
+    assert "--rest requires --decisions or --folds: it provides sentences of decided or unlabelled" in result.stderr
 
 
 def test_dropped_test_pairs_are_not_reported_as_being_in_training(tmp_path: Path) -> None:

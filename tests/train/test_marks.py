@@ -3,7 +3,9 @@ import pytest
 
 from sayso.explain.marks import SentenceMarks
 from sayso.metrics.rationale import IRRELEVANT, NEITHER, RATIONALE
-from sayso.train.marks import MarkedBags
+from sayso.store.folds import PairFolds
+from sayso.store.withheld import withhold
+from sayso.train.marks import MarkedBags, marks_without
 from toy_table import HEAD, TAIL, Pair, table_of
 
 # Bags have sentences 0 1 2 | 3 | 4 5 6 7; (sentence, relation) and what the marks on it come to.
@@ -69,3 +71,16 @@ def test_the_weights_of_a_shard_are_those_of_the_whole_batch() -> None:
     assert sum(len(shard.weight_K) for shard in shards) == len(whole.weight_K)
     assert sum(float(shard.weight_K.sum()) for shard in shards) == pytest.approx(1.0)
     assert [float(shard.weight_P.sum()) for shard in shards] == pytest.approx([1 / 2, 1 / 2])
+
+
+def test_marks_on_withheld_facts_are_not_taught_and_the_others_follow_their_sentences() -> None:
+    relations = [(0,), (1,), (0, 1)]
+    before = table_of(*(Pair(bag, bag, relations[bag], ((HEAD, TAIL),) * size) for bag, size in enumerate(SIZES)))
+    folds = PairFolds(fold_B=np.array([1, 2, 3]), stays_B=np.array([False, True, True]))
+    marks = SentenceMarks(by_sentence=MARKS, report={})
+    # The first bag is gone, so that the sentences of the others move up by three.
+    moved = {(sentence - 3, relation): code for (sentence, relation), code in MARKS.items() if sentence >= 3}
+    assert marks_without(marks, before, withhold(before, folds, 1)).by_sentence == moved
+    # The third stays as an NA pair, but what was marked is withheld.
+    kept = {key: code for key, code in MARKS.items() if key[0] < 4}
+    assert marks_without(marks, before, withhold(before, folds, 3)).by_sentence == kept

@@ -1,6 +1,7 @@
 """`sayso prepare`: turn files into a store of checked, leak-free, memory-mapped bags."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,10 +29,13 @@ def prepare(
     Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
     --vectors vectors.bin --out stores/nyt`
     """
+    from sayso.documents.folder import rest_beside
     from sayso.store.prepare import prepare as make_store
 
-    if inputs.rest and not inputs.decisions:
-        raise UserError("--rest requires --decisions: it provides the sentences of decided facts")
+    if inputs.rest and not inputs.decisions and not settings.folds:
+        raise UserError("--rest requires --decisions or --folds: it provides sentences of decided or unlabelled pairs")
+    if settings.folds and not inputs.rest:
+        inputs = replace(inputs, rest=rest_beside(inputs.train))
     with engine.open() as opened, stages() as show:
         reading = None if engine.engine == "local" else opened
         manifest = make_store(inputs, settings, out, show, overwrite, reading)
@@ -57,7 +61,19 @@ def _print(manifest: dict[str, Any]) -> None:
         note(line)
 
 
+def _about_folds(folds: dict[str, Any]) -> str:
+    num_facts, num_rest = folds["num_facts"], folds.get("num_rest_pairs", 0)
+    return (
+        f"folds: {folds['num']} of {min(num_facts):,} to {max(num_facts):,} facts, and {num_rest:,} unlabelled pairs of"
+        f" rest; no sentence is left out (a fold that shares none with training would cost"
+        f" {folds['num_sentences_shared']:,} sentences, and all those of {folds['num_facts_only_in_shared']:,} facts)"
+    )
+
+
 def _about_split(manifest: dict[str, Any]) -> Iterator[str]:
+    if "folds" in manifest:
+        yield _about_folds(manifest["folds"])
+        return
     split = manifest["split"]
     left_out, shared = split["num_train_sentences_left_out"], split["num_validation_sentences_shared"]
     if not shared:

@@ -44,9 +44,9 @@ class EpochDisplay:
         self._run, self.folder = run, Path(run["folder"])
         begins = f"continues after epoch {run['epoch']}" if run["epoch"] else "starts"
         self._print(
-            f"{run['variant']}, seed {run['seed']}, {run['device']}: {run['num_parameters']:,} parameters,"
-            f" {run['num_bags']:,} bags, {run['num_sentences']:,} sentences; {begins}, at most {run['max_epochs']:,}"
-            f" epoch{'s' * (run['max_epochs'] > 1)}"
+            f"{_about_fold(run)}{run['variant']}, seed {run['seed']}, {run['device']}:"
+            f" {run['num_parameters']:,} parameters, {run['num_bags']:,} bags, {run['num_sentences']:,} sentences;"
+            f" {begins}, at most {run['max_epochs']:,} epoch{'s' * (run['max_epochs'] > 1)}"
         )
         for line in run["warnings"]:
             self._print(line)
@@ -55,7 +55,7 @@ class EpochDisplay:
         if self._bar.disable:
             return
         rate = f"{progress.sentences_per_second:,.0f} sentences/s"
-        what = f"epoch {progress.epoch}/{self._run['max_epochs']}"
+        what = f"{_about_fold(self._run)}epoch {progress.epoch}/{self._run['max_epochs']}"
         self._bar.update(self._task, description=what, completed=progress.step, total=progress.num_steps, rate=rate)
 
     def _end_epoch(self, row: dict[str, Any]) -> None:
@@ -64,9 +64,9 @@ class EpochDisplay:
         seconds_per_epoch = (row["seconds"] - self._run["seconds"]) / (row["epoch"] - self._run["epoch"])
         # Training may stop earlier.
         left = clock(seconds_per_epoch * (self._run["max_epochs"] - row["epoch"]))
+        validation = f"  validation AUC@0.4 {row[_AREA]:.4f}, AP {row[_PRECISION]:.4f}{is_best}" if _AREA in row else ""
         self._print(
-            f"epoch {row['epoch']:>2}/{self._run['max_epochs']}  loss {row['loss']:.4f} ({terms})"
-            f"  validation AUC@0.4 {row[_AREA]:.4f}, AP {row[_PRECISION]:.4f}{is_best}"
+            f"epoch {row['epoch']:>2}/{self._run['max_epochs']}  loss {row['loss']:.4f} ({terms}){validation}"
             f"  {row['sentences_per_second']:,.0f} sentences/s  at most {left} left"
         )
 
@@ -75,6 +75,12 @@ class EpochDisplay:
             note(line)
         else:
             self._bar.console.print(plain(line), highlight=False, markup=False)
+
+
+def _about_fold(run: dict[str, Any]) -> str:
+    if not run["num_folds"]:
+        return ""
+    return f"fold {run['withheld']} of {run['num_folds']} withheld: " if run["withheld"] else "all facts: "
 
 
 @contextmanager

@@ -93,8 +93,11 @@ def _note_skipped(run: "SeedRun") -> None:
 def _say_next(out: Path, data: Path) -> None:
     from sayso.store.store import Store
 
-    part = [] if "test" in Store(data).parts else ["--part", "validation"]
-    say_next(str(out), as_command("sayso", "evaluate", out, "--data", data, *part))
+    store = Store(data)
+    command = ["evaluate", out, "--data", data, *([] if "test" in store.parts else ["--part", "validation"])]
+    if store.num_folds and "test" not in store.parts:
+        command = ["extract", out, "CORPUS", "--precision", "0.8", "--out", "FACTS"]
+    say_next(str(out), as_command("sayso", *command))
 
 
 def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
@@ -118,9 +121,28 @@ def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
     if len(runs) > 1:
         values = [f"{value['mean']:.4f} ± {value['standard_deviation']:.4f}" for value in summary.values()]
         table.append(["mean ± sd", None, None, *values])
+    for run in runs:
+        if line := _about_folds(run.folder):
+            note(line)
     columns = ["seed", "epochs", "best epoch", "AUC@0.4", "average precision"]
     record = {"variant": config.variant, "runs": rows, "validation": summary}
     print_result(as_json, record, lambda: print_table(f"{config.variant}, validation", columns, table))
+
+
+def _about_folds(folder: Path) -> str:
+    from sayso.train.held_out import held_out_report
+
+    report = held_out_report(folder)
+    if not report:
+        return ""
+    before, after = (
+        f"{found['value']:.4f} [{found['low']:.4f}, {found['high']:.4f}]" if found["low"] is not None else "–"
+        for found in report["calibration_error"].values()
+    )
+    return (
+        f"{folder}: {report['num_folds']} folds, {sum(report['num_facts']):,} facts withheld once each; trained on"
+        f" all of them for {report['num_epochs']} epochs; calibration error {before}, after calibration {after}"
+    )
 
 
 def _what_is_kept(folder: Path) -> str:

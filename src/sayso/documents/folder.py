@@ -62,6 +62,18 @@ def na_share_of(lines: Path) -> float:
     return float(read_manifest(lines.parent).get("settings", {}).get("na_share", 1.0)) or 1.0
 
 
+def rest_beside(lines: Path) -> Path | None:
+    """Return the lines of the other pairs, if these are the training lines of a built corpus that has some."""
+    is_built = lines.name == TRAIN and bool(read_manifest(lines.parent))
+    return lines.parent / REST if is_built and any((lines.parent / REST).glob("[0-9]*")) else None
+
+
+def num_rest_lines(lines: Path) -> int:
+    """Return the number of lines that `sayso build` wrote for the pairs it left out; 0 if unknown."""
+    counts = read_manifest(lines.parent).get("counts", {}) if lines.name == REST else {}
+    return int(counts.get("lines in rest", 0))
+
+
 def _output_folder(path: Path) -> OutputFolder:
     contents = (*_FOLDERS, RELATIONS, FACTS, TYPES, GUESSED)
     done = f"{RECORDS}/*.json"

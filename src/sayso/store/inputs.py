@@ -1,17 +1,23 @@
 """The input files and settings of a store."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
+from sayso.documents.align import pair_number
+from sayso.documents.folder import na_share_of, num_rest_lines
+from sayso.errors import BadArgumentError
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.records import OnProgress, Sentence
+from sayso.seeding import sub_seed
 
 DEFAULT_MAX_TOKENS = 130
 """The limit in DirectSup's published code."""
+MAX_REST_LINES = 200_000
+"""About how many lines of unlabelled pairs a store with folds has; more would not make its estimates better."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +37,8 @@ class Inputs:
         Option("Decisions on facts, which override the labels of the training lines; may be repeated."),
     ] = ()
     rest: Annotated[
-        Path | None, Option("Sentences for other pairs; those about decided facts are used for training.")
+        Path | None,
+        Option("Sentences for other pairs, for --decisions or --folds; with --folds, those of a built corpus."),
     ] = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
@@ -54,6 +61,11 @@ class PrepareSettings:
         bool,
         Option("Keep training sentences that validation has for a different pair.", "--keep-shared/--no-keep-shared"),
     ] = False
+    folds: Annotated[
+        int,
+        Range(0, 100),
+        Option("Divide the pairs into folds instead: `train` withholds the facts of each once, then uses all."),
+    ] = 0
     leak: Annotated[
         Literal["refuse", "drop", "allow"],
         Option("Test pairs in the training data: fail, leave them out of training, or keep them."),
@@ -67,6 +79,12 @@ class PrepareSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.folds == 1:
+            raise BadArgumentError("folds is 1: choose at least 2, or 0 for a single validation part")
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings that a store's content depends on; without folds, the same as in earlier versions."""
+        return {name: value for name, value in asdict(self).items() if name != "folds" or value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +109,15 @@ class SentenceFiles:
                 for sentence in self._read_file(name, path, None):
                     yield self.tallies[name].form, sentence
 
+    def read_unlabelled(self, share: float, seed: int) -> Iterator[Sentence]:
+        """Yield the sentences of a share of the pairs of `rest`, chosen by their ids, without labels."""
+        # Another seed than that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
+        bound, seed = round(share * 2**64), sub_seed(seed, "rest")
+        self.tallies.pop("rest", None)  # read before, for decided pairs
+        for sentence in self.read("rest", None):
+            if pair_number(*sentence.pair, seed) < bound:
+                yield sentence._replace(relations=())
+
     def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
         tally, size = self.tallies.setdefault(name, Tally(path)), size_of(path)
         yield from read_sentences(path, tally, relations, lambda done: self.on_progress(f"reading {name}", done, size))
@@ -110,3 +137,14 @@ class SentenceFiles:
                     "first_bad_lines": tally.shown,
                 }
         return entries
+
+
+def na_shares(inputs: Inputs) -> dict[str, float]:
+    """Return the share of NA pairs that `sayso build` kept for each part; validation is taken from training."""
+    found = {part: na_share_of(path) for part, path in (("train", inputs.train), ("test", inputs.test)) if path}
+    return {**found, "validation": found["train"]}
+
+
+def rest_share(path: Path) -> float:
+    """Return the share of the pairs of `rest` that a store with folds keeps; all of them unless there are very many."""
+    return min(1.0, MAX_REST_LINES / max(num_rest_lines(path), 1))

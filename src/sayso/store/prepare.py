@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
-from sayso.documents.folder import na_share_of
 from sayso.engine.base import Engine
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, option
 from sayso.input_file import refuse_missing
 from sayso.io.atomic import atomic_folder
 from sayso.readers.entity_type import read_entity_types, refuse_no_type
@@ -22,11 +21,12 @@ from sayso.store import leakage
 from sayso.store.columns import Column
 from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
+from sayso.store.folds import fold_report, pair_folds
 from sayso.store.group import BagBuilder, Grouped, Lines, group_lines
-from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles
+from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, na_shares, rest_share
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import read_with_workers
-from sayso.store.store import DIRECT_LABELS, FORMAT, marks_file, refuse_no_store, write_store
+from sayso.store.store import DIRECT_LABELS, FORMAT, folds_file, marks_file, refuse_no_store, write_store
 from sayso.store.table import NO_LABEL, BagTable
 from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
 
@@ -64,13 +64,15 @@ class _Preparation:
         self.inventory = read_inventory(inputs.relations) if inputs.relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
         self.decisions = FactDecisions()
-        self.reports: dict[str, Any] = {"read": {}, "na_share": _na_shares(inputs)}
+        self.folds: dict[str, dict[str, Column]] = {}
+        self.reports: dict[str, Any] = {"read": {}, "na_share": na_shares(inputs)}
 
     def write(self, folder: Path) -> dict[str, Any]:
         """Run all stages, write the store and return the manifest."""
         train, test = self._read("train"), self._read("test") if self.inputs.test else None
         train = self._without_leakage(train, test)
-        parts = self._split(train) | ({"test": test.table} if test else {})
+        parts = self._folds(train, test) if self.settings.folds else self._split(train)
+        parts |= {"test": test.table} if test else {}
         direct = self._read_direct(train, test)
         if direct:
             parts["direct"] = self._group_direct(direct).table
@@ -92,6 +94,7 @@ class _Preparation:
             "entities": {"id": ids, "name": self._names(), "type": types.type_E, "vector": vector_ED},
             "types": {"name": types.names},
             "documents": {"id": list(self.vocabulary.documents)},
+            **self.folds,
             **{marks_file(part): dict(columns) for part, columns in marks.columns.items() if columns["label"]},
             "relations": {
                 "name": [relation.name for relation in relations],
@@ -169,6 +172,31 @@ class _Preparation:
             report["num_facts_left_out_by_split"] = num - sum(num_kept)
         return {"train": split.train, "validation": split.validation}
 
+    def _folds(self, train: Grouped, test: Grouped | None) -> dict[str, BagTable]:
+        """Return all pairs as the training part, and the unlabelled pairs of `rest`, if there are any."""
+        parts = {"train": train.table}
+        report = fold_report(train, self._number_folds("train", train.table), self.settings.folds)
+        if 0 in report["num_facts"]:
+            raise BadInputError(f"{self.inputs.train}: a fold has no facts: choose fewer {option('folds')}")
+        if self.inputs.rest:
+            report["rest_share"] = share = rest_share(self.inputs.rest)
+            rest = self._grouped("rest", self._lines(self.files.read_unlabelled(share, self.settings.seed)))
+            for known in (train, test):
+                rest = leakage.without_pairs_of(rest, known.table) if known else rest
+            report["num_rest_pairs"] = rest.table.num_bags
+            if rest.table.num_bags:
+                parts["rest"], _ = rest.table, self._number_folds("rest", rest.table)
+        self.reports["folds"] = report
+        self.reports.get("overruled", {})["num_facts_left_out_by_split"] = 0
+        return parts
+
+    def _number_folds(self, part: str, table: BagTable) -> np.ndarray:
+        """Return the fold of each pair, and keep it for the store."""
+        settings, ids = self.settings, list(self.vocabulary.entities)
+        found = pair_folds(table, ids, settings.folds, settings.seed, self.reports["na_share"]["train"])
+        self.folds[folds_file(part)] = {"fold": found.fold_B, "stays": found.stays_B.astype(np.uint8)}
+        return found.fold_B
+
     def _no_training(self, split: leakage.Split) -> BadInputError:
         """Return the error for a store without training pairs, with counts of why pairs were left out."""
         is_dropped = self.settings.leak == "drop" and "leakage" in self.reports
@@ -232,12 +260,6 @@ def _labels_of(direct: Sequence[DirectSentence]) -> list[str]:
     return sorted({each.label for each in direct if each.label})
 
 
-def _na_shares(inputs: Inputs) -> dict[str, float]:
-    """Return the share of NA pairs that `sayso build` kept for each part; validation is taken from training."""
-    found = {part: na_share_of(path) for part, path in (("train", inputs.train), ("test", inputs.test)) if path}
-    return {**found, "validation": found["train"]}
-
-
 def _counts(report: object) -> dict[str, int]:
     """Return the counts in a stage's result."""
     return {name: value for name, value in vars(report).items() if name.startswith("num_")}
@@ -253,7 +275,7 @@ def _manifest(
     """Return the manifest; its fingerprint covers the content of the inputs and the settings, not the paths."""
     identity = {
         "format": FORMAT,
-        "settings": asdict(settings),
+        "settings": settings.identity(),
         "inputs": {name: entry["sha256"] for name, entry in inputs.items()},
     }
     num_bags_R = np.bincount(parts["train"].relations.value, minlength=num_relations)

@@ -55,11 +55,17 @@ class StoreManifest:
     leakage: dict[str, Any] = field(default_factory=dict)
     direct_labels: dict[str, int] = field(default_factory=dict)
     na_share: dict[str, float] = field(default_factory=dict)
+    folds: dict[str, Any] = field(default_factory=dict)
 
 
 def marks_file(part: str) -> str:
     """Return the name of the table of marks on a part's sentences."""
     return "marks" if part == "test" else f"{part}.marks"
+
+
+def folds_file(part: str) -> str:
+    """Return the name of the table of the folds of a part's pairs."""
+    return f"{part}.folds"
 
 
 def refuse_no_store(folder: Path) -> None:
@@ -136,12 +142,17 @@ class Store:
 
     @property
     def parts(self) -> list[str]:
-        """The names of the parts in the store: train, validation, test or direct."""
+        """The names of the parts in the store: train, validation, test, direct or rest."""
         return list(self.manifest["parts"])
 
     def na_share(self, part: str) -> float:
         """Return the share of the corpus's NA pairs that a part was given; 1 if unknown."""
         return float(self.manifest.get("na_share", {}).get(part, 1.0))
+
+    @property
+    def num_folds(self) -> int:
+        """The number of folds into which the pairs are divided; 0 if there is a validation part instead."""
+        return int(self.manifest.get("folds", {}).get("num", 0))
 
     def part(self, name: str) -> BagTable:
         """Return the bags of a part."""

@@ -13,8 +13,11 @@ from sayso.train.data import RunData
 
 
 def calibration_of(extractor: Extractor, data: RunData) -> Calibration | None:
-    """Fit the calibration that the config asks for on the validation part; None if it asks for none."""
-    if data.config.train.calibration == "none":
+    """Fit the calibration that the config asks for on the validation part; None if it asks for none.
+
+    A model that is trained on all facts is calibrated by the folds (`folds.py`).
+    """
+    if data.config.train.calibration == "none" or data.refit:
         return None
     part = data.validation
     label_BR = part.label_rows(np.arange(part.table.num_bags)).numpy()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,17 +24,35 @@ from sayso.store.columns import to_numpy
 from sayso.store.direct import in_text_order
 from sayso.store.store import Store
 from sayso.store.table import NO_LABEL, BagTable
+from sayso.store.withheld import HeldOutPairs, Withheld, folds_of, held_out_pairs, withhold
 from sayso.train.config import RunConfig
 from sayso.train.incomplete import CompatibleFacts
-from sayso.train.marks import MarkedBags
+from sayso.train.marks import MarkedBags, marks_without
+
+
+class Refit(NamedTuple):
+    """What the folds decide about training on all facts: the number of epochs.
+
+    The metrics are those of the folds: validation area up to recall 0.4, and average precision.
+    """
+
+    num_epochs: int
+    area: float
+    average_precision: float
 
 
 @dataclass(frozen=True)
 class RunData:
-    """A store as read with one run's config."""
+    """A store as read with one run's config.
+
+    In a store with folds, either the facts of the fold `withheld` are withheld from training, and are its validation
+    part with the unlabelled pairs of the fold, or the run is the `refit` on all facts, without validation.
+    """
 
     store: Store
     config: RunConfig
+    withheld: int | None = None
+    refit: Refit | None = None
 
     @cached_property
     def type_E(self) -> np.ndarray:
@@ -106,7 +125,7 @@ class RunData:
     def refuse_what_cannot_train(self) -> None:
         """Raise `BadInputError` if the store lacks something that the run needs."""
         folder, parts = self.store.folder, self.store.manifest["parts"]
-        for name in ("train", "validation"):
+        for name in ("train",) if self.store.num_folds else ("train", "validation"):
             if not parts.get(name, {}).get("positive_bags"):
                 raise BadInputError(f"{folder}: the {name} part has no bag with a relation: prepare it with more pairs")
         if self.config.needs_types and len(self.store.types) < 2:
@@ -147,9 +166,10 @@ class RunData:
 
     def part(self, name: str) -> Part:
         """Return a part of the store as the model reads it."""
-        return self._as_read(self.store.part(name))
+        return self.read(self.store.part(name))
 
-    def _as_read(self, table: BagTable) -> Part:
+    def read(self, table: BagTable) -> Part:
+        """Return bags of the store as the model reads them."""
         return Part(table=table, inputs=self.input_of(table), num_relations=self.num_relations)
 
     def input_of(self, table: BagTable) -> ModelInput:
@@ -159,12 +179,23 @@ class RunData:
     @cached_property
     def train(self) -> Part:
         """The training part."""
-        return self.part("train")
+        return self.part("train") if self.withheld is None else self.read(self._without_fold.table)
 
     @cached_property
     def validation(self) -> Part:
-        """The validation part."""
-        return self.part("validation")
+        """The validation part; of a fold, its facts and unlabelled pairs."""
+        return self.part("validation") if self.withheld is None else self.read(self.fold.table)
+
+    @cached_property
+    def fold(self) -> HeldOutPairs:
+        """The pairs of the fold whose facts are withheld."""
+        assert self.withheld is not None
+        return held_out_pairs(self.store, self.withheld)
+
+    @cached_property
+    def _without_fold(self) -> Withheld:
+        assert self.withheld is not None
+        return withhold(self.store.part("train"), folds_of(self.store, "train"), self.withheld)
 
     @cached_property
     def direct(self) -> Part | None:
@@ -172,7 +203,7 @@ class RunData:
         if not self.config.needs_direct:
             return None
         table = self.store.part("direct")
-        return self._as_read(in_text_order(table) if self.config.loss.needs_labels else table)
+        return self.read(in_text_order(table) if self.config.loss.needs_labels else table)
 
     @cached_property
     def direct_rows(self) -> np.ndarray:
@@ -198,7 +229,10 @@ class RunData:
         """The training bags with marks, if the run needs them."""
         if not self.config.loss.needs_marks:
             return None
-        return MarkedBags(self.train.table, marks_of_store(self.store, "train"))
+        marks = marks_of_store(self.store, "train")
+        if self.withheld is not None:
+            marks = marks_without(marks, self.store.part("train"), self._without_fold)
+        return MarkedBags(self.train.table, marks)
 
     @cached_property
     def marked_bags(self) -> np.ndarray:

@@ -63,6 +63,11 @@ def process_group(device: torch.device) -> Iterator[ProcessShard]:
         dist.destroy_process_group()
 
 
+def is_first_process() -> bool:
+    """Return whether this is the first process of torchrun, or the only one."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 @contextmanager
 def claimed_by_first(folder: Path, shard: ProcessShard, device: torch.device) -> Iterator[None]:
     """Lock the folder in the first process; raise `UserError` in all processes if another run has locked it."""

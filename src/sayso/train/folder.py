@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from sayso import __version__
@@ -25,7 +26,7 @@ from sayso.train.data import RunData
 from sayso.train.state import RunStatus
 
 CONFIG, DESCRIPTION, METRICS, STATE, MODEL = "config.toml", "run.json", "metrics.jsonl", "state.safetensors", "model"
-BOARD = "tensorboard"
+BOARD, FOLDS, LOGITS = "tensorboard", "folds", "logits"
 
 
 class RunFolder:
@@ -52,7 +53,7 @@ class RunFolder:
             )
         if not self.state.exists():
             # A run that is killed in its first epoch leaves these.
-            begun = {CONFIG, DESCRIPTION, METRICS, BOARD}
+            begun = {CONFIG, DESCRIPTION, METRICS, BOARD, FOLDS, LOGITS}
             refuse_foreign(self.path, lambda name: name in begun or name.startswith("."), "an unfinished run")
 
     def begin(self, config: RunConfig, description: dict[str, Any], epoch: int) -> None:
@@ -83,10 +84,21 @@ class RunFolder:
                 self._board.add_scalar(name, value, row["epoch"])
             self._board.flush()
 
+    def keep_logits(self, epoch: int, logit_BR: np.ndarray) -> None:
+        """Keep the validation logits of an epoch, for the estimates that are made from all folds."""
+        make_folder(self.path / LOGITS)
+        with atomic_file(logits_file(self.path, epoch), "wb") as file:
+            np.save(file, logit_BR.astype(np.float32))
+
     def end(self) -> None:
         """Close the TensorBoard writer."""
         if self._board is not None:
             self._board.close()
+
+
+def logits_file(folder: Path, epoch: int) -> Path:
+    """Return the file with a fold's validation logits of an epoch."""
+    return folder / LOGITS / f"epoch-{epoch}.npy"
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:

@@ -106,6 +106,10 @@ class Validation(NamedTuple):
     area_up_to_recall_0_4: float
     average_precision: float
 
+    def figures(self) -> dict[str, float]:
+        """Return the metrics as columns of a run's metrics."""
+        return {f"validation/{name.replace('0_4', '0.4')}": value for name, value in self._asdict().items()}
+
 
 class StepProgress(NamedTuple):
     """Progress within an epoch."""
@@ -169,13 +173,17 @@ def train_epoch(
     return EpochResult(terms_of_epoch, losses.first, seconds, num_everywhere / seconds)
 
 
-def validate(extractor: Extractor, data: RunData) -> Validation:
-    """Return the metrics that decide which epoch is best; NaN if a logit is not finite."""
+def validate(extractor: Extractor, data: RunData) -> tuple[Validation, np.ndarray]:
+    """Return the metrics that decide which epoch is best, and the logits; NaN if a logit is not finite."""
     part = data.validation
     try:
         logit_BR = predict_logits(extractor, part)
     except NotFiniteError:
-        return Validation(np.nan, np.nan)
-    label_BR = part.label_rows(np.arange(part.table.num_bags)).numpy()
+        return Validation(np.nan, np.nan), np.full((part.table.num_bags, part.num_relations), np.nan)
+    return validation_of(logit_BR, part.label_rows(np.arange(part.table.num_bags)).numpy()), logit_BR
+
+
+def validation_of(logit_BR: np.ndarray, label_BR: np.ndarray) -> Validation:
+    """Return the validation metrics of these logits."""
     curve = precision_recall_curve(logit_BR, label_BR)
     return Validation(float(area_up_to_recall(curve, RECALL_LIMIT)), float(average_precision(curve)))

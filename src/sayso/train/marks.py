@@ -12,6 +12,7 @@ from sayso.metrics.rationale import IRRELEVANT, RATIONALE
 from sayso.store.group import combined
 from sayso.store.rows import Rows
 from sayso.store.table import BagTable
+from sayso.store.withheld import Withheld
 
 
 class MarkedBags:
@@ -61,6 +62,19 @@ class MarkedBags:
             irrelevant_P=torch.from_numpy(np.searchsorted(mark_K, self.irrelevant_P[pair_P])),
             weight_P=torch.from_numpy(weight_P.astype(np.float32)),
         )
+
+
+def marks_without(marks: SentenceMarks, before: BagTable, withheld: Withheld) -> SentenceMarks:
+    """Return the marks on the bags that are left, without those on withheld facts; `before` are all bags."""
+    number_B = np.full(before.num_bags, -1)
+    number_B[withheld.bag_B[~withheld.is_withheld_B]] = np.flatnonzero(~withheld.is_withheld_B)
+    bag_N, kept = before.bag_N, {}
+    for (sentence, relation), code in marks.by_sentence.items():
+        bag = int(bag_N[sentence])
+        if number_B[bag] >= 0:
+            row = sentence - int(before.first_B1[bag]) + int(withheld.table.first_B1[number_B[bag]])
+            kept[row, relation] = code
+    return SentenceMarks(by_sentence=kept, report=marks.report)
 
 
 def _pairs(fact_K: np.ndarray, is_rationale_K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

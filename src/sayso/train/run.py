@@ -37,7 +37,7 @@ from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
 from sayso.train.loop import EpochResult, OnStep, Validation, diverged, refuse_growth, train_epoch, validate
 from sayso.train.objective import Objective
 from sayso.train.optimizer import make_optimizer
-from sayso.train.state import RunStatus, load_parameters, load_state, parameters_of, save_state
+from sayso.train.state import RunStatus, load_parameters, load_state, mark_finished, parameters_of, save_state
 
 OnFigures = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], EpochResult]
@@ -69,22 +69,33 @@ def train(
 
     The state is saved after every epoch: a killed run can continue with `resume` and ends with the same weights.
     """
+    data = RunData(Store(store), config)
+    if data.store.num_folds:
+        from sayso.train.folds import train_folds  # which trains each fold with `train_once`
+
+        return train_folds(data, out, device, resume, callbacks)
+    return train_once(data, out, device, resume, callbacks)
+
+
+def train_once(data: RunData, out: Path, device: str, resume: bool, callbacks: Callbacks) -> RunStatus:
+    """Train on this data, write the run to `out`, and return the final status."""
     target = choose_device(device)
     RunFolder(out, is_writer=False).refuse_other_run(resume)
     with process_group(target) as shard, claimed_by_first(out, shard, target):
         folder = RunFolder(out, is_writer=shard.rank == 0)
         folder.refuse_other_run(resume)  # another run may have finished here in the meantime
-        config = _with_seed(config, folder, shard, target)
-        return _Run(RunData(Store(store), config), folder, target, shard, callbacks).go()
+        config = _with_seed(data.config, folder, shard, target)
+        return _Run(replace(data, config=config), folder, target, shard, callbacks).go()
 
 
-def identity_of(config: RunConfig, store: Store) -> dict[str, Any]:
-    """Return what a resumed run must have in common with the original: settings and data."""
+def identity_of(config: RunConfig, store: Store, withheld: int | None = None) -> dict[str, Any]:
+    """Return what a resumed run must have in common with the original: settings, data and the fold withheld."""
     encoder = config.model.encoder
     pretrained = (
         {"encoder": encoder_fingerprint(Path(encoder.folder))} if isinstance(encoder, TransformerConfig) else {}
     )
-    return {"config": config.to_table(), "data": store.fingerprint, **pretrained}
+    fold = {} if withheld is None else {"withheld fold": withheld}
+    return {"config": config.to_table(), "data": store.fingerprint, **pretrained, **fold}
 
 
 def _with_seed(config: RunConfig, folder: RunFolder, shard: ProcessShard, device: torch.device) -> RunConfig:
@@ -115,8 +126,10 @@ class _Run:
         self.status = RunStatus()
         self.best: dict[str, Tensor] = {}
         self.first_loss: float | None = None
-        self.identity = identity_of(config, data.store)
-        sentences = chain(data.train.slices(), data.validation.slices())
+        self.identity = identity_of(config, data.store, data.withheld)
+        self.max_epochs = data.refit.num_epochs if data.refit else config.train.max_epochs
+        parts = [data.train] if data.refit else [data.train, data.validation]
+        sentences = chain.from_iterable(part.slices() for part in parts)
         self.extractor.encoder.keep_frozen(sentences, free_bytes(device) // _SHARE_KEPT)
 
     def go(self) -> RunStatus:
@@ -153,7 +166,9 @@ class _Run:
             "num_bags": table.num_bags,
             "num_sentences": table.num_sentences,
             "epoch": self.status.epoch,
-            "max_epochs": self.config.train.max_epochs,
+            "max_epochs": self.max_epochs,
+            "withheld": self.data.withheld,
+            "num_folds": self.data.store.num_folds,
             "seconds": self.status.seconds,
         }
 
@@ -161,7 +176,7 @@ class _Run:
         settings, status = self.config.train, self.status
         return (
             status.is_finished
-            or status.epoch >= settings.max_epochs
+            or status.epoch >= self.max_epochs
             or status.epoch - status.best_epoch >= settings.patience
         )
 
@@ -182,7 +197,7 @@ class _Run:
         validation = self._validate()
         if not all(map(math.isfinite, validation)):
             raise diverged(number, "validation: the logits are not finite")
-        self.status = self.status.after(*validation, time.monotonic() - began)
+        self.status = self.status.after(*validation, time.monotonic() - began, keeps_last=self.data.refit is not None)
         if self.status.is_best:
             self.best = parameters_of(self.objective)
         # Metrics before state: after a crash between the two, the epoch is repeated and its metrics replaced.
@@ -203,7 +218,13 @@ class _Run:
 
     def _validate(self) -> Validation:
         """Return the validation metrics, computed by the first process."""
-        found = validate(self.extractor, self.data) if self.shard.rank == 0 else Validation(0.0, 0.0)
+        if self.data.refit:
+            return Validation(self.data.refit.area, self.data.refit.average_precision)
+        found = Validation(0.0, 0.0)
+        if self.shard.rank == 0:
+            found, logit_BR = validate(self.extractor, self.data)
+            if self.data.withheld is not None:
+                self.folder.keep_logits(self.status.epoch + 1, logit_BR)
         return Validation(*from_first(list(found), self.shard, self.device))
 
     def _row(self, epoch: EpochResult, validation: Validation) -> dict[str, Any]:
@@ -211,8 +232,7 @@ class _Run:
             "epoch": self.status.epoch,
             "loss": sum(epoch.terms.values()),
             **{f"loss/{name}": value for name, value in epoch.terms.items()},
-            "validation/area_up_to_recall_0.4": validation.area_up_to_recall_0_4,
-            "validation/average_precision": validation.average_precision,
+            **({} if self.data.refit else validation.figures()),
             "best_epoch": self.status.best_epoch,
             "train_seconds": epoch.seconds,
             "sentences_per_second": epoch.sentences_per_second,
@@ -229,7 +249,10 @@ class _Run:
             self.status = replace(self.status, is_finished=True)
             self._save()
         load_parameters(self.extractor, self.best)
-        if self.folder.is_writer:
+        if self.folder.is_writer and self.data.withheld is not None:
+            # What is left to do with a fold's model is done: its predictions are kept, its parameters are not.
+            mark_finished(self.folder.state, self.status, self.identity)
+        elif self.folder.is_writer:
             self.extractor.calibration = calibration_of(self.extractor, self.data)
             parts = model_of(self.extractor, self.data, self.status)
             save_model(self.folder.path / MODEL, parts, overwrite=True)

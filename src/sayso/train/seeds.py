@@ -14,7 +14,8 @@ from sayso.seeding import drawn_seed
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
 from sayso.train.device import choose_device, claimed_by_first, from_first, process_group
-from sayso.train.folder import MODEL, STATE, RunFolder
+from sayso.train.folder import FOLDS, MODEL, STATE, RunFolder
+from sayso.train.held_out import HELD_OUT
 from sayso.train.run import Callbacks, identity_of, train
 from sayso.train.state import RunStatus, read_status
 
@@ -97,9 +98,11 @@ def _refuse_other_runs(out: Path, configs: Sequence[RunConfig], resume: bool) ->
 
 def _ended(config: RunConfig, store: Path, folder: Path) -> RunStatus | None:
     """Return the status of a finished run, else None."""
-    if not ((folder / STATE).exists() and (folder / MODEL).exists()):
+    opened = Store(store)
+    wanted = [folder / STATE, folder / MODEL, *([folder / FOLDS / HELD_OUT] if opened.num_folds else [])]
+    if not all(path.exists() for path in wanted):
         return None
-    status = read_status(folder / STATE, identity_of(config, Store(store)))
+    status = read_status(folder / STATE, identity_of(config, opened))
     return status if status.is_finished else None
 
 

@@ -40,10 +40,10 @@ class RunStatus:
     seconds: float = 0.0
     is_finished: bool = False
 
-    def after(self, area: float, average_precision: float, seconds: float) -> "RunStatus":
-        """Return the status after another epoch with these validation metrics."""
+    def after(self, area: float, average_precision: float, seconds: float, keeps_last: bool = False) -> "RunStatus":
+        """Return the status after another epoch with these validation metrics; `keeps_last` makes it the best."""
         done = replace(self, epoch=self.epoch + 1, seconds=self.seconds + seconds)
-        if (area, average_precision) <= (self.best_area, self.best_average_precision):
+        if not keeps_last and (area, average_precision) <= (self.best_area, self.best_average_precision):
             return done
         return replace(done, best_epoch=done.epoch, best_area=area, best_average_precision=average_precision)
 
@@ -93,6 +93,15 @@ def save_state(
     for name, parameter in _named(model):
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{key}/{name}"] = torch.as_tensor(value).detach().cpu().clone()
+    _write(path, tensors, status, identity)
+
+
+def mark_finished(path: Path, status: RunStatus, identity: dict[str, Any]) -> None:
+    """Replace the state by one without parameters, which only says that the run is finished."""
+    _write(path, {}, replace(status, is_finished=True), identity)
+
+
+def _write(path: Path, tensors: dict[str, Tensor], status: RunStatus, identity: dict[str, Any]) -> None:
     about = {"standing": asdict(status), "identity": identity, "tensors": _checksum_of(tensors)}
     metadata = {"format": str(FORMAT), _ABOUT: to_json(about)}
     with atomic_file(path, "wb") as file:
