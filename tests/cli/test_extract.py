@@ -123,7 +123,11 @@ def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_pat
 def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--resume", "--overwrite"), r"only one of --resume \(continue\), --overwrite \(start over\) and --since"),
-        (("--precision", 0.9), "--precision requires the store"),
+        (("--precision", 0.9), r"--precision requires a run with folds \(`sayso prepare --folds 5`\), or the store"),
+        (("--precision", 0.9, "--kb-completeness", 0.3), "trained without folds, which --kb-completeness"),
+        (("--kb-completeness", 0.3), "--kb-completeness requires --precision"),
+        (("--decisions", "x"), "--decisions requires --precision"),
+        (("--precision", 0.9, "--kb-completeness", 0.3, "--decisions", "x"), "give either --kb-completeness or"),
         (("--data", "x"), "--data requires --precision"),
         (("--precision", 0.9, "--threshold", 0.9, "--data", "x"), "either --threshold or --precision"),
         (("--only", "new"), "--only requires a knowledge base"),
@@ -175,3 +179,85 @@ def test_a_killed_extraction_continues_and_gives_the_same_facts(run: Path, tmp_p
     assert manifest["is_finished"]
     assert manifest["num_predicted"] < manifest["num_pairs"], "what was done is not done again"
     assert not list(killed.rglob("*.partial"))
+
+
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with documents built into a corpus, a store with folds and a run, all by the commands."""
+    folder = tmp_path_factory.mktemp("folded")
+    towns = range(60)
+    texts = [f"Port{n} is the capital of Land{n} . " + f"Ada{n} flew over Port{n} and Land{n} . " for n in towns]
+    (folder / "documents.jsonl").write_text(
+        "".join(json.dumps({"id": f"d{n}", "text": text}) + "\n" for n, text in enumerate(texts))
+    )
+    names = [(f"{kind}{n}", kind) for n in towns for kind in ("Port", "Land", "Ada")]
+    (folder / "names.tsv").write_text("".join(f"{name}\t{name}\n" for name, _ in names))
+    (folder / "types.json").write_text(json.dumps({name: [f"/{kind.lower()}"] for name, kind in names}))
+    # Half of the facts are known.
+    (folder / "kb.tsv").write_text("".join(f"Port{n}\tcapital_of\tLand{n}\n" for n in towns if n % 2))
+    cnn = [f"model.encoder.cnn.{name}=8" for name in ("num_filters", "output_width")]
+    changes = [*cnn, "train.max_epochs=10", "train.batch_bags=16"]
+    changes += ["train.learning_rate=0.02", "train.calibration=affine"]
+    built, store = folder / "corpus", folder / "store"
+    tables = [f"--{file.split('.')[0]}={folder / file}" for file in ("kb.tsv", "names.tsv", "types.json")]
+    for arguments in (
+        ["build", f"--documents={folder / 'documents.jsonl'}", *tables, f"--out={built}"],
+        ["prepare", f"--train={built / 'train'}", f"--types={built / 'types.json'}", "--folds=2", f"--out={store}"],
+        ["train", "cnns_att_f", f"--data={store}", f"--out={folder / 'run'}", "--device=cpu"]
+        + [f"--set={change}" for change in changes],
+    ):
+        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.stderr
+    return folder
+
+
+def test_with_folds_thresholds_are_for_new_facts_and_the_assumption_is_said(folded: Path, tmp_path: Path) -> None:
+    result = extract(folded / "run", folded / "corpus", "--out", tmp_path / "facts", "--precision", 0.8, "--json")
+    assert result.exit_code == 0, result.stderr
+    chosen = json.loads(result.stdout)["threshold_chosen"]
+    assert chosen["measured_on"] == "withheld facts"
+    assert chosen["num_facts"] == 30
+    assert chosen["num_folds"] == 2
+    assert "new facts: expect a precision of" in result.stderr
+    assert result.stderr.count("assuming that the knowledge base has 50% of the true facts") == 1
+    assert "capital_of: threshold" in result.stderr
+    thresholds = json.loads(result.stdout)["thresholds"]
+    written = [json.loads(line) for line in (tmp_path / "facts" / "facts.jsonl").read_text().splitlines()]
+    assert written
+    assert all(fact["probability"] >= thresholds[fact["relation"]] for fact in written)
+    new = [fact for fact in written if fact["status"] == "new"]
+    right = [fact for fact in new if fact["head"].removeprefix("Port") == fact["tail"].removeprefix("Land")]
+    # The corpus says all 60 capitals, and the knowledge base has half of them, as is assumed.
+    assert len(right) >= 0.7 * len(new)
+
+
+def test_decisions_on_a_random_sample_replace_the_assumption(folded: Path, tmp_path: Path) -> None:
+    decisions = tmp_path / "decisions.jsonl"
+    lines = [
+        {"head": f"Port{n}", "relation": "capital_of", "tail": f"Land{n}", "decision": "accepted"}
+        for n in range(0, 60, 2)
+    ]
+    decisions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = extract(
+        folded / "run", folded / "corpus", "--out", tmp_path / "facts", "--precision", 0.8, "--decisions", decisions
+    )
+    assert result.exit_code == 0, result.stderr
+    assert re.search(r"from \d+ decisions on new facts, \d+ of them accepted", result.stderr)
+
+
+def test_a_resumed_extraction_keeps_its_thresholds(folded: Path, tmp_path: Path) -> None:
+    command = (folded / "run", folded / "corpus", "--out", tmp_path / "facts", "--precision", 0.8)
+    before = extract(*command)
+    assert before.exit_code == 0
+    assert extract(*command, "--resume").exit_code == 0
+    with pytest.raises(UserError, match="extracted with threshold"):
+        extract(*command, "--resume", "--kb-completeness", 0.2)
+
+
+def test_prepare_and_train_say_what_the_folds_are_for(folded: Path, tmp_path: Path) -> None:
+    arguments = ["prepare", f"--train={folded / 'corpus' / 'train'}", "--folds=2", f"--out={tmp_path / 'store'}"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert re.search(r"folds: 2 of \d+ to \d+ facts, and \d+ unlabelled pairs of rest; no sentence is", result.stderr)
+    manifest = json.loads((tmp_path / "store" / "manifest.json").read_text())
+    assert manifest["na_share"]["train"] == 0.25
+    assert manifest["parts"]["rest"]["bags"] == manifest["folds"]["num_rest_pairs"] > 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -29,6 +29,7 @@ from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
     from sayso.extract.folder import FolderMode
+    from sayso.extract.new_facts import NewFactThresholds
     from sayso.extract.run import Extraction
     from sayso.extract.settings import ExtractInputs
     from sayso.extract.threshold import ChosenThreshold
@@ -68,10 +69,23 @@ def extract(
         typer.Option(
             min=0.01,
             max=1.0,
-            help="Choose the threshold for this precision on validation pairs; new facts will be less precise.",
+            help="Choose thresholds for this precision: of new facts if the run has folds (`prepare --folds`), else on"
+            " validation pairs, and new facts will be less precise.",
         ),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The run's store, for --precision.")] = None,
+    kb_completeness: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=0.99,
+            help="Share of the true facts that the knowledge base has, for --precision; 0.5 by default.",
+        ),
+    ] = None,
+    decisions: Annotated[
+        list[Path] | None,
+        typer.Option(help="Decisions on a random sample of new facts, instead of --kb-completeness; may be repeated."),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The run's store, for --precision without folds.")] = None,
     formats: Annotated[
         list[FactsFormat] | None,
         typer.Option("--format", help="Format of the facts; may be repeated; jsonl by default."),
@@ -119,7 +133,7 @@ def extract(
             "use only one of --resume (continue), --overwrite (start over) and --since (continue in a new folder)"
         )
     settings = settings_from(ExtractSettings, locals())
-    if chosen := _chosen_threshold(run, data, threshold, precision):
+    if chosen := _chosen_thresholds(run, _Asked(threshold, precision, kb_completeness, decisions or [], data)):
         settings = replace(settings, threshold=chosen.threshold, chosen=chosen)
     output = Output(
         forms=[each.value for each in formats or (FactsFormat.jsonl,)],
@@ -143,21 +157,53 @@ def extract(
     say_next(", ".join(files.values()), *review, hint="to add documents later: the same command with --resume")
 
 
-def _chosen_threshold(
-    run: Path, data: Path | None, threshold: float | None, precision: float | None
-) -> "ChosenThreshold | None":
-    """Return the threshold for the precision, None if no precision is given."""
-    if precision is None and data is not None:
-        raise UserError("--data requires --precision: add a precision, or leave out --data")
-    if precision is None:
+class _Asked(NamedTuple):
+    """The options that say which facts are wanted."""
+
+    threshold: float | None
+    precision: float | None
+    kb_completeness: float | None
+    decisions: list[Path]
+    data: Path | None
+
+    def refuse_contradictions(self) -> None:
+        """Raise `UserError` if an option lacks the one that it belongs to, or excludes another."""
+        if self.precision is None:
+            for name in ("data", "kb_completeness", "decisions"):
+                if getattr(self, name):
+                    option = f"--{name.replace('_', '-')}"
+                    raise UserError(f"{option} requires --precision: add a precision, or leave out {option}")
+        elif self.threshold is not None:
+            raise UserError("give either --threshold or --precision")
+        elif self.kb_completeness is not None and self.decisions:
+            raise UserError("give either --kb-completeness or --decisions, which replace it")
+
+
+def _chosen_thresholds(run: Path, asked: _Asked) -> "ChosenThreshold | NewFactThresholds | None":
+    """Return the thresholds for the precision, and print what to expect; None if no precision is given."""
+    asked.refuse_contradictions()
+    if asked.precision is None:
         return None
-    if threshold is not None:
-        raise UserError("give either --threshold or --precision")
-    if data is None:
-        raise UserError("--precision requires the store that the run was trained on: add --data STORE")
+    from sayso.extract.new_facts import thresholds_of_run
+
+    found = thresholds_of_run(run, asked.precision, asked.kb_completeness, asked.decisions)
+    if found is not None:
+        for line in (found.text, found.limits, *(f"  {each.relation}: {each.text}" for each in found.relations)):
+            note(line)
+        return found
+    if asked.kb_completeness is not None or asked.decisions:
+        raise UserError(
+            f"{run}: trained without folds, which --kb-completeness and --decisions require:"
+            " train it on a store made with `sayso prepare --folds 5`"
+        )
+    if asked.data is None:
+        raise UserError(
+            "--precision requires a run with folds (`sayso prepare --folds 5`), or the store that the run was trained"
+            " on: add --data STORE"
+        )
     from sayso.extract.threshold import choose_on_validation
 
-    chosen = choose_on_validation(run, data, precision)
+    chosen = choose_on_validation(run, asked.data, asked.precision)
     note(chosen.text)
     note(chosen.limits)
     return chosen
@@ -187,6 +233,19 @@ def _print(found: "Extraction") -> None:
     print_table(f"the first of {found.manifest['num_written']:,} facts", columns, rows, num_text=6)
 
 
+def _about_new(manifest: dict[str, Any]) -> str:
+    """Return what is known about the precision of the new facts, if there are any."""
+    from sayso.facts.file import WITHHELD
+
+    chosen = manifest["threshold_chosen"]
+    if not chosen or "new" not in manifest["status"]:
+        return ""
+    if chosen["measured_on"] != WITHHELD:
+        return " (the precision of the new ones was not measured)"
+    low, high = chosen["interval"]
+    return f" (expected precision of the new ones {chosen['precision']:.2f}, 90 %: {low:.2f} to {high:.2f})"
+
+
 def _remarks(manifest: dict[str, Any]) -> Iterator[str]:
     """Yield lines about what was read, left out and found."""
     yield (
@@ -201,8 +260,7 @@ def _remarks(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"no fact reaches {manifest['threshold']:g}: try a lower --threshold, with --overwrite"
     if manifest["status"]:
         counts = ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items())
-        is_chosen = manifest["threshold_chosen"] and "new" in manifest["status"]
-        yield f"facts: {counts}" + (" (the precision of the new ones was not measured)" if is_chosen else "")
+        yield f"facts: {counts}{_about_new(manifest)}"
     for name, number in manifest["num_left_out"].items():
         if number:
             why = "are not Wikidata's (see --wikidata)" if name == "quickstatements" else "contain a tab or line break"

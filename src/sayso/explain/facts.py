@@ -130,7 +130,7 @@ def explain_facts(
     encoded: Encoded,
     logit_F: np.ndarray,
     mechanisms: Mapping[str, Explainer],
-    threshold: float,
+    threshold: float | np.ndarray,
     num_top: int = 1,
     planted: tuple[np.ndarray, ModelInput] | None = None,
 ) -> ExplainedFacts:

@@ -85,8 +85,12 @@ def after(ranked: Rows, num_F: np.ndarray) -> Rows:
     return Rows.of_lengths(ranked.value[ranges(ranked.start[:-1] + num_F, left_F)], left_F)
 
 
-def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, threshold: float) -> Sufficient:
+def smallest_sets(
+    encoded: Encoded, ranked: Rows, probability_F: np.ndarray, threshold: float | np.ndarray
+) -> Sufficient:
     """Return the shortest prefix of the ranked sentences that keeps each prediction, and its probabilities.
+
+    The threshold is the same for all facts, or one for each.
 
     The set is empty for a fact that is not predicted, or is predicted even without sentences.
     """
@@ -97,7 +101,7 @@ def smallest_sets(encoded: Encoded, ranked: Rows, probability_F: np.ndarray, thr
     size_F = _search(encoded, ranked, floor_F, is_predicted_F & (without_any_F < floor_F))
     without_set_F = encoded.probability(after(ranked, size_F))
     is_repeated_F = is_predicted_F & (without_any_F < threshold) & (without_set_F >= threshold)
-    num_enough_F = _num_enough(encoded, ranked, threshold, is_repeated_F)
+    num_enough_F = _num_enough(encoded, ranked, np.broadcast_to(threshold, num), is_repeated_F)
     kinds = np.where((size_F == 1) & ~is_repeated_F, ONE_SENTENCE, SENTENCES_TOGETHER)
     kinds = np.where(num_enough_F >= 2, SEVERAL_SENTENCES, kinds)
     kinds = np.where(without_any_F >= threshold, NOT_SENTENCES, kinds)
@@ -127,13 +131,13 @@ def _search(encoded: Encoded, ranked: Rows, floor_F: np.ndarray, is_open_F: np.n
     return size_F
 
 
-def _num_enough(encoded: Encoded, ranked: Rows, threshold: float, is_counted_F: np.ndarray) -> np.ndarray:
+def _num_enough(encoded: Encoded, ranked: Rows, threshold_F: np.ndarray, is_counted_F: np.ndarray) -> np.ndarray:
     """Return how many sentences of each fact reach the threshold alone; −1 for facts that are not counted."""
     facts = np.flatnonzero(is_counted_F)
     counted = ranked.take(facts)
     fact_E = np.repeat(facts, counted.length)
     alone = Rows.of_lengths(counted.value, np.ones(len(fact_E), np.int64))
-    is_enough_E = encoded.probability(alone, fact_E) >= threshold
+    is_enough_E = encoded.probability(alone, fact_E) >= threshold_F[fact_E]
     return np.where(is_counted_F, np.bincount(fact_E[is_enough_E], minlength=len(ranked)), -1)
 
 

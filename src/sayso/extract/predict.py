@@ -80,13 +80,14 @@ class FactPredictor:
         self, taken: InputBags, sentences: Sequence[Sentence], pairs: Sequence[Sentence]
     ) -> Iterator[ExtractedFact]:
         probability_BR = sigmoid(predict_logits(self.model.extractor, taken.part))
-        facts_F2 = np.argwhere(probability_BR >= self.settings.threshold)
+        threshold_R = self.settings.threshold_of(self.model.relations)
+        facts_F2 = np.argwhere(probability_BR >= threshold_R)
         bags, bag_F = np.unique(facts_F2[:, 0], return_inverse=True)
         part, row_N = _take_bags(taken.part, bags)
         asked_F2 = np.stack([bag_F.reshape(-1), facts_F2[:, 1]], axis=1)
         mechanisms, bag_N = mechanisms_named([self.settings.method]), taken.part.table.bag_N
         for encoded, part_row, logit_F in encoded_facts(self.model.extractor, part, asked_F2):
-            explained = explain_facts(encoded, logit_F, mechanisms, self.settings.threshold)
+            explained = explain_facts(encoded, logit_F, mechanisms, threshold_R[encoded.relation_F])
             for fact in range(len(logit_F)):
                 bag_rows = row_N[part_row[explained.sentences.row(fact)]]
                 evidence = [sentences[row] for row in bag_rows.tolist()]

@@ -1,13 +1,18 @@
 """The settings and inputs of an extraction."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from sayso.config import SHARE, Range, check_ranges
 from sayso.explain import RANKED_BY, mechanisms_named
+from sayso.extract.new_facts import NewFactThresholds
 from sayso.extract.threshold import ChosenThreshold
 from sayso.readers.read import MAX_BAD_SHARE
+from sayso.records import Relation
 
 FORMAT = 1
 
@@ -27,7 +32,7 @@ class ExtractSettings:
         table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
         max_bad_share: The largest allowed share of bad lines.
         device: The device of each worker; `auto` uses a GPU if it has one.
-        chosen: How the threshold was chosen, for the manifest; None if it was given.
+        chosen: How the threshold was chosen, with those of single relations; None if it was given.
     """
 
     threshold: Annotated[float, SHARE] = 0.5
@@ -40,7 +45,7 @@ class ExtractSettings:
     table_memory: Annotated[int, Range(0, 2**20)] = 512
     max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
     device: str = "cpu"
-    chosen: ChosenThreshold | None = None
+    chosen: ChosenThreshold | NewFactThresholds | None = None
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -48,7 +53,17 @@ class ExtractSettings:
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that facts depend on, which must match when an extraction resumes."""
-        return {"threshold": self.threshold, "method": self.method, "max_evidence": self.max_evidence}
+        own = {"thresholds": self.thresholds} if self.thresholds else {}
+        return {"threshold": self.threshold, **own, "method": self.method, "max_evidence": self.max_evidence}
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The minimum probability of the relations that have one of their own, by name."""
+        return self.chosen.thresholds if self.chosen else {}
+
+    def threshold_of(self, relations: Sequence[Relation]) -> np.ndarray:
+        """Return threshold_R, the minimum probability of a fact of each relation."""
+        return np.array([self.thresholds.get(relation.name, self.threshold) for relation in relations])
 
 
 @dataclass(frozen=True, kw_only=True)

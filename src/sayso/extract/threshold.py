@@ -43,6 +43,11 @@ class ChosenThreshold(NamedTuple):
     interval: Interval | None
 
     @property
+    def thresholds(self) -> dict[str, float]:
+        """No relation has a threshold of its own."""
+        return {}
+
+    @property
     def na_share(self) -> float:
         """The share of validation pairs without a relation."""
         return self.num_na_pairs / self.num_pairs

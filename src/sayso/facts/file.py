@@ -16,6 +16,8 @@ from sayso.readers.files import is_not_blank, read_lines
 from sayso.readers.json_line import json_object
 
 FACTS_FILE = "facts.jsonl"
+WITHHELD = "withheld facts"
+"""What thresholds for new facts are measured on, as an extraction's manifest names it."""
 
 
 def facts_file(path: Path) -> Path:

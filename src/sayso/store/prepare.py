@@ -174,8 +174,8 @@ class _Preparation:
 
     def _folds(self, train: Grouped, test: Grouped | None) -> dict[str, BagTable]:
         """Return all pairs as the training part, and the unlabelled pairs of `rest`, if there are any."""
-        parts = {"train": train.table}
-        report = fold_report(train, self._number_folds("train", train.table), self.settings.folds)
+        parts, fold_B = {"train": train.table}, self._number_folds("train", train.table)
+        self.reports["folds"] = report = fold_report(train, fold_B, self.settings.folds)
         if 0 in report["num_facts"]:
             raise BadInputError(f"{self.inputs.train}: a fold has no facts: choose fewer {option('folds')}")
         if self.inputs.rest:
@@ -186,7 +186,6 @@ class _Preparation:
             report["num_rest_pairs"] = rest.table.num_bags
             if rest.table.num_bags:
                 parts["rest"], _ = rest.table, self._number_folds("rest", rest.table)
-        self.reports["folds"] = report
         self.reports.get("overruled", {})["num_facts_left_out_by_split"] = 0
         return parts
 

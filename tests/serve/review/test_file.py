@@ -124,3 +124,15 @@ def test_the_threshold_is_that_of_the_extraction_and_unknown_without_its_manifes
     file = ExtractedFile("news", facts_file(folder))
     assert file.threshold == 0.85
     assert file.threshold_note == "Threshold 0.85; the precision of these facts was not measured."
+
+
+def test_relations_with_thresholds_of_their_own_keep_them_and_the_note_says_what_to_expect(tmp_path: Path) -> None:
+    folder = write_found(tmp_path / "news")
+    chosen = {"measured_on": "withheld facts", "wanted_precision": 0.8, "precision": 0.78, "interval": [0.7, 0.9]}
+    write_found_manifest(
+        folder, threshold=0.6, thresholds={"born_in": 0.3}, threshold_chosen={**chosen, "assumption": "assuming much"}
+    )
+    file = ExtractedFile("news", facts_file(folder))
+    assert (file.threshold_of("born_in"), file.threshold_of("capital_of")) == (0.3, 0.6)
+    expected = "expect 0.78 (90 %: 0.70 to 0.90) of the new facts to be right, assuming much."
+    assert file.threshold_note == f"Thresholds for a precision of 0.8: {expected}"

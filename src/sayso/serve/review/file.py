@@ -19,7 +19,7 @@ from sayso.annotate.decisions import DAMAGED, decided_since
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.facts.fact import DECISIONS, ExtractedFact
-from sayso.facts.file import fact_at, manifest_beside, not_a_fact, refuse_damaged
+from sayso.facts.file import WITHHELD, fact_at, manifest_beside, not_a_fact, refuse_damaged
 from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
@@ -192,7 +192,7 @@ class ExtractedFile:
     """A file of facts and its name in URLs; a fact's record is read when it is shown.
 
     `threshold` is from the extraction's manifest, or None without one; `threshold_note` states the precision measured
-    at it. Opening the file checks only the first line.
+    at it. Some relations may have thresholds of their own. Opening the file checks only the first line.
     """
 
     def __init__(self, name: str, path: Path) -> None:
@@ -207,6 +207,7 @@ class ExtractedFile:
         self.path = path
         manifest = manifest_beside(path)
         self.threshold = _number(manifest.get("threshold"))
+        self._thresholds = manifest.get("thresholds") or {}
         self.threshold_note = _threshold_note(self.threshold, manifest.get("threshold_chosen"))
         self._signature: tuple[int, ...] = ()
         self._index: ReviewTable | None = None
@@ -220,6 +221,10 @@ class ExtractedFile:
                 self._signature = self._now()
                 self._index = ReviewTable(self.path)
             return self._index
+
+    def threshold_of(self, relation: str) -> float | None:
+        """Return the lowest probability of a fact with this relation; None if unknown."""
+        return _number(self._thresholds.get(relation, self.threshold))
 
     def _now(self) -> tuple[int, ...]:
         return signature_of(self.path.stat()) if self.path.is_file() else ()
@@ -242,6 +247,12 @@ def _threshold_note(threshold: float | None, chosen: object) -> str:
     if threshold is None:
         return ""
     measured = chosen if isinstance(chosen, dict) else {}
+    if measured.get("measured_on") == WITHHELD:
+        low, high = measured["interval"]
+        return (
+            f"Thresholds for a precision of {measured['wanted_precision']:g}: expect {measured['precision']:.2f} (90 %:"
+            f" {low:.2f} to {high:.2f}) of the new facts to be right, {measured['assumption']}."
+        )
     precision, recall = _number(measured.get("precision")), _number(measured.get("recall"))
     if precision is None or recall is None:
         return f"Threshold {threshold:g}; the precision of these facts was not measured."

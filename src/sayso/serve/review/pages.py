@@ -102,7 +102,7 @@ def get_extracted_fact(bench: Bench, file: FileParam, asked: IdsParam) -> Extrac
     fact = file.fact(find_extracted(file, asked))
     with bench.database.reading() as connection:
         decided = decision_on(connection, asked.fact)
-    return extracted_fact_response(fact, file.threshold, decided.decision if decided else "")
+    return extracted_fact_response(fact, file.threshold_of(fact.relation), decided.decision if decided else "")
 
 
 @api.post("/{facts}/decisions")
@@ -141,7 +141,7 @@ def fact_page(render: Render, bench: Bench, file: FileParam, asked: IdsParam, qu
         file=file,
         asked=asked,
         fact=fact,
-        support=support_response(fact, file.threshold),
+        support=support_response(fact, file.threshold_of(fact.relation)),
         definition="" if number is None else bench.store.relations[number].definition,
         instead=_named(bench, fact.contradicts),
         shown=view_extracted(fact),
