@@ -49,6 +49,7 @@ COVERED_BY = {
     "store/rows": "store/test_columns",
     "store/store": "store/test_prepare",
     "store/table": "store/test_columns",
+    "train/warning": "train/test_data",
 }
 
 

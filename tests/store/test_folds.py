@@ -86,7 +86,7 @@ def test_the_pairs_of_rest_are_unlabelled_pairs_of_the_folds(tmp_path: Path) -> 
 
 
 def test_a_large_rest_is_sampled_by_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sayso.store.inputs.num_rest_lines", lambda _: 2_000_000)
+    monkeypatch.setattr("sayso.store.folds.num_rest_lines", lambda _: 2_000_000)
     store = made(tmp_path / "a", lines_of(range(30)), lines_of(range(30, 230), None))
     assert store.manifest["folds"]["rest_share"] == pytest.approx(0.1)
     assert 5 <= store.manifest["folds"]["num_rest_pairs"] <= 40

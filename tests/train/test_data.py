@@ -7,7 +7,7 @@ import pytest
 from sayso import memory
 from sayso.errors import BadInputError, UserError
 from sayso.records import Mark
-from sayso.train.data import warnings_about
+from sayso.train.warning import warnings_about
 from toy import make_sentence
 from train.toy_run import run_data, store_of, toy_config, with_labels
 

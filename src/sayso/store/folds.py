@@ -5,14 +5,23 @@ Shapes: B bags, N sentences of all bags together.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sayso.documents.align import pair_number
+from sayso.documents.folder import na_share_of, num_rest_lines
+from sayso.records import Sentence
+from sayso.seeding import sub_seed
 from sayso.store.group import Grouped
+from sayso.store.inputs import Inputs, SentenceFiles
 from sayso.store.table import BagTable
+
+MAX_REST_LINES = 200_000
+"""About how many lines of unlabelled pairs a store with folds has; more would not make its estimates better."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,3 +72,24 @@ def fold_report(grouped: Grouped, fold_B: np.ndarray, num_folds: int) -> dict[st
         "num_sentences_shared": round(float(num_left_out[:, 0].mean())),
         "num_facts_only_in_shared": round(float(num_left_out[:, 1].mean())),
     }
+
+
+def na_shares(inputs: Inputs) -> dict[str, float]:
+    """Return the share of NA pairs that `sayso build` kept for each part; validation is taken from training."""
+    found = {part: na_share_of(path) for part, path in (("train", inputs.train), ("test", inputs.test)) if path}
+    return {**found, "validation": found["train"]}
+
+
+def rest_share(path: Path) -> float:
+    """Return the share of the pairs of `rest` that a store with folds keeps; all of them unless there are very many."""
+    return min(1.0, MAX_REST_LINES / max(num_rest_lines(path), 1))
+
+
+def read_unlabelled(files: SentenceFiles, share: float, seed: int) -> Iterator[Sentence]:
+    """Yield the sentences of a share of the pairs of `rest`, chosen by their ids, without labels."""
+    # Another seed than that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
+    bound, seed = round(share * 2**64), sub_seed(seed, "rest")
+    files.tallies.pop("rest", None)  # read before, for decided pairs
+    for sentence in files.read("rest", None):
+        if pair_number(*sentence.pair, seed) < bound:
+            yield sentence._replace(relations=())

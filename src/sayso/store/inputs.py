@@ -6,18 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
-from sayso.documents.align import pair_number
-from sayso.documents.folder import na_share_of, num_rest_lines
 from sayso.errors import BadArgumentError
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.records import OnProgress, Sentence
-from sayso.seeding import sub_seed
 
 DEFAULT_MAX_TOKENS = 130
 """The limit in DirectSup's published code."""
-MAX_REST_LINES = 200_000
-"""About how many lines of unlabelled pairs a store with folds has; more would not make its estimates better."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,15 +104,6 @@ class SentenceFiles:
                 for sentence in self._read_file(name, path, None):
                     yield self.tallies[name].form, sentence
 
-    def read_unlabelled(self, share: float, seed: int) -> Iterator[Sentence]:
-        """Yield the sentences of a share of the pairs of `rest`, chosen by their ids, without labels."""
-        # Another seed than that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
-        bound, seed = round(share * 2**64), sub_seed(seed, "rest")
-        self.tallies.pop("rest", None)  # read before, for decided pairs
-        for sentence in self.read("rest", None):
-            if pair_number(*sentence.pair, seed) < bound:
-                yield sentence._replace(relations=())
-
     def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
         tally, size = self.tallies.setdefault(name, Tally(path)), size_of(path)
         yield from read_sentences(path, tally, relations, lambda done: self.on_progress(f"reading {name}", done, size))
@@ -137,14 +123,3 @@ class SentenceFiles:
                     "first_bad_lines": tally.shown,
                 }
         return entries
-
-
-def na_shares(inputs: Inputs) -> dict[str, float]:
-    """Return the share of NA pairs that `sayso build` kept for each part; validation is taken from training."""
-    found = {part: na_share_of(path) for part, path in (("train", inputs.train), ("test", inputs.test)) if path}
-    return {**found, "validation": found["train"]}
-
-
-def rest_share(path: Path) -> float:
-    """Return the share of the pairs of `rest` that a store with folds keeps; all of them unless there are very many."""
-    return min(1.0, MAX_REST_LINES / max(num_rest_lines(path), 1))

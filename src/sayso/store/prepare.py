@@ -21,9 +21,9 @@ from sayso.store import leakage
 from sayso.store.columns import Column
 from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
-from sayso.store.folds import fold_report, pair_folds
+from sayso.store.folds import fold_report, na_shares, pair_folds, read_unlabelled, rest_share
 from sayso.store.group import BagBuilder, Grouped, Lines, group_lines
-from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles, na_shares, rest_share
+from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import read_with_workers
 from sayso.store.store import DIRECT_LABELS, FORMAT, folds_file, marks_file, refuse_no_store, write_store
@@ -180,7 +180,7 @@ class _Preparation:
             raise BadInputError(f"{self.inputs.train}: a fold has no facts: choose fewer {option('folds')}")
         if self.inputs.rest:
             report["rest_share"] = share = rest_share(self.inputs.rest)
-            rest = self._grouped("rest", self._lines(self.files.read_unlabelled(share, self.settings.seed)))
+            rest = self._grouped("rest", self._lines(read_unlabelled(self.files, share, self.settings.seed)))
             for known in (train, test):
                 rest = leakage.without_pairs_of(rest, known.table) if known else rest
             report["num_rest_pairs"] = rest.table.num_bags

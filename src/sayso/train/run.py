@@ -20,7 +20,7 @@ from sayso.seeding import drawn_seed, sub_seed
 from sayso.store.store import Store
 from sayso.train.calibrate import calibration_of
 from sayso.train.config import RunConfig, load_config
-from sayso.train.data import RunData, warnings_about
+from sayso.train.data import RunData
 from sayso.train.device import (
     choose_device,
     claimed_by_first,
@@ -38,6 +38,7 @@ from sayso.train.loop import EpochResult, OnStep, Validation, diverged, refuse_g
 from sayso.train.objective import Objective
 from sayso.train.optimizer import make_optimizer
 from sayso.train.state import RunStatus, load_parameters, load_state, mark_finished, parameters_of, save_state
+from sayso.train.warning import warnings_about
 
 OnFigures = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], EpochResult]
