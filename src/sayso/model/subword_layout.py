@@ -50,7 +50,7 @@ def lay_out(
 ) -> Layout:
     """Return the subwords of the sentences, each cut to `max_length` by leaving out tokens far from both mentions.
 
-    With markers, a mention is represented by the marker before each of its occurrences, else by its subwords.
+    A mention is represented by its subwords and, with markers, the marker before each of its occurrences.
     """
     edges = _Edges(sentences, has_markers)
     num_T = table.start_V1[sentences.token_T + 1] - table.start_V1[sentences.token_T]
@@ -83,12 +83,10 @@ def lay_out(
         id_U[at_T[is_here_T & is_kept_T]] = marker
     places = []
     for is_inside_T, begins_T in ((edges.is_head_T, edges.head_begin_T), (edges.is_tail_T, edges.tail_begin_T)):
-        if has_markers:
-            token_P = (begins_T & is_kept_T).nonzero()[:, 0]
-            places.append(Places(first_T[token_P], sentence_T[token_P]))
-        else:
-            is_inside_W = is_inside_T[owner_W]
-            places.append(Places(place_W[is_inside_W], sentence_T[owner_W[is_inside_W]]))
+        token_P = (begins_T & is_kept_T).nonzero()[:, 0]
+        is_inside_W = is_inside_T[owner_W]
+        owner_P = torch.cat([token_P, owner_W[is_inside_W]])
+        places.append(Places(torch.cat([first_T[token_P], place_W[is_inside_W]]), sentence_T[owner_P]))
     return Layout(id_U, start_S1, token_U, *places)
 
 
