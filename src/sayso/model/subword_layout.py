@@ -27,7 +27,7 @@ class Places(NamedTuple):
     sentence_P: Tensor
 
 
-class Layout(NamedTuple):
+class SubwordLayout(NamedTuple):
     """S sentences as U subwords; sentence i has the subwords from `start_S1[i]` up to `start_S1[i + 1]`.
 
     `token_U` is the token of each subword, and T, one beyond the last, for markers and other special subwords.
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
 def lay_out(
     sentences: SentenceBatch, table: SubwordTable, special: SpecialIds, max_length: int, has_markers: bool
-) -> Layout:
+) -> SubwordLayout:
     """Return the subwords of the sentences, each cut to `max_length` by leaving out tokens far from both mentions.
 
     A mention is represented by its subwords and, with markers, the marker before each of its occurrences.
@@ -87,7 +87,7 @@ def lay_out(
         is_inside_W = is_inside_T[owner_W]
         owner_P = torch.cat([token_P, owner_W[is_inside_W]])
         places.append(Places(torch.cat([first_T[token_P], place_W[is_inside_W]]), sentence_T[owner_P]))
-    return Layout(id_U, start_S1, token_U, *places)
+    return SubwordLayout(id_U, start_S1, token_U, *places)
 
 
 class _Edges:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.model.subword_layout import Layout
+from sayso.model.subword_layout import SubwordLayout
 from sayso.store.rows import Rows, ranges
 
 _LEAST_FILLED = 0.8
@@ -25,7 +25,7 @@ class Reads:
     If `is_shared`, sentences with the same subwords are read once.
     """
 
-    def __init__(self, layout: Layout, is_shared: bool) -> None:
+    def __init__(self, layout: SubwordLayout, is_shared: bool) -> None:
         self.start_S1 = layout.start_S1.cpu().numpy()
         self.length_S = np.diff(self.start_S1)
         self.num_sentences = len(self.length_S)
@@ -45,7 +45,7 @@ class Reads:
             setattr(self, name, getattr(self, name)[by_rank])
         self._first_W = np.searchsorted(self.rank_S[self._reader_W], np.arange(len(self.order) + 1))
 
-    def _collect_wanted(self, layout: Layout, reader_S: np.ndarray) -> None:
+    def _collect_wanted(self, layout: SubwordLayout, reader_S: np.ndarray) -> None:
         """Collect, for each wanted vector, the sentence read, its column there, its owner and its weight in a mean."""
         readers, columns, owners, weights = [reader_S], [np.zeros_like(reader_S)], [3 * np.arange(len(reader_S))], []
         weights.append(np.ones(len(reader_S)))
@@ -95,7 +95,7 @@ class KeptStates:
         self._free = max_bytes
         self._state: dict[int, Tensor] = {}
 
-    def padded(self, layout: Layout, chunk: np.ndarray, length: int, device: torch.device) -> Tensor | None:
+    def padded(self, layout: SubwordLayout, chunk: np.ndarray, length: int, device: torch.device) -> Tensor | None:
         """Return state_CLH for the sentences of a chunk if all of them are kept."""
         found = [self._state.get(key) for key in _keys(layout, chunk)]
         rows = [each for each in found if each is not None]
@@ -106,7 +106,7 @@ class KeptStates:
             padded_CLH[row, : len(state)] = state
         return padded_CLH.to(device)
 
-    def keep(self, layout: Layout, chunk: np.ndarray, state_CLH: Tensor) -> None:
+    def keep(self, layout: SubwordLayout, chunk: np.ndarray, state_CLH: Tensor) -> None:
         """Keep the states of a chunk's sentences while there is room."""
         length_C = layout.length_S[torch.from_numpy(chunk).to(layout.id_U.device)].tolist()
         for key, length, state_LH in zip(_keys(layout, chunk), length_C, state_CLH, strict=True):
@@ -116,7 +116,7 @@ class KeptStates:
                 self._free -= num_bytes
 
 
-def _keys(layout: Layout, chunk: np.ndarray) -> list[int]:
+def _keys(layout: SubwordLayout, chunk: np.ndarray) -> list[int]:
     start_S1 = layout.start_S1.cpu().numpy()
     length = np.diff(start_S1)[chunk]
     rows = Rows.of_lengths(layout.id_U.cpu().numpy()[ranges(start_S1[chunk], length)], length)

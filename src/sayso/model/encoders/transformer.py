@@ -20,7 +20,7 @@ from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
 from sayso.model.layers import Affine, TokenDropout
 from sayso.model.pretrained import Pretrained, load_weights
-from sayso.model.subword_layout import Layout, SubwordTable, lay_out
+from sayso.model.subword_layout import SubwordLayout, SubwordTable, lay_out
 from sayso.model.subword_reads import MULTIPLE, KeptStates, Reads
 
 _SUBWORDS_AT_A_TIME = {"cpu": 8_192, "cuda": 131_072}
@@ -129,7 +129,7 @@ class TransformerEncoder(Encoder):
         score_U = (row_UH.detach() * change_UH).sum(1)
         return score_U.new_zeros(len(sentences.token_T) + 1).index_add(0, layout.token_U, score_U)[:-1]
 
-    def _lay_out(self, sentences: SentenceBatch) -> Layout:
+    def _lay_out(self, sentences: SentenceBatch) -> SubwordLayout:
         special, has_markers = self.pretrained.subwords.tokenizer.special, self.config.reading == "markers"
         return lay_out(sentences, self._subword_table(sentences.token_T.device), special, self.max_length, has_markers)
 
@@ -141,11 +141,11 @@ class TransformerEncoder(Encoder):
             self._table = table = SubwordTable(value, start)
         return table
 
-    def _input_vectors(self, layout: Layout) -> Tensor:
+    def _input_vectors(self, layout: SubwordLayout) -> Tensor:
         row_UH: Tensor = self.networks[0].get_input_embeddings()(layout.id_U)  # type: ignore[operator]
         return row_UH
 
-    def _vectors(self, layout: Layout, row_UH: Tensor) -> Tensor:
+    def _vectors(self, layout: SubwordLayout, row_UH: Tensor) -> Tensor:
         """Return vector_SD from the input vectors of the subwords."""
         device = row_UH.device
         reads, found = self._reads(layout), []
@@ -160,7 +160,7 @@ class TransformerEncoder(Encoder):
         vector_SD: Tensor = self.projection(self.dropout(pooled_XH.view(reads.num_sentences, -1))).relu()
         return vector_SD
 
-    def _read(self, layout: Layout, reads: Reads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
+    def _read(self, layout: SubwordLayout, reads: Reads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
         """Return the last layer's vectors for the sentences of a chunk."""
         place_CL, is_there_CL = reads.padded(chunk, row_UH.device)
         state_CLH = None
@@ -180,7 +180,7 @@ class TransformerEncoder(Encoder):
             state_CLH = self.lower(inputs_embeds=state_CLH, attention_mask=is_there_CL).last_hidden_state
         return state_CLH
 
-    def _reads(self, layout: Layout) -> Reads:
+    def _reads(self, layout: SubwordLayout) -> Reads:
         return Reads(layout, is_shared=self.config.reading == "spans")
 
     def _chunks(self, reads: Reads, device: torch.device) -> Iterator[np.ndarray]:
