@@ -48,6 +48,20 @@ def test_files_named_in_the_documents_exist() -> None:
             assert (ROOT / path).exists(), f"{page} names {path}, which is not there"
 
 
+@pytest.mark.parametrize(("flow", "steps"), load("docs/house.py").ways().items())
+def test_the_functions_of_a_data_flow_are_where_the_architecture_says(flow: str, steps: list[str]) -> None:
+    assert 1 < len(steps) <= 12, flow
+    for step in steps:
+        named = re.findall(r"`([\w/]+\.(?:py|js))`(?: `([\w.]+)`)?", step)
+        folder = (SOURCE / named[0][0]).parent
+        for path, name in named:
+            file = next((each for each in (SOURCE / path, folder / path) if each.is_file()), None)
+            assert file, f"{step}: there is no {path}"
+            for part in name.split(".") if name else ():
+                defined = rf"^ *(?:export )?(?:async )?(?:def|class|function) {part}\b"
+                assert re.search(defined, file.read_text(), re.MULTILINE), f"{step}: {path} does not define {part}"
+
+
 @pytest.mark.parametrize("name", [name for name, member in vars(Model).items() if name[0] != "_" and callable(member)])
 def test_the_library_page_names_every_method_of_a_model(name: str) -> None:
     assert re.search(rf"\b[mM]odel\.{name}\(", (ROOT / "docs" / "library.md").read_text())

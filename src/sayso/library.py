@@ -98,7 +98,7 @@ class Model:
         probability_BR = np.full((len(bags), len(self.relations)), np.nan, np.float32)
         if readable.sentences:
             extractor = self.parts.extractor
-            taken = readable.taken(len(self.relations), types, extractor.config.use_entities)
+            taken = readable.input_bags(len(self.relations), types, extractor.config.use_entities)
             probability_BR[readable.row_B] = predict_probabilities(extractor, taken.part)
         return probability_BR
 

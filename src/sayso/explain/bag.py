@@ -62,7 +62,7 @@ def own_bag(model: ModelParts, bag: Bag, types: TypesById | None = None) -> BagT
     if not own.sentences:
         reason = too_far_apart(model.lexicon)
         raise BadArgumentError(f"cannot read any sentence of ({bag.head_id}, {bag.tail_id}): {reason}")
-    taken = own.taken(len(model.relations), types, model.extractor.config.use_entities)
+    taken = own.input_bags(len(model.relations), types, model.extractor.config.use_entities)
     type_L, names = taken.entities.type_L, model.lexicon.types
     return BagToExplain(
         part=taken.part,

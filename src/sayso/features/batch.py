@@ -180,7 +180,7 @@ class BagBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a store as a model reads it."""
+    """A part of a store, or bags that a user made, as a model reads it."""
 
     table: BagTable
     inputs: ModelInput

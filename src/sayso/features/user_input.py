@@ -73,7 +73,7 @@ class InputBuilder:
         collected = self._collector.columns()
         assert bag_N is None or len(bag_N) == collected.num_sentences, "a sentence was left out, or its bag is missing"
         line_N = np.arange(collected.num_sentences)
-        return self._taken(group(collected, bag_N), line_N, self.recognise(types), num_relations)
+        return self._input_bags(group(collected, bag_N), line_N, self.recognise(types), num_relations)
 
     def recognise(self, types: TypesById) -> Entities:
         """Look up the entities in all sentences."""
@@ -84,7 +84,7 @@ class InputBuilder:
     def portions(self, num_relations: int, entities: Entities) -> Iterator[InputBags]:
         """Yield the bags of all pairs, a few pairs at a time, each with all its distinct sentences."""
         for collected, line_N in self._collected():
-            yield self._taken(group(collected), line_N, entities, num_relations)
+            yield self._input_bags(group(collected), line_N, entities, num_relations)
 
     def _collected(self) -> Iterator[tuple[BagTable, np.ndarray]]:
         if self._spilled is None:
@@ -101,7 +101,7 @@ class InputBuilder:
         self._spilled.put(self._collector.columns())
         self._collector = self._new_collector()
 
-    def _taken(self, bags: Bags, line_N: np.ndarray, entities: Entities, num_relations: int) -> InputBags:
+    def _input_bags(self, bags: Bags, line_N: np.ndarray, entities: Entities, num_relations: int) -> InputBags:
         table = bags.table
         inputs = self.lexicon.input_of(table, entities.type_L)
         number_L = entities.number_L
@@ -166,7 +166,7 @@ class UserBags:
     row_B: np.ndarray
     bag_N: np.ndarray
 
-    def taken(self, num_relations: int, types: TypesById | None, uses_entities: bool) -> InputBags:
+    def input_bags(self, num_relations: int, types: TypesById | None, uses_entities: bool) -> InputBags:
         """Return the bags with the model's ids; log a warning about unknown entities."""
         taken = self.intake.finish(num_relations, types or {}, self.bag_N)
         warn_unknown(taken.entities, self.intake.lexicon, uses_entities)

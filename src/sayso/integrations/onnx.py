@@ -89,7 +89,7 @@ def onnx_inputs(model: Model, bags: Sequence[Bag], types: TypesById | None = Non
     own = read_bags(bags, model.parts.lexicon)
     if len(own.row_B) < len(bags):
         raise BadArgumentError(f"a bag has no readable sentence: {too_far_apart(model.parts.lexicon)}")
-    taken = own.taken(len(model.relations), types, model.parts.extractor.config.use_entities)
+    taken = own.input_bags(len(model.relations), types, model.parts.extractor.config.use_entities)
     return _arrays(collate(taken.part, np.arange(len(bags))))
 
 

@@ -61,7 +61,7 @@ def test_a_sentence_vector_is_the_sum_of_its_features_and_mean_vectors(extractor
     encoder, embedding = extractor.encoder, extractor.embedding
     assert isinstance(encoder, WordsEncoder)
     whole = sentence(HEAD, 5, 6, TAIL)
-    rows = encoder._features(whole, encoder._layout(whole)).row_F
+    rows = encoder._features(whole, encoder._words_between(whole)).row_F
     assert len(rows) == 4  # two words, their number, the mentions
     word_VW, type_KW = embedding.word_VW, embedding.type_KW
     nothing = torch.zeros_like(word_VW[0])
@@ -76,7 +76,7 @@ def test_word_scores_credit_the_words_with_their_features(extractor: Extractor) 
     bags = BagIndex(bag_N=torch.tensor([0]), head_B=torch.tensor([0]), tail_B=torch.tensor([0]))
     score_T = word_scores(extractor, whole, bags, torch.tensor([2]))
     encoder = extractor.encoder
-    rows = encoder._features(whole, encoder._layout(whole)).row_F[:2]
+    rows = encoder._features(whole, encoder._words_between(whole)).row_F[:2]
     is_on_D = extractor.encode(whole)[0] > 0
     relation_D = extractor.scorer.relation_RD[2]
     expected = ((encoder.table_HD[rows] * is_on_D) @ relation_D).detach()

@@ -40,7 +40,7 @@ class Features(NamedTuple):
     sentence_F: Tensor
 
 
-class Layout(NamedTuple):
+class WordsBetween(NamedTuple):
     """Where the words between the mentions are: each token's sentence, whether it is one of them, and their order."""
 
     sentence_T: Tensor
@@ -60,25 +60,25 @@ class WordsEncoder(Encoder):
 
     def forward(self, embedding: TokenEmbedding, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""
-        layout, distinct = self._layout(sentences), embedding(sentences)
-        found = self._features(sentences, layout)
+        between, distinct = self._words_between(sentences), embedding(sentences)
+        found = self._features(sentences, between)
         value_FD: Tensor = self.dropout(nn.functional.embedding(found.row_F, self.table_HD))
-        mean_SD: Tensor = self.projection(_means(distinct, sentences, layout))
+        mean_SD: Tensor = self.projection(_means(distinct, sentences, between))
         return mean_SD.index_add(0, found.sentence_F, value_FD).relu()
 
     def token_scores(self, embedding: TokenEmbedding, sentences: SentenceBatch, gradient_SD: Tensor) -> Tensor:
         """Return score_T, gradient times input on the tokens' vectors and, for words between, on their features."""
         score_T = super().token_scores(embedding, sentences, gradient_SD)
-        layout = self._layout(sentences)
-        row_F, sentence_F = self._features(sentences, layout)
+        between = self._words_between(sentences)
+        row_F, sentence_F = self._features(sentences, between)
         with torch.no_grad():
             gradient_SD = gradient_SD * (self(embedding, sentences) > 0)
-            num_words = int(layout.is_between_T.sum())
+            num_words = int(between.is_between_T.sum())
             credit_FD = self.table_HD[row_F[:num_words]] * gradient_SD[sentence_F[:num_words]]
-        score_T[layout.is_between_T] += credit_FD.sum(1)
+        score_T[between.is_between_T] += credit_FD.sum(1)
         return score_T
 
-    def _layout(self, sentences: SentenceBatch) -> Layout:
+    def _words_between(self, sentences: SentenceBatch) -> WordsBetween:
         every_S = torch.arange(sentences.num_sentences, device=sentences.token_T.device)
         sentence_T = torch.repeat_interleave(every_S, sentences.length_S)
         is_inside_T = (sentences.piece_T == 1) & (sentences.head_distance_T != 0) & (sentences.tail_distance_T != 0)
@@ -86,11 +86,11 @@ class WordsEncoder(Encoder):
         rank_T = before_T1[:-1] - before_T1[sentences.start_S1[:-1]][sentence_T]
         is_head_T = (sentences.head_distance_T == 0) & (sentences.piece_T == 0)
         is_head_first_S = torch.zeros_like(every_S).index_add(0, sentence_T, is_head_T.long()) > 0
-        return Layout(sentence_T, is_inside_T & (rank_T < self.max_words), is_head_first_S)
+        return WordsBetween(sentence_T, is_inside_T & (rank_T < self.max_words), is_head_first_S)
 
-    def _features(self, sentences: SentenceBatch, layout: Layout) -> Features:
+    def _features(self, sentences: SentenceBatch, between: WordsBetween) -> Features:
         """Return the features of all sentences: the words between the mentions, their number, and the mentions."""
-        sentence_T, word = layout.sentence_T, layout.is_between_T.nonzero()[:, 0]
+        sentence_T, word = between.sentence_T, between.is_between_T.nonzero()[:, 0]
         num_S = torch.bincount(sentence_T[word], minlength=sentences.num_sentences)
         distances = (sentences.head_distance_T, sentences.tail_distance_T)
         head_S, tail_S = (_first_token(sentences, sentence_T, distance_T) for distance_T in distances)
@@ -99,24 +99,24 @@ class WordsEncoder(Encoder):
         owners = [sentence_T[word], every_S, every_S]
         sentence_F = torch.cat(owners)
         kind_F = torch.cat([torch.full_like(owner, kind) for kind, owner in enumerate(owners)])
-        number_F = (torch.cat(values) * 4 + kind_F) * 2 + layout.is_head_first_S[sentence_F]
+        number_F = (torch.cat(values) * 4 + kind_F) * 2 + between.is_head_first_S[sentence_F]
         # The upper bits of the product depend on all bits of the number.
         row_F = (number_F * _SPREAD >> 20) % self.table_HD.shape[0]
         return Features(row_F, sentence_F)
 
 
-def _means(distinct: DistinctRows, sentences: SentenceBatch, layout: Layout) -> Tensor:
+def _means(distinct: DistinctRows, sentences: SentenceBatch, between: WordsBetween) -> Tensor:
     """Return the mean vectors of head, tail, the words between if the head is first, and if the tail is first."""
-    is_first_T = layout.is_head_first_S[layout.sentence_T]
+    is_first_T = between.is_head_first_S[between.sentence_T]
     chosen = (
         sentences.head_distance_T == 0,
         sentences.tail_distance_T == 0,
-        layout.is_between_T & is_first_T,
-        layout.is_between_T & ~is_first_T,
+        between.is_between_T & is_first_T,
+        between.is_between_T & ~is_first_T,
     )
     means = []
     for is_in_T in chosen:
-        owner, row = layout.sentence_T[is_in_T], distinct.row_YW[distinct.index_T[is_in_T]]
+        owner, row = between.sentence_T[is_in_T], distinct.row_YW[distinct.index_T[is_in_T]]
         num_S = torch.bincount(owner, minlength=sentences.num_sentences).clamp(min=1)
         total_SW = row.new_zeros(sentences.num_sentences, row.shape[1]).index_add(0, owner, row)
         means.append(total_SW / num_S[:, None])

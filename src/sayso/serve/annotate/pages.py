@@ -9,7 +9,7 @@ from http import HTTPStatus
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate import marking as work
+from sayso.annotate import marking
 from sayso.annotate.assignment import hold, is_held, keep_place, neighbour, next_fact, place_of, progress
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
@@ -32,7 +32,7 @@ _PILOT_DONE = "You have finished the pilot round and seen its answers, so your m
 def get_fact(bench: Bench, who: Who, shown: ShownFact) -> schemas.AnnotatedFact:
     """Return a fact, its sentences and your work on it; run scores only after you submit it."""
     with bench.database.reading() as connection:
-        mine = work.work_of(connection, who.id, shown.fact)
+        mine = marking.work_of(connection, who.id, shown.fact)
     sentences = [
         {
             "tokens": sentence.tokens,
@@ -67,21 +67,21 @@ def mark(bench: Bench, who: Who, given: schemas.MarksRequest) -> schemas.SavedSt
     with bench.database.writing() as connection:
         hold(connection, who, shown.fact)
         keep_place(connection, who, shown.fact, given.marks[-1].sentence)
-        return _saved(connection, who, shown, work.mark, labels, given.key)
+        return _saved(connection, who, shown, marking.mark, labels, given.key)
 
 
 @api.put("/comment")
 def comment(bench: Bench, who: Who, given: schemas.CommentRequest) -> schemas.SavedState:
     """Comment on a fact."""
     with bench.database.writing() as connection:
-        return _saved(connection, who, bench.fact(given), work.comment, given.text, given.key)
+        return _saved(connection, who, bench.fact(given), marking.comment, given.text, given.key)
 
 
 @api.put("/wrong")
 def flag_wrong(bench: Bench, who: Who, given: schemas.WrongRequest) -> schemas.SavedState:
     """Report a fact as wrong, or withdraw the report."""
     with bench.database.writing() as connection:
-        return _saved(connection, who, bench.fact(given), work.flag_wrong, given.is_wrong, given.key)
+        return _saved(connection, who, bench.fact(given), marking.flag_wrong, given.is_wrong, given.key)
 
 
 @api.post("/submit")
@@ -89,7 +89,7 @@ def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedS
     """Submit a fact; every sentence must have a mark."""
     shown = bench.fact(given)
     with bench.database.writing() as connection:
-        state = _saved(connection, who, shown, work.submit, shown.texts, given.key)
+        state = _saved(connection, who, shown, marking.submit, shown.texts, given.key)
         is_done = shown.fact in pilot_facts(connection) and pilot_result(connection, who, bench.has_fact).is_done
         return state.model_copy(update={"is_pilot_done": is_done})
 
@@ -103,7 +103,7 @@ def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneSt
     asked = bench.fact(given.fact).fact if given.fact else None
     with bench.database.writing() as connection:
         is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
-        changes = work.undo_last(connection, who, given.key, bench.has_fact, asked)
+        changes = marking.undo_last(connection, who, given.key, bench.has_fact, asked)
         fact = changes[0].fact if changes else None
         if is_pilot_done and fact in pilot_facts(connection):
             raise RequestError(HTTPStatus.BAD_REQUEST, _PILOT_DONE)
@@ -149,7 +149,7 @@ def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Tripl
     shown = bench.fact_of(found)
     if shown is None:
         return schemas.NextFact(fact=None)
-    labels = work.work_of(connection, who.id, shown.fact).labels
+    labels = marking.work_of(connection, who.id, shown.fact).labels
     first_open = next((place for place, text in enumerate(shown.texts) if text not in labels), 0)
     keep_place(connection, who, shown.fact, first_open)
     return schemas.NextFact(fact=shown.name)
@@ -160,7 +160,7 @@ def _saved(
 ) -> schemas.SavedState:
     """Save something about the fact with a function of `marking`, and return the state."""
     save(connection, who, shown.fact, *what)
-    mine = work.work_of(connection, who.id, shown.fact)
+    mine = marking.work_of(connection, who.id, shown.fact)
     return schemas.SavedState(
         num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted
     )
@@ -172,7 +172,7 @@ def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
     with bench.database.reading() as connection:
         settings, place = read_settings(connection), place_of(connection, who)
         pilot, people = pilot_result(connection, who, bench.has_fact), progress(connection)
-        is_open = place is not None and not work.work_of(connection, who.id, place[0]).is_submitted
+        is_open = place is not None and not marking.work_of(connection, who.id, place[0]).is_submitted
     return render(
         "annotate/home.html",
         settings=settings,
@@ -196,7 +196,7 @@ def start(bench: Bench, who: Who) -> Response:
 def fact_page(render: Render, bench: Bench, who: Who, shown: ShownFact) -> Response:
     """Show one fact to mark: the relation with its definition, and all sentences of the bag."""
     with bench.database.reading() as connection:
-        mine = work.work_of(connection, who.id, shown.fact)
+        mine = marking.work_of(connection, who.id, shown.fact)
         place = place_of(connection, who)
         is_pilot = shown.fact in pilot_facts(connection)
         is_pilot_done = is_pilot and pilot_result(connection, who, bench.has_fact).is_done
