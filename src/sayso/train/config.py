@@ -121,6 +121,17 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
 
+    @property
+    def plain_steps(self) -> list[str]:
+        """The names of the settings in use that captured steps do not support."""
+        is_used = {
+            "warmup": self.warmup > 0,
+            "schedule": self.schedule != "constant",
+            "weight_decay": self.weight_decay > 0,
+            "tokens_at_once": self.tokens_at_once < type(self).tokens_at_once,
+        }
+        return [name for name, is_it in is_used.items() if is_it]
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
@@ -157,6 +168,11 @@ class RunConfig:
     def needs_types(self) -> bool:
         """Whether training uses entity types: in mentions, for distractors, or to weigh pairs without relations."""
         return self.data.mentions != "words" or self.loss.distractor > 0 or self.loss.weighs_na
+
+    @property
+    def plain_settings(self) -> list[str]:
+        """The full names of the settings in use that captured steps do not support."""
+        return [f"loss.{name}" for name in self.loss.plain_terms] + [f"train.{name}" for name in self.train.plain_steps]
 
     @property
     def classifies_sentences(self) -> bool:

@@ -182,7 +182,7 @@ class _Run:
         )
 
     def _why_not_captured(self) -> str | None:
-        return why_not_captured(self.extractor, self.config.loss, self.device, self.shard)
+        return why_not_captured(self.extractor, self.config, self.device, self.shard)
 
     def _how_to_train(self) -> TrainOne:
         """Return the function that trains one epoch, with captured steps if possible."""

@@ -1,5 +1,6 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from gpu import needs_gpu
 from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
-from sayso.train.config import LossConfig, RunConfig, config_of
+from sayso.train.config import LossConfig, RunConfig, TrainConfig, config_of
 from sayso.train.epoch import ProcessShard
 from sayso.train.gpu.captured import CapturedEpochs, pack, why_not_captured
 from sayso.train.loop import TrainingError, train_epoch
@@ -139,24 +140,49 @@ def test_half_precision_stays_close(store) -> None:
 
 
 def test_steps_are_captured_on_one_gpu_alone(store) -> None:
-    extractor = Extractor(toy_config().model, run_data(store, toy_config()).tables(), 13)
-    loss = toy_config().loss
-    assert why_not_captured(extractor, loss, torch.device("cpu"), ProcessShard()) is None
+    config = toy_config()
+    extractor = Extractor(config.model, run_data(store, config).tables(), 13)
+    assert why_not_captured(extractor, config, torch.device("cpu"), ProcessShard()) is None
     assert (
-        why_not_captured(extractor, loss, torch.device("cuda"), ProcessShard(0, 2))
+        why_not_captured(extractor, config, torch.device("cuda"), ProcessShard(0, 2))
         == "several processes share every batch"
     )
     if not compiler.IS_THERE:
-        assert why_not_captured(extractor, loss, torch.device("cuda"), ProcessShard()) == "triton is not installed"
+        assert why_not_captured(extractor, config, torch.device("cuda"), ProcessShard()) == "triton is not installed"
 
 
-def test_steps_are_not_captured_if_the_run_learns_from_marks(store, monkeypatch: pytest.MonkeyPatch) -> None:
+NOT_CAPTURED = {
+    "mark_score": 1.0,
+    "mark_ranking": 3.0,
+    "direct_task": "relations",
+    "known_share": 0.5,
+    "compatible_na": 0.5,
+    "warmup": 0.1,
+    "schedule": "linear",
+    "weight_decay": 0.01,
+    "tokens_at_once": 4096,
+}
+
+
+def test_steps_are_not_captured_if_a_setting_would_be_ignored(store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "IS_THERE", True)
-    extractor = Extractor(toy_config().model, run_data(store, toy_config()).tables(), 13)
-    cuda, shard = torch.device("cuda"), ProcessShard()
-    assert why_not_captured(extractor, LossConfig(), cuda, shard) is None
-    for loss, names in (
-        (LossConfig(mark_score=1.0), "loss.mark_score"),
-        (LossConfig(mark_score=1.0, mark_ranking=3.0), "loss.mark_score and loss.mark_ranking"),
-    ):
-        assert why_not_captured(extractor, loss, cuda, shard) == f"{names} cannot be captured"
+    config = toy_config()
+    extractor = Extractor(config.model, run_data(store, config).tables(), 13)
+
+    def reason(**sections: Any) -> str | None:
+        return why_not_captured(extractor, replace(config, **sections), torch.device("cuda"), ProcessShard())
+
+    assert reason() is None
+    for name, value in NOT_CAPTURED.items():
+        section = "loss" if hasattr(config.loss, name) else "train"
+        changed = replace(getattr(config, section), **{name: value})
+        assert reason(**{section: changed}) == f"{section}.{name} cannot be captured"
+    several = {"loss": LossConfig(mark_score=1.0, mark_ranking=3.0), "train": TrainConfig(warmup=0.1)}
+    assert reason(**several) == "loss.mark_score and loss.mark_ranking and train.warmup cannot be captured"
+
+
+def test_every_setting_is_either_captured_or_a_reason_not_to_capture() -> None:
+    loss = "sentence direct_sentences direct_relations distractor margin distractor_measure marked_bags"
+    others = "max_epochs patience batch_bags learning_rate pretrained_learning_rate gradient_clip precision calibration"
+    names = {field.name for config in (LossConfig, TrainConfig) for field in fields(config)}
+    assert names == {*loss.split(), *others.split(), *NOT_CAPTURED}

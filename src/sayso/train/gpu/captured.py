@@ -21,7 +21,7 @@ from sayso.model.extractor import Extractor
 from sayso.model.kernels import compiler
 from sayso.model.kernels.base import Codes
 from sayso.seeding import sub_seed
-from sayso.train.config import LossConfig
+from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, ProcessShard
 from sayso.train.gpu.encoder_kernels import Draws
@@ -79,7 +79,7 @@ _GRAPHS_BETWEEN_LOOKS = 64
 _ONE_AT_A_TIME = Lock()
 
 
-def why_not_captured(extractor: Extractor, loss: LossConfig, device: torch.device, shard: ProcessShard) -> str | None:
+def why_not_captured(extractor: Extractor, config: RunConfig, device: torch.device, shard: ProcessShard) -> str | None:
     """Return why a run on a GPU cannot capture its steps; None if it can, or if there is no GPU."""
     if device.type != "cuda":
         return None
@@ -87,8 +87,8 @@ def why_not_captured(extractor: Extractor, loss: LossConfig, device: torch.devic
         return "several processes share every batch"
     if not compiler.IS_THERE:
         return "triton is not installed"
-    if loss.plain_terms:
-        return f"loss.{' and loss.'.join(loss.plain_terms)} cannot be captured"
+    if config.plain_settings:
+        return f"{' and '.join(config.plain_settings)} cannot be captured"
     return None if peak_encoder(extractor.encoder) else "its encoder does not support it"
 
 
