@@ -16,13 +16,14 @@ from sayso.features.mentions import model_input
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.direct import DirectConfig
 from sayso.model.checkpoint import ModelParts, save_model
-from sayso.model.extractor import Extractor, ModelConfig, ModelTables
+from sayso.model.encoders.base import ModelTables
+from sayso.model.extractor import Extractor, ModelConfig
 from sayso.records import Relation
 from sayso.store.columns import Column
 from sayso.store.direct import CorpusForm
 from sayso.store.rows import Rows, starts
 from sayso.store.store import FORMAT, write_store
-from sayso.store.table import BagTable
+from sayso.store.table import BagTable, no_source
 from sayso.store.vocabulary import OTHER_TYPE
 
 NUM_WORDS, WORD_WIDTH, NUM_RELATIONS = 50_000, 300, 53
@@ -65,11 +66,7 @@ def draw_table(
         head_spans=_one_token(head_N),
         tail_spans=_one_token(tail_N),
         window_N2=np.stack([np.zeros_like(length_N), length_N], 1).astype(np.int32),
-        expresses_N=np.full(num_sentences, np.nan, np.float32),
-        document_N=np.full(num_sentences, -1, np.int32),
-        place_N2=np.zeros((num_sentences, 2), np.int64),
-        glued=Rows.empty(num_sentences),
-        curly=Rows.empty(num_sentences),
+        **no_source(num_sentences),
     )
 
 

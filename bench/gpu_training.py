@@ -91,7 +91,7 @@ def measure_captured(part: Part, precision: str) -> dict[str, Any]:
         "step_microseconds": statistics.median(steps) / num_steps * 1e6,
         "sentences_per_second": NUM_SENTENCES / statistics.median(others),
         "num_steps": num_steps,
-        "distinct_words": float((trainee.epochs.buffers.packed.cut(trainee.epochs.number_1 * 0)["word_Y"] > 0).sum()),
+        "distinct_words": float((trainee.epochs.packed.cut(trainee.epochs.number_1 * 0)["word_Y"] > 0).sum()),
     }
 
 
