@@ -22,7 +22,7 @@ def extract(model: Model, lines: Path, out: Path, threshold: float) -> None:
     """Do what `sayso predict` does after loading the model."""
     facts = model.predict_corpus(read_sentences(lines, Tally(lines)), threshold)
     with atomic_file(out) as file:
-        file.writelines(json.dumps(fact._asdict(), ensure_ascii=False) + "\n" for fact in facts)
+        file.writelines(json.dumps(fact.to_dict(), ensure_ascii=False) + "\n" for fact in facts)
 
 
 def find_threshold(model: Model, lines: Path) -> float:

@@ -53,7 +53,8 @@ def compare(extractor: Extractor, data: RunData, make: Callable[[Extractor], Pla
     theirs = torch.optim.Adam(model.parameters(), lr=1e-3)
     of_gradient, of_loss = 0.0, 0.0
     for number, step in enumerate(islice(steps_of_epoch(data, epoch=1), NUM_COMPARED)):
-        loss, expected = sum(objective(*step).values(), torch.zeros(())), model.loss(*step)
+        whole = (step.batch, step.num_bags, step.num_targets)
+        loss, expected = sum(objective(*whole).values(), torch.zeros(())), model.loss(*whole)
         for value, optimizer in ((loss, ours), (expected, theirs)):
             optimizer.zero_grad()
             value.backward()
@@ -77,7 +78,7 @@ def gradient_difference(extractor: Extractor, model: PlainModel) -> float:
 def take_steps(model: PlainModel, optimizer: torch.optim.Optimizer, steps: list[TrainStep], clip: float) -> None:
     """Run training steps of a reference."""
     for step in steps:
-        loss = model.loss(*step)
+        loss = model.loss(step.batch, step.num_bags, step.num_targets)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), clip)

@@ -10,6 +10,6 @@ from pathlib import Path
 FOLDER = str(Path(__file__).parent.parent.parent / "bench")
 
 sys.path.append(FOLDER)
-for _name in ("figure", "reference.padded", "reference.no_padding"):
+for _name in ("figure", "reference.padded", "reference.no_padding", "drawn", "training", "gpu_training"):
     importlib.import_module(_name)
 sys.path.remove(FOLDER)
