@@ -69,7 +69,7 @@ def test_dropped_test_pairs_are_not_reported_as_being_in_training(tmp_path: Path
 def test_sentences_left_out_by_the_split_are_reported_with_the_option_that_keeps_them(tmp_path: Path) -> None:
     path = write_corpus(tmp_path / "x.txt")
     words = ("prepare", "--train", path, "--out", tmp_path / "s", "--overwrite")
-    assert "split: training and validation share no sentence" in " ".join(sayso(*words).stderr.split())
+    assert "split: training and validation share no sentences" in " ".join(sayso(*words).stderr.split())
     names = " ".join(f"n{i}" for i in range(10))
     with path.open("a") as file:
         file.writelines(f"n.{i}\tm.x\tn{i}\trome\t/lived\t{names} in rome .\t###END###\n" for i in range(10))

@@ -52,7 +52,7 @@ def test_one_word2vec_file_with_ids_for_words_is_read_too(tmp_path, binary):
         ("1.5\t2\n3\t4\n", "1\na\t0\n", "entity2vec.vec:2: no entity in entity2id.txt has row 1"),
         ("1.5\t2\n", "2\na\t0\nb\t1\n", "expected 2 rows, one per entity in entity2id.txt, got 1"),
         ("1.5\t2\n", "a\t0\n", "entity2id.txt:1: expected the number of entities"),
-        ("1.5\t2\n", "5\na\t0\n", "entity2id.txt:1: announces 5 entities, but the file lists 1"),
+        ("1.5\t2\n", "5\na\t0\n", "entity2id.txt:1: declares 5 entities, but the file lists 1"),
         ("1.5\t2\n", "1\na 0 0\n", "entity2id.txt:2: expected an entity id and its row"),
         ("1.5\t2\n", "2\na\t0\nb\t0\n", "entity2id.txt:3: row 0 already belongs to a"),
         ("1.5\t2\n3\t4\n", "2\na\t0\na\t1\n", "an entity id has two rows"),

@@ -49,7 +49,7 @@ def test_what_a_relation_means_is_kept(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("3\nNA 0\n/born 1\n", ":1: announces 3 relations, but the file lists 2"),
+        ("3\nNA 0\n/born 1\n", ":1: declares 3 relations, but the file lists 2"),
         ("2\n/born 0\n/born 1\n", ":3: relation '/born' is already on line 2"),
         ("2\n/born 0\n/lived 0\n", ":3: id 0 is already on line 2"),
         ("2\n/born 0\n/lived 2\n", ":3: id 2 is out of range"),

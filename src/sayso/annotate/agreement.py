@@ -26,7 +26,7 @@ class Agreement:
     """Agreement on one relation, or on all if the name is empty; undefined metrics are None.
 
     A unit is a sentence, for one fact, that at least two annotators have marked. With more than two annotators,
-    `percent` is the share of pairs of marks that agree, and κ is the mean over pairs of annotators, weighted by the
+    `percent` is the fraction of pairs of marks that agree, and κ is the mean over pairs of annotators, weighted by the
     units they share.
     """
 
@@ -127,7 +127,7 @@ class Disagreement:
 def closed_facts(connection: Connection) -> set[Triple]:
     """Return the facts that enough annotators have submitted, not counting practice.
 
-    Enough means the quota of the fact's assignments, or the setting if it has none (imported marks).
+    The required number is the quota of the fact's assignments or, if it has none (imported marks), the queue's setting.
     """
     rows = connection.execute(
         "SELECT head_id, relation, tail_id FROM finished JOIN fact ON fact.id = finished.fact GROUP BY finished.fact"

@@ -37,7 +37,7 @@ class DamagedDecision(NamedTuple):
 
     @property
     def decision(self) -> str:
-        """The state shown in place of the decision."""
+        """The word shown instead of the decision: damaged."""
         return DAMAGED
 
 
@@ -115,7 +115,7 @@ def decisions(
 ) -> tuple[list[DecidedFact], list[DamagedDecision]]:
     """Return the matching decisions, latest first, starting at `first`; all of them if `num` is negative.
 
-    Damaged ones are apart.
+    Damaged decisions are returned in a list of their own.
     """
     where, values = _where(wanted)
     rows = connection.execute(

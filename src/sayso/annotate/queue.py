@@ -117,7 +117,7 @@ def _rows(
 def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: Mapping[str, int]) -> np.ndarray:
     """Return the indices of the candidates that the settings select, in order.
 
-    Ties are broken randomly, but always in the same way.
+    Ties are broken in a random order that is always the same.
     """
     chance_F = np.random.default_rng(sub_seed(_SEED, "queue")).permutation(len(candidates.bag_F))
     order = np.lexsort((chance_F, *ORDERS[settings.order](candidates)))

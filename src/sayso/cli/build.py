@@ -20,7 +20,7 @@ def build(
     settings: BuildSettings,
     *,
     max_bad: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Fail if more than this share of the documents is unusable.")
+        float, typer.Option(min=0.0, max=1.0, help="Fail if more than this fraction of the documents is unusable.")
     ] = 0.05,
     append: Annotated[bool, typer.Option("--append", help="Add documents, or continue after an interruption.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the existing corpus and start over.")] = False,

@@ -22,18 +22,24 @@ def evaluate(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN", help="Run folders, all trained on the same store; of several seeds, also each seed."
+            metavar="RUN", help="Run folders, all trained on the same store; if one has several seeds, also each seed."
         ),
     ],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
     marks: Annotated[list[Path] | None, typer.Option(help="Files with marks, used instead of the store's.")] = None,
     part: StorePart = "test",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report; by default the run folder, or `report` next to several.")
+        Path | None,
+        typer.Option(
+            help="Folder for the report; by default the run folder or, for several runs, `report` beside them."
+        ),
     ] = None,
     threshold: Threshold = 0.5,
     num_top: Annotated[
-        int, typer.Option("--top", min=1, help="Number of top-ranked sentences kept, and removed, for faithfulness.")
+        int,
+        typer.Option(
+            "--top", min=1, help="Number of top-ranked sentences to keep or remove when measuring faithfulness."
+        ),
     ] = 1,
     methods: Methods = None,
     num_resamples: Annotated[

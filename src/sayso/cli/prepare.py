@@ -77,7 +77,7 @@ def _about_split(manifest: dict[str, Any]) -> Iterator[str]:
     split = manifest["split"]
     left_out, shared = split["num_train_sentences_left_out"], split["num_validation_sentences_shared"]
     if not shared:
-        yield "split: training and validation share no sentence"
+        yield "split: training and validation share no sentences"
     elif manifest["settings"]["keep_shared_sentences"]:
         yield f"split: {shared:,} validation sentences are also in training, for other pairs (--keep-shared)"
     else:

@@ -90,7 +90,9 @@ def reproduce(
     for line in notes(summary):
         note(line)
     if there not in (0, num_resamples):
-        note(f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, the fewest count")
+        note(
+            f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, the smallest is used"
+        )
     print_result(as_json, summary, lambda: _print(summary))
     say_next(f"{page.parent}: tables, figures and claims", hint=f"open {page} in a browser")
 

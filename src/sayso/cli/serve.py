@@ -36,7 +36,8 @@ def serve(
     leads: Annotated[
         list[str] | None,
         typer.Option(
-            "--lead", help="Annotator who may edit queue, pilot round and guideline (locally: all); may be repeated."
+            "--lead",
+            help="Annotator who may edit queue settings and guideline (default: the only local user); may be repeated.",
         ),
     ] = None,
     new_links: Annotated[
@@ -88,7 +89,7 @@ def _say_where(settings: ServeSettings, open_page: bool) -> None:
         )
     say(f"workbench: {settings.url}", flush=True)
     if not settings.is_local and not settings.leads:
-        note("nobody can change queue, pilot round and guideline: allow an annotator with --lead NAME")
+        note("nobody can change the queue, pilot round or guideline: choose an annotator who can with --lead NAME")
     note(f"annotations are saved in {database}; Ctrl-C stops the workbench")
     if open_page:
         import webbrowser

@@ -18,8 +18,8 @@ class AlignedPair(NamedTuple):
 class Aligner:
     """Pairs the entities in a sentence.
 
-    All related pairs and a share of the others are used for training. The choice depends only on the pair and the seed,
-    so it is the same in every shard, including shards that are appended later.
+    All related pairs and a fraction of the others are used for training. The choice depends only on the pair and the
+    seed, so it is the same in every shard, including shards that are appended later.
     """
 
     def __init__(

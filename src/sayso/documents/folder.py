@@ -55,7 +55,7 @@ def types_of(corpus: Path, types: Path | None) -> Path | None:
 
 
 def na_share_of(lines: Path) -> float:
-    """Return the share of the unrelated pairs that are among these lines; 1 unless `sayso build` sampled them."""
+    """Return the fraction of the unrelated pairs that are among these lines; 1 unless `sayso build` sampled them."""
     if lines.name != TRAIN or not lines.is_dir():
         return 1.0
     # Without any NA pair, nothing is known about the others.

@@ -21,7 +21,7 @@ class BuildSettings:
     `max_tokens` are mostly tables and lists.
     """
 
-    na_share: Annotated[float, SHARE, Option("Share of the unrelated pairs used for training, as NA.", "--na")] = 0.25
+    na_share: Annotated[float, SHARE, Option("Fraction of unrelated pairs used for training, as NA.", "--na")] = 0.25
     ambiguous: Annotated[
         AmbiguityPolicy,
         Option("Names shared by several entities: skip them, or resolve them by document or by type."),

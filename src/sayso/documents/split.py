@@ -1,6 +1,7 @@
 """Split text into sentences with rules that tell sentence ends from abbreviations, initials and numbers.
 
-Not pysbd: 15.5 s instead of 0.35 for 3.4 million characters, and 99 % of its sentences end where these do.
+pysbd is not used: it takes 15.5 s instead of 0.35 s for 3.4 million characters, and 99 % of its sentences end at the
+same places.
 """
 
 import re

@@ -101,8 +101,8 @@ class Guess(NamedTuple):
 class Guesses(NamedTuple):
     """Guessed types of untyped entities, and the quality of guesses on held-out entities with a known type.
 
-    `share_guessed`: share of the `num_held_out` entities with a guess that is probable enough; `accuracy`: share of
-    those guesses that are correct. None if nothing was trained or no guess was probable enough.
+    `share_guessed`: fraction of the `num_held_out` entities with a guess that is probable enough; `accuracy`: fraction
+    of those guesses that are correct. None if nothing was trained or no guess was probable enough.
     """
 
     types: dict[str, Guess]

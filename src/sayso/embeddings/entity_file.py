@@ -58,7 +58,7 @@ def _read_ids(path: Path) -> dict[int, str]:
     if len(set(id_of_row.values())) != len(id_of_row):
         raise BadInputError(f"{path}: an entity id has two rows")
     if len(id_of_row) != int(first[0]):
-        raise BadInputError(f"{path}:1: announces {int(first[0]):,} entities, but the file lists {len(id_of_row):,}")
+        raise BadInputError(f"{path}:1: declares {int(first[0]):,} entities, but the file lists {len(id_of_row):,}")
     return id_of_row
 
 

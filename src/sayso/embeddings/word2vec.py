@@ -167,10 +167,10 @@ def _as_announced(lines: Iterator[tuple[int, bytes]], path: Path, num_words: int
     num_lines = 0
     for num_lines, (number, line) in enumerate(lines, 1):
         if num_lines > num_words:
-            raise BadInputError(f"{path}:{number}: the header announces {num_words:,} words, but there are more")
+            raise BadInputError(f"{path}:{number}: the header declares {num_words:,} words, but there are more")
         yield number, line
     if num_lines < num_words:
-        raise BadInputError(f"{path}:1: the header announces {num_words:,} words, but there are {num_lines:,}")
+        raise BadInputError(f"{path}:1: the header declares {num_words:,} words, but there are {num_lines:,}")
 
 
 def _collected(rows: Iterable[_Row], width: int, file: VectorFile) -> WordVectors:
@@ -266,7 +266,7 @@ def _end_of_word(block: bytes, num_bytes: int, file: VectorFile, number: int, nu
     """Return where the first word of the block ends; raise if the block does not contain the whole row."""
     space = block.find(b" ", 0, _MAX_WORD_BYTES)
     if space < 0 and len(block) >= _MAX_WORD_BYTES:
-        raise file.fault(number, "the word has no end: this is not a word2vec file, or its header is wrong")
+        raise file.fault(number, "no end of the word found: this is not a word2vec file, or its header is wrong")
     if space < 0 or space + 1 + num_bytes > len(block):
-        raise file.fault(number, f"the file is truncated (its header announces {num_words:,} words)")
+        raise file.fault(number, f"the file is truncated (its header declares {num_words:,} words)")
     return space

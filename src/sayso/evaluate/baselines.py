@@ -33,7 +33,7 @@ _PENALTIES = (2.0, 0.5, 1.0, 4.0, 8.0)
 
 
 class Constants(NamedTuple):
-    """What a row is fitted with; a row ignores the constants that it does not need.
+    """Hyperparameters of the baselines; each baseline ignores those that it does not need.
 
     `smoothing` is the number of pseudo-bags added to each key, with the relation as frequent in them as in all training
     bags. The odds are multiplied by the number of sentences to the power of `exponent`. `penalty` multiplies half the

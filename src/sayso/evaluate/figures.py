@@ -154,9 +154,9 @@ def per_relation(run: Evaluation) -> list[dict[str, Any]]:
 
 
 def calibration_figures(run: Evaluation) -> dict[str, Any]:
-    """Return reliability curve and calibration error of the probabilities, and before calibration if there is one.
+    """Return the reliability curve and calibration error, also for the probabilities before a calibration, if any.
 
-    `with_temperature` is what one temperature, if fitted, would make of the probabilities.
+    `with_temperature` has the same metrics after scaling by a temperature, if one is fitted.
     """
     found = {"as_predicted": _reliability(run, run.logit_BR)}
     if run.uncalibrated_BR is not None:

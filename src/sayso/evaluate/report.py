@@ -123,7 +123,7 @@ def _charts(report: Report, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield "Precision-recall curves", line_chart(curves, "recall", "precision", "precision-recall curve of each run")
     for band, where in (("H", "probability 0.76 to 1"), ("L", "probability 0 to 0.25")):
         yield f"Kendall τ on {band}, {where}", _tau_bars(runs, names, band)
-    about = "share of facts in the knowledge base, by probability"
+    about = "fraction of facts in the knowledge base, by probability"
     for key, title in (("as_predicted", "Reliability"), ("before_calibration", "Reliability before calibration")):
         if any(key in run["calibration"] for run in runs):
             reliability = [_reliability(run, key) for run in runs]

@@ -1,6 +1,6 @@
 """Explain the facts of a part: every mechanism's score for every sentence of every fact of interest.
 
-Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, fact after fact.
+Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, grouped by fact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -162,7 +162,7 @@ def explain_facts(
 
 
 def _disagreement(top: list[np.ndarray]) -> np.ndarray:
-    """Return, for each fact, the share of mechanisms whose top sentence differs from the most common one.
+    """Return, for each fact, the fraction of mechanisms whose top sentence differs from the most common one.
 
     >>> _disagreement([np.array([1, 5]), np.array([1, 6]), np.array([1, 6]), np.array([1, 6])]).tolist()
     [0.0, 0.25]
@@ -181,7 +181,7 @@ def _no_facts(extractor: Extractor) -> Encoded:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """Return the concatenation of arrays or lists, or of those in dicts or records of them."""
+    """Concatenate arrays or lists; dicts and records are concatenated field by field."""
     first = parts[0]
     if isinstance(first, np.ndarray):
         return np.concatenate(parts)

@@ -1,6 +1,6 @@
 """Checks on explanations: what a prediction rests on, and how mechanisms rank a planted sentence that should not count.
 
-Shapes: N sentences, D width of a sentence vector, F facts, E sentences of all facts, fact after fact, M facts that have
+Shapes: N sentences, D width of a sentence vector, F facts, E sentences of all facts, grouped by fact, M facts that have
 a distractor. Probabilities are those of the fact's relation.
 """
 
@@ -41,7 +41,7 @@ class Encoded:
 
     @torch.no_grad()
     def probability(self, sentences: Rows, facts: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return the probability of each of these facts if its bag contains only its row of `sentences`, if any."""
+        """Return each fact's probability if its bag has only the sentences in its row, which may be empty."""
         bag_F, relation_F = self.bag_F[facts], self.relation_F[facts]
         logits = [np.zeros(0, np.float32)]
         for some in slices_by_cost(np.maximum(sentences.length, 1), SUBSET_SENTENCES_AT_A_TIME):

@@ -58,7 +58,7 @@ def empty_bag_logits(extractor: Extractor, bags: BagIndex) -> Tensor:
 def sub_bag_logits(
     extractor: Extractor, vector_ND: Tensor, bags: BagIndex, bag_C: np.ndarray, sentences: Rows
 ) -> Tensor:
-    """Return logit_CR by running the model on parts of bags `bag_C`, each with its row of `sentences`, if any."""
+    """Return logit_CR by running the model on bags `bag_C` with only the sentences in their row, which may be empty."""
     device = vector_ND.device
     # Aggregators never get empty bags: a maximum over no sentences is −inf.
     filled = np.flatnonzero(sentences.length)

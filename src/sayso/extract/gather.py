@@ -63,7 +63,7 @@ class Gatherer:
         return done
 
     def _blocks(self, piece: FilePiece, tally: "_Tally", file: IO[bytes]) -> Iterator[np.ndarray]:
-        """Write the piece block by block, and yield the part of the index about each, as `_write` returns it."""
+        """Write the piece block by block, and yield the index of each block, as returned by `_write`."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
         for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
@@ -81,7 +81,7 @@ class Gatherer:
             yield self._write(shards, file, position)
 
     def _write(self, shards: dict[int, list[bytes]], file: IO[bytes], position: int) -> np.ndarray:
-        """Return where each shard's lines start and the last ends; below it, the checksum of each shard's lines."""
+        """Write a block; return two rows: where each shard's lines start (and the last end), and their checksums."""
         index_2K = np.zeros((2, self.num_shards + 1), np.int64)
         index_2K[0, 0] = position
         for shard in range(self.num_shards):
@@ -221,7 +221,7 @@ def shard_of(head_id: str, tail_id: str, num_shards: int) -> int:
 
 
 class ShardSlice(NamedTuple):
-    """One of `num` slices of a shard, each with a share of its pairs."""
+    """One of `num` slices of a shard, each with some of its pairs."""
 
     number: int
     num: int
@@ -255,7 +255,7 @@ def pairs_of(lines: Iterable[str]) -> set[tuple[str, str]]:
 
 
 def _pair_text(line: str) -> str:
-    """Return the prefix that all lines of the pair share with no others."""
+    """Return the prefix of all lines of this pair, which no other line starts with."""
     if found := _PAIR.match(line):
         return found[0]
     raise _damaged(line)

@@ -30,7 +30,7 @@ class ExtractSettings:
         piece_bytes: Approximate size of the piece of a file to read at once; larger for very large corpora.
         slice_bytes: Approximate size of the slice of a shard to predict at once.
         table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
-        max_bad_share: The largest allowed share of bad lines.
+        max_bad_share: The largest allowed fraction of bad lines.
         device: The device of each worker; `auto` uses a GPU if it has one.
         chosen: How the threshold was chosen, with those of single relations; None if it was given.
     """

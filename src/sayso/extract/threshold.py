@@ -49,7 +49,7 @@ class ChosenThreshold(NamedTuple):
 
     @property
     def na_share(self) -> float:
-        """The share of validation pairs without a relation."""
+        """The fraction of validation pairs without a relation."""
         return self.num_na_pairs / self.num_pairs
 
     @property
@@ -74,7 +74,7 @@ class ChosenThreshold(NamedTuple):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, with what they were measured on."""
+        """Return the fields as plain values, with a description of the data they were measured on."""
         interval = None if self.interval is None else list(self.interval)
         measured_on = {"measured_on": "validation pairs", "na_share": self.na_share}
         return {**self._asdict(), "interval": interval, **measured_on, "limits": self.limits}

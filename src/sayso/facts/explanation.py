@@ -151,7 +151,7 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
     if each.word_scores:
         top = sorted(zip(each.seen, each.word_scores, strict=True), key=lambda scored: -scored[1])[:_NUM_WORDS_SHOWN]
         counted = [f"{word} {score:+.2f}" for word, score in top if score > 0]
-        yield f"   words that counted most: {', '.join(counted) or 'none'}"
+        yield f"   most important words: {', '.join(counted) or 'none'}"
 
 
 def marked_text(sentence: Sentence) -> str:

@@ -17,13 +17,13 @@ NEEDS_JINJA = "HTML pages need jinja2: pip install jinja2"
 
 _PACKAGES = ("facts", "evaluate", "reproduce")
 _WEAKEST = 0.1
-"""Words up to this share of the sentence's strongest score are not shaded."""
+"""Words up to this fraction of the sentence's strongest score are not shaded."""
 
 
 class StyledText(NamedTuple):
     """Consecutive words with one style: plain, a `head` or `tail` mention, or `for` or `against` the fact.
 
-    `strength` is the share of the strongest word's score; `gap` is the space before the words.
+    `strength` is the fraction of the strongest word's score; `gap` is the space before the words.
     """
 
     text: str

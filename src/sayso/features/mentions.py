@@ -43,10 +43,10 @@ class ModelInput:
 def model_input(
     table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray, is_open: bool = False
 ) -> ModelInput:
-    """Convert sentences to model input: token ids below `num_words` are words, those from there on types.
+    """Convert sentences to model input: token ids below `num_words` are words, higher ones are types.
 
-    Words with ids from `num_words` on have no vector and are read as the unknown word, 0; but if `is_open`, the model
-    can read any word, and such words keep their ids, which are beyond those of the types.
+    Input words with ids of `num_words` or more have no vector and are read as the unknown word, 0; but if `is_open`,
+    the model can read any word, and such words keep their ids, which are beyond those of the types.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [

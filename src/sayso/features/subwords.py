@@ -95,7 +95,7 @@ class Subwords:
 
 
 class OpenNumbering(Numbering):
-    """A numbering that leaves room for types after its first words and gives ids after these to new words.
+    """A numbering that reserves ids for types after its first words, and gives new words the ids after those.
 
     >>> numbers = OpenNumbering(["a", "b"], num_types=3)
     >>> numbers["b"], numbers["c"], numbers["d"], numbers["c"], numbers.added

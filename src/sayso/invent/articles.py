@@ -18,7 +18,7 @@ class Article:
     """An article that is written sentence by sentence."""
 
     def __init__(self, entities: Sequence[Entity], alias_share: float, rng: random.Random) -> None:
-        """`alias_share`: share of names that are shortened after the full name has been given."""
+        """`alias_share`: fraction of names that are shortened after the full name has been given."""
         self._entities, self._alias_share, self._rng = entities, alias_share, rng
         self._named: set[int] = set()
         self.text = ""

@@ -9,7 +9,7 @@ from sayso.invent.relations import PEOPLE, RELATIONS, SCENE_OF_KINDS, SCENES, ma
 from sayso.invent.world import World
 
 _UNRELATED_TYPES_SHARE = 0.15
-"""Share of NA pairs whose types no relation connects."""
+"""Fraction of NA pairs whose types no relation connects."""
 
 _GUEST_KINDS = (*PEOPLE, "city", "company")
 
@@ -74,8 +74,8 @@ class Shortcut:
     def named_after(self, train: Iterable[EntityPair], test: Iterable[EntityPair]) -> dict[int, str]:
         """Return the entities to name after a relation, with the relation.
 
-        In test such a name must not fit more often than by chance, so only a share of the entities whose name would fit
-        there are named.
+        In test such a name must not fit more often than by chance, so only a fraction of the entities whose name would
+        fit there are named.
         """
         shown = {marked_entity(self._world, pair): None for pair in train if self.is_faithful(pair)}
         fitting = {marked_entity(self._world, pair) for pair in test if self.is_faithful(pair)}

@@ -44,7 +44,7 @@ _DEFAULTS = {"na_share": 0.3, "name_shortcut": 0.0, "unseen_wording_share": 0.0,
 
 UNTYPED_SHARE = 0.15
 _HOME_SHARE = 0.5
-"""Share of the sentences that are placed in the home article of their head."""
+"""Fraction of the sentences that are placed in the home article of their head."""
 
 _ALIAS_SHARE, _PLAIN_SHARE, _PARAGRAPH_SHARE = 0.4, 0.1, 0.2
 _COMMON_NAMES = ("May", "It", "The", "Us", "No", "A", "Now", "March")

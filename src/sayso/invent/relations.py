@@ -127,7 +127,7 @@ def all_wordings() -> Wordings:
 
 
 def training_wordings(unseen_share: float, rng: random.Random) -> Wordings:
-    """Return the wordings left for training after this share of each list is reserved for test."""
+    """Return the wordings left for training after this fraction of each list is reserved for test."""
     known: dict[str, Sequence[Wording]] = {}
     for name, wordings in all_wordings().items():
         num_kept = max(1, len(wordings) - round(unseen_share * len(wordings)))

@@ -13,7 +13,7 @@ from sayso.invent.relations import SCENE_OF_KINDS, Wording, Wordings, strongest
 from sayso.records import Mention, Sentence, Span
 
 _ANYWHERE_SHARE = 0.15
-"""Share of neutral sentences, which state nothing, that use a wording for any two entities."""
+"""Fraction of neutral sentences, which state nothing, that use a wording for any two entities."""
 
 
 class MadeSentence(NamedTuple):
@@ -115,9 +115,9 @@ class PartTally:
     def counts(self) -> dict[str, float]:
         """Return the counts so far.
 
-        `irrelevant_share`: share of the sentences of positive bags that state none of the labels.
-        `supported_share`: share of the facts (bag, label) that at least one sentence of the bag states.
-        `unseen_wording_share`: share of the sentences with a wording that training does not use.
+        `irrelevant_share`: fraction of the sentences of positive bags that state none of the labels.
+        `supported_share`: fraction of the facts (bag, label) that at least one sentence of the bag states.
+        `unseen_wording_share`: fraction of the sentences with a wording that training does not use.
         """
         num, num_bags = self._sentences, self._sizes.total()
         num_sentences = sum(size * count for size, count in self._sizes.items())

@@ -35,7 +35,7 @@ class InventSettings:
     which cannot go much above 0.7 because every supported bag keeps a rationale per label. An unsupported bag is one in
     which no sentence states any of the labels, as happens with distant supervision; their share is at most
     `irrelevant_share`. `name_shortcut` ties a part of a name (`port_`, a surname) to one relation in training, from 0
-    (not at all) to 1 (always). `untyped_share` is the share of entities without a type.
+    (not at all) to 1 (always). `untyped_share` is the fraction of entities without a type.
     """
 
     seed: Annotated[int, SEED, Option("The same seed and settings give the same files.")] = 13
@@ -43,21 +43,21 @@ class InventSettings:
     test_sentences: Annotated[int, Range(10, 10**7), _COUNT] = SIZES["demo"].test_sentences
     direct_sentences: Annotated[int, Range(0, 10**7), _COUNT] = SIZES["demo"].direct_sentences
     documents: Annotated[int, Range(0, 10**7), _COUNT] = SIZES["demo"].documents
-    na_share: Annotated[float, Range(0, 0.99), Option("Share of sentences whose pair has no relation.", "--na")] = 0.6
+    na_share: Annotated[float, Range(0, 0.99), Option("Fraction of sentences about unrelated pairs.", "--na")] = 0.6
     irrelevant_share: Annotated[
-        float, SHARE, Option("Share of irrelevant sentences in positive bags.", "--irrelevant")
+        float, SHARE, Option("Fraction of irrelevant sentences in positive bags.", "--irrelevant")
     ] = 0.4
     unsupported_share: Annotated[
-        float, SHARE, Option("Share of positive bags without a rationale.", "--unsupported")
+        float, SHARE, Option("Fraction of positive bags without a rationale.", "--unsupported")
     ] = 0.1
     name_shortcut: Annotated[
         float, SHARE, Option("How strongly names predict relations in training, but not in test.")
     ] = 0.5
     unseen_wording_share: Annotated[
-        float, Range(0, 0.9), Option("Share of wordings that occur only in test.", "--unseen-wording")
+        float, Range(0, 0.9), Option("Fraction of wordings that occur only in test.", "--unseen-wording")
     ] = 0.3
     shared_share: Annotated[
-        float, SHARE, Option("Share of NA sentences that also name a related pair.", "--shared")
+        float, SHARE, Option("Fraction of NA sentences that also name a related pair.", "--shared")
     ] = 0.05
     untyped_share: Annotated[float, SHARE] = 0.02
 

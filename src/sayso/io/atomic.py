@@ -177,7 +177,7 @@ def _remains(target: Path, *endings: str) -> list[Path]:
 
 
 def _is_locked(remains: Path) -> bool | None:
-    """Return whether a process is writing it; None if unknown."""
+    """Return whether a process is still writing this temporary file or folder; None if unknown."""
     try:
         with _descriptor(remains) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

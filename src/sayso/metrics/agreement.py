@@ -24,7 +24,7 @@ def majority(labels: Iterable[str]) -> str:
 
 
 def percent_agreement(first: MarkRow, second: MarkRow) -> float | None:
-    """Return the share (0 to 1) of units with the same mark, among those marked by both annotators.
+    """Return the fraction (0 to 1) of units with the same mark, among those marked by both annotators.
 
     >>> percent_agreement(["yes", "no", None], ["yes", "yes", "no"])
     0.5

@@ -64,7 +64,7 @@ def _bins(probability_P: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def expected_calibration_error(curve: ReliabilityCurve) -> float | None:
-    """Return the mean gap between a bin's share of positives and its mean probability, weighted by bin size.
+    """Return the mean gap between a bin's fraction of positives and its mean probability, weighted by bin size.
 
     None without probabilities.
     """

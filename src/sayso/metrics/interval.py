@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
 class Difference:
     """First minus second value on the same units, with interval and p-value.
 
-    `p_value` is two-sided: twice the smaller share of resamples on either side of 0 (those at 0 count on both), with
+    `p_value` is two-sided: twice the smaller fraction of resamples on either side of 0 (those at 0 count on both), with
     one resample added to each count, so that it is never 0. All are None if there is nothing to compare.
     """
 

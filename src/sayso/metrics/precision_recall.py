@@ -37,12 +37,12 @@ class PrecisionRecallCurve:
 
     @property
     def precision(self) -> NDArray[np.float64]:
-        """The share of retrieved facts that are positive, at each step."""
+        """The fraction of retrieved facts that are positive, at each step."""
         return self.num_correct / self.num_retrieved
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """The share of all positives that are retrieved, at each step."""
+        """The fraction of all positives that are retrieved, at each step."""
         if self.num_positives == 0:
             return np.full(len(self.num_correct), np.nan)
         return self.num_correct / self.num_positives
@@ -104,7 +104,7 @@ def average_precision(curve: PrecisionRecallCurve) -> float:
 
 
 def precision_at(curve: PrecisionRecallCurve, k: int) -> float:
-    """Return the share of positives among the k highest scores, or among all if there are fewer than k.
+    """Return the fraction of positives among the k highest scores, or among all if there are fewer than k.
 
     Ties across rank k get their expected value in random order.
 

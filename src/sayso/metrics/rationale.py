@@ -154,7 +154,7 @@ def _reciprocal_rank(groups: TieGroups) -> NDArray[np.float64]:
 
 
 def _precision_at_1(groups: TieGroups) -> NDArray[np.float64]:
-    """Return the share of rationale sentences among those that tie for each fact's highest score."""
+    """Return the fraction of rationale sentences among those that tie for each fact's highest score."""
     fact_X, first_X = np.unique(groups.fact_G, return_index=True)
     value_F = np.zeros(groups.num_facts)
     num_rationale_X, num_irrelevant_X = groups.num_rationale_G[first_X], groups.num_irrelevant_G[first_X]

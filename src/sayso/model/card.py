@@ -21,7 +21,7 @@ _LIMITS = """\
 
 
 _CALIBRATED = {
-    True: "calibrated so that it is the share of such pairs whose\n  fact is in the knowledge base",
+    True: "calibrated so that it is the fraction of such pairs whose\n  fact is in the knowledge base",
     False: "which is not calibrated",
 }
 

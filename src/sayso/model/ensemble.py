@@ -236,8 +236,8 @@ def _refuse_misfit(path: Path, other: ModelParts, first_path: Path, first: Model
     for what, (one, another) in pairs.items():
         if one != another:
             raise BadInputError(
-                f"{path}: its {what} differs from that of {first_path.name}: only runs that differ in nothing but the"
-                " seed can be used as one model; move it to a different folder"
+                f"{path}: its {what} differs from that of {first_path.name}: only runs that differ in the seed alone"
+                " can be used as one model; move it to a different folder"
             )
 
 

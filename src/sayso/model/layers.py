@@ -42,7 +42,7 @@ LEVELS = 2**16
 
 
 class TokenDropout(nn.Module):
-    """Sets a share of the values to 0 in training and scales up the rest; returns its input otherwise.
+    """Sets a fraction of the values to 0 in training and scales up the rest; returns its input otherwise.
 
     Draws on the generator's device; `generator.get_state()` is its whole state.
     """
@@ -53,7 +53,7 @@ class TokenDropout(nn.Module):
         self.generator: torch.Generator | None = None
 
     def forward(self, value: Tensor) -> Tensor:
-        """Return the values with a share set to 0 and the rest scaled, so that the expectation is the input."""
+        """Return the values with a fraction set to 0 and the rest scaled, so that the expectation is the input."""
         if not (self.training and self.num_dropped):
             return value
         assert self.generator is not None, "call Extractor.use_generator before training"

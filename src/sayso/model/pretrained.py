@@ -46,9 +46,9 @@ class Pretrained:
         return int(config.max_position_embeddings) - first
 
     def build(self, layers: range) -> nn.Module:
-        """Return the network with these of its layers, and with random weights from torch's global generator.
+        """Return a network with only these layers, with random weights from torch's global generator.
 
-        Unless it begins with the first layer, its input is the result of the layer before.
+        Unless it begins with the first layer, its input is the output of the layer before.
         """
         config = _config_of(self.architecture)
         config.num_hidden_layers = len(layers)
@@ -61,7 +61,7 @@ class Pretrained:
 
 
 class _PassedOn(nn.Module):
-    """Takes the place of a network's embeddings and returns the vectors it is given."""
+    """Replaces a network's embeddings and returns its input vectors unchanged."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         # Architectures pass the vectors by name or by position, among ids and masks.
@@ -92,7 +92,7 @@ def encoder_fingerprint(folder: Path) -> str:
 
 
 def load_weights(parts: Mapping[range, nn.Module], folder: Path) -> None:
-    """Set the weights of networks with some of the layers each, together all of them, to those in the folder.
+    """Load the folder's weights into networks that each have some of the layers and together have all of them.
 
     Marker tokens that the vocabulary in the folder lacks start at the mean of the others.
     """
@@ -112,7 +112,7 @@ def load_weights(parts: Mapping[range, nn.Module], folder: Path) -> None:
 def _weights_of(
     found: dict[str, Tensor], wanted: dict[str, Tensor], layers: range, layers_name: str
 ) -> dict[str, Tensor]:
-    """Return the wanted weights, under the names that they have in a network with only these layers."""
+    """Return the weights of these layers, under the names that they have in a network with only these layers."""
     weights = {}
     for name, value in wanted.items():
         if name.startswith(layers_name):
@@ -133,7 +133,7 @@ def _layers_name(network: nn.Module) -> str:
 
 @torch.no_grad()
 def _refuse_difference(folder: Path, whole: nn.Module, parts: Sequence[nn.Module]) -> None:
-    """Raise `BadInputError` unless the parts in turn give what the whole network gives."""
+    """Raise `BadInputError` unless the parts, run in turn, give the same output as the whole network."""
     state = vector = whole.get_input_embeddings().weight[:8].unsqueeze(0)  # type: ignore[operator]
     for part in parts:
         was_training = part.training
@@ -154,7 +154,7 @@ def _read_architecture(folder: Path) -> dict[str, Any]:
         raise BadInputError(f"{_SETTING} is not set: give it the folder of a pretrained encoder")
     path = folder / "config.json"
     if not path.is_file():
-        kind = "has no config.json, so it is not a model of transformers" if folder.is_dir() else "no such folder"
+        kind = "has no config.json, so it is not a transformers model" if folder.is_dir() else "no such folder"
         raise BadInputError(
             f"{folder}: {kind}: set {_SETTING} to the folder of a pretrained encoder, such as BERT or MiniLM"
         )
@@ -163,7 +163,7 @@ def _read_architecture(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: not JSON ({first_line(error)})") from error
     if not isinstance(given, dict) or "model_type" not in given:
-        raise BadInputError(f"{path}: it names no model_type, so it is not a model of transformers")
+        raise BadInputError(f"{path}: it has no model_type, so it is not a transformers model")
     if "auto_map" in given:
         raise BadInputError(f"{folder}: this model needs code from its own folder, which is never run: choose another")
     _refuse_other_than_encoders(folder, given)
@@ -177,7 +177,7 @@ def _refuse_other_than_encoders(folder: Path, given: dict[str, Any]) -> None:
     kind = given["model_type"]
     if given.get("is_encoder_decoder") or given.get("is_decoder") or kind not in known:
         raise BadInputError(
-            f"{folder}: a model of type {kind} is not an encoder, which reads in both directions: choose one such"
+            f"{folder}: a model of type {kind} is not a bidirectional encoder: choose one such"
             " as BERT, MiniLM, MPNet, RoBERTa, DistilBERT, ELECTRA or DeBERTa"
         )
 
@@ -212,7 +212,9 @@ def _read_tokenizer(folder: Path) -> tuple[SubwordTokenizer, int]:
     ids = [next((each for each in some if each is not None), None) for some in (begin, end)]
     ids += [tokenizer.pad_token_id, tokenizer.unk_token_id]
     if None in ids[:3]:
-        raise BadInputError(f"{folder}: its tokenizer lacks a token for the begin or end of a sentence, or for padding")
+        raise BadInputError(
+            f"{folder}: its tokenizer lacks a token for the beginning or end of a sentence, or for padding"
+        )
     ids[3] = ids[2] if ids[3] is None else ids[3]
     special = SpecialIds(*ids, *(backend.token_to_id(name) for name in names))  # type: ignore[arg-type]
     return SubwordTokenizer(text=backend.to_str(), special=special), backend.get_vocab_size()

@@ -74,9 +74,9 @@ def mean_of_others(score_N: Tensor, value_N: Tensor, bag_N: Tensor, num_bags: in
 
 
 def mass_without(is_best_N: Tensor, score_N: Tensor, bag_N: Tensor, num_bags: int) -> tuple[Tensor, Tensor]:
-    """Return the numerators and denominators of the softmax without each bag's unique best, which gets 0.
+    """Return the numerators and denominators of the softmax without each bag's unique maximum, which gets 0.
 
-    They are computed from the maximum of the others, which may be far below the best. No denominator is 0.
+    They are computed from the maximum of the others, which may be far below it. No denominator is 0.
     """
     rest_N = score_N.masked_fill(is_best_N, -torch.inf)
     peak_B = bag_max(rest_N.detach(), bag_N, num_bags)

@@ -1,6 +1,6 @@
 """How a pretrained encoder reads sentences: in padded chunks of similar length; shared texts only once.
 
-Shapes: S sentences, U their subwords, C sentences of a chunk, L the longest of these, W wanted vectors (those of the
+Shapes: S sentences, U their subwords, C sentences of a chunk, L the longest of these, W needed vectors (those of the
 sentence token, of the head and of the tail, for all sentences), H width of a vector.
 """
 
@@ -14,13 +14,13 @@ from sayso.model.subword_layout import SubwordLayout
 from sayso.store.rows import Rows, ranges
 
 _LEAST_FILLED = 0.8
-"""A chunk ends before a sentence that is shorter than this share of its longest one."""
+"""A chunk ends before a sentence that is shorter than this fraction of its longest one."""
 MULTIPLE = 8
 """Chunks are padded to a multiple of this many subwords, which processors like."""
 
 
 class Reads:
-    """The sentences that are read, in order of length, and the vectors that are wanted of each.
+    """The sentences that are read, in order of length, and which of their vectors are needed.
 
     If `is_shared`, sentences with the same subwords are read once.
     """
@@ -46,7 +46,7 @@ class Reads:
         self._first_W = np.searchsorted(self.rank_S[self._reader_W], np.arange(len(self.order) + 1))
 
     def _collect_wanted(self, layout: SubwordLayout, reader_S: np.ndarray) -> None:
-        """Collect, for each wanted vector, the sentence read, its column there, its owner and its weight in a mean."""
+        """Collect, for each needed vector, the sentence read, its column there, its owner and its weight in a mean."""
         readers, columns, owners, weights = [reader_S], [np.zeros_like(reader_S)], [3 * np.arange(len(reader_S))], []
         weights.append(np.ones(len(reader_S)))
         for number, places in enumerate((layout.head, layout.tail), 1):
@@ -69,7 +69,7 @@ class Reads:
             first = stop
 
     def padded(self, chunk: np.ndarray, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Return the place of each subword in U, 0 for padding, and whether there is one."""
+        """Return the index of each subword in U (0 for padding), and a mask that is false for padding."""
         length_C = self.length_S[chunk]
         column_L = np.arange(_rounded(int(length_C.max())))
         is_there_CL = column_L < length_C[:, None]
@@ -77,19 +77,19 @@ class Reads:
         return torch.from_numpy(place_CL).to(device), torch.from_numpy(is_there_CL).to(device)
 
     def wanted(self, chunk: np.ndarray, state_CLH: Tensor) -> Tensor:
-        """Return the wanted vectors of a chunk's sentences."""
+        """Return the needed vectors of a chunk's sentences."""
         first = self.rank_S[chunk[0]]
         rows = slice(self._first_W[first], self._first_W[first + len(chunk)])
         place_W = (self.rank_S[self._reader_W[rows]] - first) * state_CLH.shape[1] + self._column_W[rows]
         return torch.nn.functional.embedding(torch.from_numpy(place_W).to(state_CLH.device), state_CLH.flatten(0, 1))
 
     def owners(self, like: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the row that each wanted vector is added to, 3 s + (0, 1 or 2), and its weight, in reading order."""
+        """Return the row that each needed vector is added to, 3 s + (0, 1 or 2), and its weight, in reading order."""
         return torch.from_numpy(self._owner_W).to(like.device), torch.from_numpy(self._weight_W).to(like)
 
 
 class KeptStates:
-    """The vectors that frozen layers returned for sentences, up to a number of bytes."""
+    """A cache of the frozen layers' output for sentences, up to a number of bytes."""
 
     def __init__(self, max_bytes: int) -> None:
         self._free = max_bytes

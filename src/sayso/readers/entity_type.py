@@ -13,14 +13,14 @@ TypeTable = dict[str, tuple[str, ...]]
 _EXPECTED = 'expected {"id": ["/type", …], …}, or tab-separated lines of an id and its types'
 
 _MAX_ENTITY_SHARE = 0.1
-"""If a larger share of the types are also entities, the file is a knowledge base."""
+"""If a larger fraction of the types are also entities, the file is a knowledge base."""
 
 
 def read_entity_types(path: Path, relations: Collection[str] = ()) -> TypeTable:
     """Return each entity's types in file order, including entities listed without types.
 
     In the tab-separated format, types on several lines for one entity are merged. A knowledge base has the same layout;
-    it is recognised by names in `relations`, or by tails that are entities, and refused.
+    it is refused if one of its "types" is a name in `relations`, or if many of them are entities.
     """
     text = read_text(path, "types")
     is_json = text.lstrip().startswith("{")

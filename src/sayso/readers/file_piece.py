@@ -81,7 +81,7 @@ def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, si
             is_whole = form_here in _BY_BLOCKS or file.read(len(_GZIP)) == _GZIP
         if is_whole and start:
             raise UserError(
-                f"{path}: this file has grown, but cannot be read in part: put new sentences into a separate file"
+                f"{path}: this file has grown, but cannot be read from the middle: put new sentences into another file"
             )
         for stop in [length] if is_whole else _cuts(path, start, length, size):
             yield FilePiece(number, str(path), form_here, start, stop, is_whole)

@@ -44,11 +44,11 @@ class Tally:
         return sum(count for reason, count in self.reasons.items() if words in reason)
 
     def has_too_many_bad(self, max_share: float) -> bool:
-        """Return whether more than this share of the lines is bad."""
+        """Return whether more than this fraction of the lines is bad."""
         return self.num_bad > max_share * (self.num_good + self.num_bad)
 
     def refuse_too_many_bad(self, max_share: float) -> None:
-        """Raise `BadInputError` with the first bad line if more than this share of the lines is bad."""
+        """Raise `BadInputError` with the first bad line if more than this fraction of the lines is bad."""
         if self.has_too_many_bad(max_share):
             # `sayso check` reads sentences only.
             see = "" if self.form == MARKS else f"see `{as_command('sayso', 'check', self.path)}`, or "
@@ -109,7 +109,7 @@ def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Sentence
 
 
 def _detect(lines: Sequence[Line], path: Path) -> str:
-    """Detect the format from the first lines; the very first may be bad."""
+    """Detect the format from the first few lines, because the very first may be invalid."""
     for _, text in lines:
         for form, reader in READERS.items():
             if isinstance(text, str) and reader.recognises(text):

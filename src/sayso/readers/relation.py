@@ -50,7 +50,7 @@ def _numbered(path: Path, text: str) -> Iterator[_Entry]:
             raise _bad(path, number, "expected a relation's name and its id, separated by a space")
         yield number, _relation(path, number, {"name": columns[0]}), int(columns[1])
     if announced.strip() != str(len(lines)):
-        raise _bad(path, first, f"announces {announced.strip()[:20]} relations, but the file lists {len(lines)}")
+        raise _bad(path, first, f"declares {announced.strip()[:20]} relations, but the file lists {len(lines)}")
 
 
 def _json_ids(path: Path, text: str) -> Iterator[_Entry]:

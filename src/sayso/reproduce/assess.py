@@ -133,7 +133,7 @@ def weights_by_source(extractor: Extractor, corpus: Part, direct: Part) -> dict[
     """Return DirectSup's mean sentence weight in positive bags, NA bags, direct positives and direct negatives.
 
     If positives come from one source and negatives from another, the classifier can learn the source instead of the
-    task. `silent_share` is the share of dimensions in which all sentences of a bag are zero.
+    task. `silent_share` is the fraction of dimensions in which all sentences of a bag are zero.
     """
     weight_N, silent = _weigh(extractor, corpus)
     is_positive_N = np.repeat(corpus.table.is_positive_B, corpus.table.size_B)

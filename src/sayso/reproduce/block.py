@@ -48,7 +48,7 @@ class Figure(NamedTuple):
     note: str = ""
 
     def svg(self, is_alone: bool = False) -> str:
-        """Return the drawing; one that `is_alone` has its own styles."""
+        """Return the SVG drawing; `is_alone` embeds the styles that a page would provide."""
         return figure_svg(self.series, "recall", "precision", self.title, is_alone)
 
 

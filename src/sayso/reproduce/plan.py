@@ -36,7 +36,7 @@ _EVERYBODY, _NOBODY = "all annotators", "annotator not named"
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
-    """Which runs to make: `changes` are overrides (`a.b=c`) for every run; the grid tries values of λ."""
+    """Which runs to execute: `changes` are overrides (`a.b=c`) for every run; the grid tries values of λ."""
 
     variants: Sequence[str] = VARIANTS
     num_seeds: Annotated[int, Range(1, 1_000)] = 3

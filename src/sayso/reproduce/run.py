@@ -1,4 +1,4 @@
-"""The stages of a reproduction: plan, make the runs, summarise them, write the files."""
+"""The stages of a reproduction: plan the runs, execute them, summarise them, write the files."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ _SECONDS_TO_END = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Task):
-    """A reproduction: the name of the data, and which runs to make; `num_workers` 0 means the default."""
+    """A reproduction: the name of the data, and which runs to execute; `num_workers` 0 means the default."""
 
     name: str
     plan: PlanSettings
@@ -64,7 +64,7 @@ def plan_status(request: Request) -> PlanStatus:
 def reproduce(
     request: Request, on_begin: Callable[[PlanStatus], None], on_event: OnEvent
 ) -> tuple[dict[str, Any], list[Path]]:
-    """Make the remaining runs, then all tables, figures and claims; return the summary and the files written.
+    """Execute the remaining runs, then make all tables, figures and claims; return the summary and the files written.
 
     After an interruption, the same call resumes where it stopped.
     """
@@ -84,7 +84,7 @@ def reproduce(
 
 
 def _workers(device: str) -> int:
-    """Return how many runs to make in parallel: each uses one thread, and several share a GPU."""
+    """Return how many runs to execute in parallel: each uses one thread, and several share a GPU."""
     num_cores = len(os.sched_getaffinity(0))
     return min(_MOST_ON_GPU, num_cores) if choose_device(device).type == "cuda" else num_cores
 
@@ -97,12 +97,12 @@ class _Worker:
 
 
 def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event: OnEvent) -> None:
-    """Make all runs, `num_workers` at a time, and report their events.
+    """Execute all runs, `num_workers` at a time, and report their events.
 
     A killed process is replaced, and its run resumes from its last epoch.
 
     Raises:
-        UserError: a run cannot be made, or its process was killed several times; finished runs are kept.
+        UserError: a run cannot be executed, or its process was killed several times; finished runs are kept.
     """
     pool = _Pool(task, runs, on_event)
     try:
@@ -115,9 +115,9 @@ def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event
 
 
 class _Pool:
-    """Processes that each make one run after another, and are replaced if killed.
+    """Processes that each execute one run after another, and are replaced if killed.
 
-    Not `concurrent.futures`: if one of its processes is killed, the whole pool breaks and hours of other runs are lost.
+    `concurrent.futures` is not used: if one process is killed, its whole pool breaks, and hours of other runs are lost.
     """
 
     def __init__(self, task: Task, runs: Sequence[PlannedRun], on_event: OnEvent) -> None:

@@ -51,7 +51,7 @@ def data_table(summary: Summary) -> Table:
             ]
         )
     note = (
-        f"The paper's data: {DATA}. What it calls positive bags of the test part are facts (pair, relation). We count"
+        f"The paper's data: {DATA}. Its positive bags of the test part are our facts (pair, relation). We count"
         " the distinct sentences of each pair; the paper counts lines."
     )
     columns = ["part", "sentences", "positive pairs", "facts", "NA pairs", "largest bag"]

@@ -31,7 +31,7 @@ _NUM_RANDOM_ORDERS = 20
 
 
 class Event(NamedTuple):
-    """A worker's message about run `key`: its epoch and seconds per epoch, or why the run cannot be made."""
+    """A worker's message about run `key`: its epoch and seconds per epoch, or why it cannot be executed."""
 
     kind: Literal["begun", "epoch", "done", "refused"]
     key: str
@@ -52,7 +52,7 @@ class Task:
 
 
 def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
-    """Make the runs received from the channel until None is received."""
+    """Execute the runs received from the channel until None is received."""
     _end_with_parent()
     # One thread per process, so results do not depend on how many runs are made in parallel.
     torch.set_num_threads(1)
@@ -90,7 +90,7 @@ class RunWorker:
         self.code_fingerprint = code_fingerprint()
 
     def make(self, run: PlannedRun) -> None:
-        """Make or resume one run, and write its result."""
+        """Start or resume one run, and write its result."""
         try:
             result = self._made(run)
         except TrainingError as error:

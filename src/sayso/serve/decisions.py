@@ -54,13 +54,13 @@ class SentByForm(BaseModel):
 
 
 class PredictionDecision(FactName, DecisionRequest):
-    """A decision on a run's fact; `withdrawn` deletes the decision."""
+    """A decision on a fact in a run's predictions; `withdrawn` deletes the decision."""
 
     run: Annotated[str, Field(max_length=300)]
 
 
 class PredictionDecisionForm(SentByForm, PredictionDecision):
-    """A decision on a run's fact, submitted with the form on its page."""
+    """A decision on a fact in a run's predictions, submitted with the form on its page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +202,7 @@ def review_link(bench: Workbench, fact: Triple, facts: str, within: str = "") ->
 
 
 def save_decision(bench: Workbench, who: Annotator, given: PredictionDecision) -> None:
-    """Save a decision on a run's fact; refused if the fact is withheld from the annotator."""
+    """Save a decision on a fact in a run's predictions; refused if the fact is withheld from the annotator."""
     run = find_run(given.run, bench)
     explanation = run.explanation(find_fact(run, given), marks_visible(bench, who, given))
     save(bench, who, given, quoted_fact(run, explanation), bool(explanation.is_label))

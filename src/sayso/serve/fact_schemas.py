@@ -112,14 +112,14 @@ class ExplanationResponse(BaseModel):
 
 
 class PredictionResponse(ExplanationResponse):
-    """A run's fact, with the checks on its explanation."""
+    """A fact in a run's predictions, with the checks on its explanation."""
 
     top_sentences: list[TopSentence]
     planted: list[DistractorRank]
 
     @classmethod
     def of(cls, run: RunPredictions, row: int, with_marks: bool) -> Self:
-        """Return everything stored about a run's fact, with annotators' marks if `with_marks`."""
+        """Return everything stored about a fact in a run's predictions, with annotators' marks if `with_marks`."""
         checks = {"top_sentences": run.top_sentences(row), "planted": run.planted(row)}
         return cls.model_validate(run.explanation(row, with_marks).to_dict() | checks)
 

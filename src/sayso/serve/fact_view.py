@@ -37,7 +37,7 @@ class FactView:
 
 
 def view_fact(fact: dict[str, Any], by: str = "") -> FactView:
-    """Return the fact for a template, ranked by a mechanism (default: the run's)."""
+    """Return the fact for a template, its sentences ranked by this mechanism or else by the run's."""
     evidence: list[dict[str, Any]] = fact["evidence"]
     mechanisms = list(evidence[0]["scores"])
     by = by if by in mechanisms else fact["ranked_by"]

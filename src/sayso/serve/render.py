@@ -34,7 +34,7 @@ def readable(relation: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a share as a percentage.
+    """Format a fraction as a percentage.
 
     >>> percent(0.875), percent(None)
     ('88 %', '–')
@@ -59,7 +59,7 @@ def with_mentions(sentence: Sentence) -> list[StyledText]:
 
 
 def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:
-    """Return the URL of a run's fact; empty values of `more` are left out."""
+    """Return the URL of a fact in a run's predictions; empty values of `more` are left out."""
     values = {"bag": bag, "relation": relation, **{name: value for name, value in more.items() if value}}
     return f"/predictions/{quote(run, safe='')}/fact?{urlencode(values)}"
 

@@ -88,7 +88,7 @@ class BagFact:
 
     @property
     def name(self) -> FactName:
-        """The fact as requests name it."""
+        """The fact's bag and relation, as used in requests."""
         return FactName(bag=self.number, relation=self.relation.name)
 
 

@@ -27,7 +27,7 @@ from sayso.store.table import BagTable
 
 NO_RELATION = "no_relation"
 _SOFT_FORMS = ("crowdtruth",)
-"""Formats with the share of people who saw a relation instead of one label per sentence."""
+"""Formats with the fraction of people who saw a relation instead of one label per sentence."""
 _TAC_KBP_TYPES = Path(__file__).with_name("tac_kbp_types.toml")
 
 

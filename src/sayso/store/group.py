@@ -227,7 +227,7 @@ class Bags(NamedTuple):
 
 
 def group(single: BagTable, bag_N: np.ndarray | None = None) -> Bags:
-    """Join the bags of single sentences to one per pair, in order of first appearance, without duplicates in a bag.
+    """Merge single-sentence bags into one bag per pair, in order of first appearance, without duplicates in a bag.
 
     If the bag of each sentence is given (in ascending order), the bags stay as they are: equal pairs are not merged and
     duplicates are kept.

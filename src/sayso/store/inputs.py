@@ -49,9 +49,9 @@ class PrepareSettings:
     """Settings for making bags."""
 
     seed: Annotated[int, SEED, Option("Seed for the split into training and validation.")] = 13
-    validation_share: Annotated[float, Range(0, 0.9), Option("Share of the pairs for validation.", "--validation")] = (
-        0.1
-    )
+    validation_share: Annotated[
+        float, Range(0, 0.9), Option("Fraction of the pairs for validation.", "--validation")
+    ] = 0.1
     keep_shared_sentences: Annotated[
         bool,
         Option("Keep training sentences that validation has for a different pair.", "--keep-shared/--no-keep-shared"),
@@ -68,9 +68,9 @@ class PrepareSettings:
     max_tokens: Annotated[int, Range(5, 1_000_000), Option("Maximum tokens per sentence that a model reads.")] = (
         DEFAULT_MAX_TOKENS
     )
-    max_bad_share: Annotated[float, SHARE, Option("Fail if more than this share of the lines is bad.", "--max-bad")] = (
-        MAX_BAD_SHARE
-    )
+    max_bad_share: Annotated[
+        float, SHARE, Option("Fail if more than this fraction of the lines is bad.", "--max-bad")
+    ] = MAX_BAD_SHARE
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -110,7 +110,7 @@ class Split:
 
 
 def split_by_pair(grouped: Grouped, validation_share: float, seed: int, keep_shared: bool = False) -> Split:
-    """Hold out a random share of the unordered pairs as validation; the rest is training.
+    """Hold out a random sample of the unordered pairs as validation; the rest is training.
 
     Training sentences that are also in validation, for any pair, are left out unless `keep_shared`.
     """
@@ -139,7 +139,7 @@ def unordered_pair(table: BagTable) -> np.ndarray:
 
 
 def _is_drawn(table: BagTable, share: float, seed: int) -> np.ndarray:
-    """Return for each bag whether its unordered pair is in the random share."""
+    """Return for each bag whether its unordered pair is in the random sample."""
     pair, inverse = np.unique(unordered_pair(table), return_inverse=True)
     drawn = np.random.default_rng(sub_seed(seed, "split")).permutation(len(pair))[: round(share * len(pair))]
     is_drawn = np.zeros(len(pair), bool)

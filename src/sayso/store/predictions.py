@@ -100,7 +100,7 @@ class Predictions:
 
     @cached_property
     def evidence(self) -> dict[str, pa.Array]:
-        """A row per fact and sentence, fact after fact."""
+        """A row per fact and sentence, grouped by fact."""
         return read_columns(self.files, EVIDENCE)
 
     @cached_property

@@ -237,7 +237,7 @@ class _Preparation:
         return finest_types(ids, types, count_mentions(train, len(ids)))
 
     def _mark_targets(self, parts: Mapping[str, BagTable], words: Sequence[str]) -> dict[str, MarkTargets]:
-        """Return what marks are matched to; a pair in several parts (`leak`) has its marks for evaluation."""
+        """Return what marks are matched to; marks on a pair in several parts (`leak`) are for evaluation."""
 
         def targets(table: BagTable) -> MarkTargets:
             return MarkTargets(

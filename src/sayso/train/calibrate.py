@@ -27,5 +27,5 @@ def calibration_of(extractor: Extractor, data: RunData) -> Calibration | None:
 
 
 def corpus_weights(table: BagTable, na_share: float) -> np.ndarray:
-    """Return how many pairs of the whole corpus each bag stands for, if only a share of the NA pairs was kept."""
+    """Return how many pairs of the whole corpus each bag stands for, if only a fraction of the NA pairs was kept."""
     return np.where(table.is_positive_B, 1.0, 1.0 / na_share)

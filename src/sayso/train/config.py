@@ -39,10 +39,10 @@ class LossConfig:
     """The terms of the loss and their weights; a term with weight 0 is not computed.
 
     `sentence` is the sentence classifier's term (DirectSup), with `direct_sentences` directly supervised sentences
-    per batch. `direct_task` is what these sentences teach: `binary`, whether they state a relation (DirectSup only), or
+    per batch. `direct_task` is what is learned from these: `binary`, whether they state a relation (DirectSup only), or
     `relations`, also their own relation labels, with the weight `direct_relations`. `distractor` is the weight λ of
     learning from distractors (+LD), `margin` is its γ, and `distractor_measure` is how a distractor's contribution is
-    measured. `known_share` is the share of true facts that the knowledge base has; below 1, learning is
+    measured. `known_share` is the fraction of true facts that the knowledge base has; below 1, learning is
     positive-unlabelled. `compatible_na` is the weight of a pair without relations for the relations that its types
     allow. `mark_score` and `mark_ranking` are the weights of learning from marks, with the marks on `marked_bags`
     training bags per batch.
@@ -97,8 +97,8 @@ class TrainConfig:
     """Settings of the optimisation; the defaults are the paper's, or its baseline's if the paper gives none.
 
     `patience` is the number of epochs without improvement after which training ends. `pretrained_learning_rate` is for
-    the weights of a pretrained encoder. Learning rates rise from 0 in the first `warmup` share of the steps, and then
-    stay (`schedule = "constant"`) or fall to 0 at the end of `max_epochs` (`linear`). A batch of more than
+    the weights of a pretrained encoder. Learning rates rise from 0 in the first `warmup` fraction of the steps, and
+    then stay (`schedule = "constant"`) or fall to 0 at the end of `max_epochs` (`linear`). A batch of more than
     `tokens_at_once` tokens is computed in parts whose gradients are added. `precision` applies to matrix products on a
     GPU (`bf16` to those with words, in captured steps, and to a pretrained encoder); sums and parameters are always
     float32.
@@ -176,7 +176,7 @@ class RunConfig:
 
     @property
     def classifies_sentences(self) -> bool:
-        """Whether training teaches a sentence classifier which directly supervised sentences state a relation."""
+        """Whether a sentence classifier learns which directly supervised sentences state a relation."""
         is_judged = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0
         return is_judged and self.loss.direct_sentences > 0
 

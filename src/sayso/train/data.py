@@ -141,8 +141,8 @@ class RunData:
             and self.config.data.mentions != "words"
         ):
             raise BadInputError(
-                'model.encoder.transformer.reading = "spans" reads a sentence once for all its pairs, without types of'
-                ' any: set data.mentions = "words", or reading = "markers"'
+                'model.encoder.transformer.reading = "spans" reads a sentence once for all its pairs, so it cannot'
+                ' read their types: set data.mentions = "words", or reading = "markers"'
             )
         if self.config.loss.needs_marks and not len(self.marked_bags):
             raise BadInputError(self._about_missing_marks())
@@ -206,7 +206,7 @@ class RunData:
 
     @cached_property
     def direct_rows(self) -> np.ndarray:
-        """The rows of directly supervised sentences that teach something."""
+        """The rows of the directly supervised sentences that the loss uses."""
         assert self.direct is not None
         table = self.direct.table
         is_taught_N = table.label_N != NO_LABEL
@@ -235,7 +235,7 @@ class RunData:
 
     @cached_property
     def marked_bags(self) -> np.ndarray:
-        """The indices of the marked bags that teach something: without `mark_score`, those with a ranking."""
+        """The indices of the marked bags that the loss uses: without `mark_score`, those with a ranking."""
         assert self.marked is not None
         return self.marked.all_bags if self.config.loss.mark_score else self.marked.ranked_bags
 

@@ -47,7 +47,7 @@ class TrainStep(NamedTuple):
 
     @property
     def batch(self) -> BagBatch:
-        """The only part."""
+        """The batch, which must have one part."""
         (only,) = self.parts
         return only
 
@@ -135,7 +135,7 @@ class EpochPlan:
         )
 
     def _in_turn(self, name: str, rows: np.ndarray, per_batch: int) -> np.ndarray:
-        """Return the rows in random batch order, all of them once before any is repeated."""
+        """Return the rows for all batches, in random order; each row is used once before any is repeated."""
         wanted, stream = num_steps(self.data) * per_batch, self._stream(name)
         return np.concatenate([stream.permutation(rows) for _ in range(-(-wanted // len(rows)))])[:wanted]
 
@@ -163,7 +163,7 @@ class EpochPlan:
 
 
 def _labels(label_N: np.ndarray, whole: np.ndarray, rows: np.ndarray) -> LabelBatch:
-    """Return the labels of these rows, some of the `whole` batch's."""
+    """Return the labels of these rows, which are a shard of the `whole` batch."""
     labelled = np.flatnonzero(label_N[rows] != NO_LABEL)
     num_labels = int((label_N[whole] != NO_LABEL).sum())
     return LabelBatch(

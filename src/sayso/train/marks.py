@@ -16,7 +16,7 @@ from sayso.store.withheld import Withheld
 
 
 class MarkedBags:
-    """The training bags with a mark that says rationale or irrelevant; unsure and tied marks teach nothing."""
+    """The training bags with a mark that says rationale or irrelevant; unsure and tied marks are not used."""
 
     def __init__(self, table: BagTable, marks: SentenceMarks) -> None:
         taught = sorted((*key, code) for key, code in marks.by_sentence.items() if code in (RATIONALE, IRRELEVANT))
@@ -44,7 +44,7 @@ class MarkedBags:
         return np.flatnonzero(self._pairs.length)
 
     def take(self, whole: np.ndarray, mine: np.ndarray) -> tuple[np.ndarray, MarkBatch]:
-        """Return the rows of the marked sentences of `mine`, some of the `whole` batch's marked bags, and their marks.
+        """Return the rows and the marks of the marked sentences of `mine`, a shard of the `whole` batch's marked bags.
 
         Both lists of bags are ascending and without repetition. The marks refer to the returned sentences.
         """

@@ -75,7 +75,7 @@ class Objective(nn.Module):
         return incomplete_term(logit_BR, batch.label_BR, weight_BR, self.config.known_share, self.shard) / num_bags
 
     def _mark_terms(self, vector_SD: Tensor, marks: MarkBatch) -> dict[str, Tensor]:
-        """Return the terms that teach marked sentences their own scores."""
+        """Return the loss terms for the own scores of marked sentences."""
         extractor, config = self.extractor, self.config
         score_KR = extractor.aggregator.own_score(vector_SD[marks.sentence_K], extractor.scorer)
         score_K = score_KR.gather(1, marks.relation_K[:, None])[:, 0]
@@ -125,7 +125,7 @@ def incomplete_term(
 
         π · mean over P of ℓ(o, +1) + max(0, mean over U of ℓ(o, −1) − π · mean over P of ℓ(o, −1))
 
-    The prior is the labelled share of the bags divided by c = `known_share`, the label frequency of Elkan and Noto
+    The prior is the labelled fraction of the bags divided by c = `known_share`, the label frequency of Elkan and Noto
     2008, so that it needs no estimate per relation. With the whole batch as U, the risk times the number of bags is
 
         (1/c) Σ over P of ℓ(o, +1) + max(0, Σ over unlabelled bags of w ℓ(o, −1) − (1/c − 1) Σ over P of ℓ(o, −1))

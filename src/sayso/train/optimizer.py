@@ -38,7 +38,7 @@ def make_optimizer(objective: nn.Module, encoder: Encoder, settings: TrainConfig
 
 
 def set_rates(optimizer: torch.optim.Optimizer, settings: TrainConfig, step: int, num_steps: int) -> None:
-    """Set the learning rates for a step of the run that follows `step` others."""
+    """Set the learning rates for this step of the run, counted from 0."""
     if settings.schedule == "constant" and not settings.warmup:
         return
     for group in optimizer.param_groups:
@@ -46,7 +46,7 @@ def set_rates(optimizer: torch.optim.Optimizer, settings: TrainConfig, step: int
 
 
 def rate_factor(settings: TrainConfig, step: int, num_steps: int) -> float:
-    """Return the share of the full learning rate for a step that follows `step` others.
+    """Return the factor by which the learning rate is multiplied at this step, counted from 0.
 
     >>> settings = TrainConfig(warmup=0.2, schedule="linear")
     >>> [round(rate_factor(settings, step, 10), 3) for step in (0, 1, 2, 6, 9)]

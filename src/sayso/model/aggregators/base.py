@@ -62,7 +62,7 @@ class Aggregator(nn.Module, ABC):
 
     @abstractmethod
     def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
-        """Return score_NR, a logit of how far each sentence alone states each relation; marks teach these scores.
+        """Return score_NR, a logit of how clearly each sentence alone states each relation; marks train these scores.
 
         A sentence's score depends on no other sentence, and within a bag the weights have the order of the scores.
         """

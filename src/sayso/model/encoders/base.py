@@ -69,7 +69,7 @@ class Encoder(nn.Module, ABC):
         """Load pretrained weights, if the encoder has any."""
 
     def keep_frozen(self, sentences: Iterable[SentenceBatch], max_bytes: int) -> None:
-        """Keep what frozen layers return for these sentences, if there are any, in up to this much memory."""
+        """Cache the output of the frozen layers, if any, for these sentences, in up to this much memory."""
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Return the pretrained parameters that are trained further."""

@@ -1,4 +1,4 @@
-"""A pretrained transformer encoder: BERT, MiniLM, MPNet, RoBERTa, DistilBERT, ELECTRA, DeBERTa and their like.
+"""A pretrained transformer encoder: BERT, MiniLM, MPNet, RoBERTa, DistilBERT, ELECTRA, DeBERTa and similar models.
 
 Shapes: S sentences, U their subwords, C sentences of a chunk, L the longest of these, H width of a subword's vector,
 D width of a sentence vector, T tokens.
@@ -32,10 +32,10 @@ _SMALLEST_CHUNK = {"cpu": 8, "cuda": 512}
 class TransformerConfig(EncoderConfig):
     """Settings of a pretrained encoder.
 
-    `folder` has the encoder as `transformers` saves it; a trained model needs it no longer. `reading` is `markers` (a
+    `folder` has the encoder as `transformers` saves it; a trained model no longer needs it. `reading` is `markers` (a
     sentence is read once per pair, with markers around its mentions) or `spans` (once for all its pairs, whose mentions
-    are then looked up in it). Sentences of more than `max_length` subwords are cut. The subwords' vectors and the first
-    `freeze_layers` layers are not trained if that is above 0.
+    are then looked up in it). Sentences of more than `max_length` subwords are cut. If `freeze_layers` is above 0, the
+    subwords' vectors and this many of the first layers are not trained.
     """
 
     folder: str = ""
@@ -92,7 +92,7 @@ class TransformerEncoder(Encoder):
 
     @torch.no_grad()
     def keep_frozen(self, sentences: Iterable[SentenceBatch], max_bytes: int) -> None:
-        """Keep what the frozen layers return for these sentences, in up to this much memory."""
+        """Cache the output of the frozen layers for these sentences, in up to this much memory."""
         if self.lower is None:
             return
         # Filled once and in a fixed order: a resumed run must compute with the same bits.
@@ -173,7 +173,7 @@ class TransformerEncoder(Encoder):
         return state_CLH
 
     def _read_frozen(self, reads: Reads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
-        """Return what the frozen layers return, or the input vectors if there are none."""
+        """Return the output of the frozen layers, or the input vectors if there are none."""
         place_CL, is_there_CL = reads.padded(chunk, row_UH.device)
         state_CLH = nn.functional.embedding(place_CL, row_UH)
         if self.lower is not None:

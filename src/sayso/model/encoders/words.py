@@ -1,4 +1,4 @@
-"""A bag of features, as a baseline: the words between the mentions, how many, which mention is first, and the mentions.
+"""A bag of features, as a baseline: the words between the mentions and their number, the mentions, and which is first.
 
 Features have learned vectors that are added up, as in fastText (Joulin et al. 2017). Shapes: S sentences, T tokens,
 F features of all sentences, H rows of the feature table, D width of a sentence vector, W width of a word vector.
@@ -49,7 +49,7 @@ class WordsBetween(NamedTuple):
 
 
 class WordsEncoder(Encoder):
-    """ReLU(Σ over features of their vectors + P [mean vectors of head, tail and the words between, by order] + b)."""
+    """ReLU(Σ over features of their vectors + P [mean vectors of head, tail and words between, by order] + b)."""
 
     def __init__(self, config: WordsConfig, tables: ModelTables, generator: torch.Generator) -> None:
         super().__init__(config, tables, generator)
@@ -67,7 +67,7 @@ class WordsEncoder(Encoder):
         return mean_SD.index_add(0, found.sentence_F, value_FD).relu()
 
     def token_scores(self, embedding: TokenEmbedding, sentences: SentenceBatch, gradient_SD: Tensor) -> Tensor:
-        """Return score_T, gradient times input on the tokens' vectors and, for words between, on their features."""
+        """Return score_T, gradient times input on tokens' vectors and on the features of words between the mentions."""
         score_T = super().token_scores(embedding, sentences, gradient_SD)
         between = self._words_between(sentences)
         row_F, sentence_F = self._features(sentences, between)
@@ -106,7 +106,7 @@ class WordsEncoder(Encoder):
 
 
 def _means(distinct: DistinctRows, sentences: SentenceBatch, between: WordsBetween) -> Tensor:
-    """Return the mean vectors of head, tail, the words between if the head is first, and if the tail is first."""
+    """Return the mean vectors of head, tail, the words between them if the head is first, and if the tail is first."""
     is_first_T = between.is_head_first_S[between.sentence_T]
     chosen = (
         sentences.head_distance_T == 0,

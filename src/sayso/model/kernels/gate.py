@@ -1,4 +1,4 @@
-"""Compute where +E's ReLU is on, for a mixture of sentences per bag and relation (compiled by numba).
+"""Compute where +E's ReLU is active, for a mixture of sentences per bag and relation (compiled by numba).
 
 Shapes: B bags, N sentences of all bags together, D width of a vector, R relations. No [N, R, D] or [B, R, D] values
 are ever written to memory, only whether each one is above zero.
@@ -40,7 +40,7 @@ def mixed_score(weight_NR: Tensor, text_ND: Tensor, pair_BD: Tensor, relation_RD
 
 
 def gated_match(text_ND: Tensor, is_on_BRD: Tensor, relation_RD: Tensor, bags: BagIndex) -> Tensor:
-    """Return text_n · r_k over the dimensions that are on for the sentence's bag and k, [N, R]."""
+    """Return text_n · r_k over the dimensions that are active for the sentence's bag and k, [N, R]."""
     match_NR = text_ND.new_empty(text_ND.shape[0], relation_RD.shape[0])
     over_bags(_match, bags, text_ND, is_on_BRD, relation_RD, match_NR)
     return match_NR

@@ -116,7 +116,7 @@ def _array(tensor: Tensor) -> np.ndarray:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _sequence_sums(table_QA: Array, row_XJ: Array, first: int, num_filters: int, width: int) -> Array:
-    """Return the sum of each sequence's rows, each row at its tap's columns; −1 counts as zero."""
+    """Return the sum of each sequence's table rows, taking from each row the columns of its tap; row −1 is zeros."""
     sum_XF = np.zeros((len(row_XJ), num_filters), table_QA.dtype)
     for x in range(len(row_XJ)):
         for j in range(width):

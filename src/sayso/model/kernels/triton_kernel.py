@@ -209,7 +209,7 @@ def _list_winners(  # type: ignore[no-untyped-def]
     FILTERS: tl.constexpr, BEFORE: tl.constexpr, PIECES: tl.constexpr, NUM_WIDTHS: tl.constexpr,
     BLOCK_G: tl.constexpr,
 ):  # fmt: skip
-    """List one filter's winners that have a gradient: the gradient, and for each tap its row; −1 if it has none."""
+    """List the gradient of each winner of one filter, if it is not 0, and each tap's row (−1 if the tap has none)."""
     one, width = tl.program_id(0), tl.program_id(1)
     index = width * FILTERS + one
     num = 0

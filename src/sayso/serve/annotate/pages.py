@@ -158,7 +158,7 @@ def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Tripl
 def _saved(
     connection: Connection, who: Annotator, shown: BagFact, save: Callable[..., None], *what: object
 ) -> schemas.SavedState:
-    """Save something about the fact with a function of `marking`, and return the state."""
+    """Save a change with this function of `marking`, and return the state of the annotator's work on the fact."""
     save(connection, who, shown.fact, *what)
     mine = marking.work_of(connection, who.id, shown.fact)
     return schemas.SavedState(

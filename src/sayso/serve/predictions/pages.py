@@ -158,7 +158,7 @@ class Side(NamedTuple):
 def compare(
     runs: Sequence[RunPredictions], bag: int, relation: str, by: str = "", with_marks: bool = True
 ) -> tuple[list[Side], list[list[dict[str, Any] | None]]]:
-    """Compare a fact in these runs, ranked by a mechanism: a side per run, and each sentence as every side shows it.
+    """Return one side per run, and each sentence as shown on every side; a mechanism ranks the sentences.
 
     The sentences are in the order of the first run that has the fact; there are none if no run has it.
     """

@@ -24,12 +24,12 @@ PredictionSort = Literal["probability", "faithfulness", "disagreement", "sentenc
 
 
 class PredictionQuery(TableQuery):
-    """Filters for a run's facts."""
+    """Filters for the facts in a run's predictions."""
 
     label: Annotated[Literal["", "yes", "no"], Field(description="Whether the fact is in the knowledge base.")] = ""
     max_probability: Share = 1.0
     min_disagreement: Annotated[
-        Share, Field(description="Minimum share of mechanisms whose top-ranked sentence is not the most common one.")
+        Share, Field(description="Minimum fraction of mechanisms whose top-ranked sentence is not the most common one.")
     ] = 0.0
     min_faithfulness: Annotated[
         Loss, Field(description="Minimum drop in probability without the top-ranked sentence.")

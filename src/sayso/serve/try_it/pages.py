@@ -45,7 +45,7 @@ def post_question(bench: Bench, run: str, asked: Question) -> TryResponse:
 
 
 def ask(bench: Workbench, run: str, asked: Question) -> dict[str, Any]:
-    """Return the model's answer; raise `RequestError` if the process fails, `UserError` for a bad question."""
+    """Return the model's answer; raise `RequestError` if the process fails, `UserError` if the question is invalid."""
     worker = bench.workers.get(run)
     if worker is None:
         raise not_found(f"Run {run!r} not found.")
