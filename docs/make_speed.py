@@ -129,7 +129,7 @@ def growth_said(points: Sequence[Row], axis: str) -> str:
             steep = slope(line, what)
             kind = "linear" if abs(steep - 1) <= LINEAR else "less than linear" if steep < 1 else "more than linear"
             kinds[kind].append(f"{label} of {name}")
-    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names) + "."
+    return "; ".join(f"{kind} for {', '.join(names)}" for kind, names in kinds.items() if names) + "."
 
 
 def plot_name(axis: str) -> str:
@@ -144,7 +144,7 @@ def page() -> str:
     lines += [f"{measured_on([growth])} Threads: {growth['threads']}.", ""]
     for axis, title in AXES.items():
         lines += [f"### {title}", "", f"![Time and memory against the {title.lower()}]({plot_name(axis)})", ""]
-        lines += [REASONS[axis], "", f"Growth in the last step: {growth_said(growth['points'], axis)}", ""]
+        lines += [REASONS[axis], "", f"In the last step, growth is {growth_said(growth['points'], axis)}", ""]
         lines += [*growth_table(growth["points"], axis), ""]
     return "\n".join(lines)
 

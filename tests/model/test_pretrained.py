@@ -39,15 +39,15 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path: Path, folder: Path) ->
     (folder / "config.json").write_text("{")
     assert "not JSON" in refused(folder)
     (folder / "config.json").write_text('{"a": 1}')
-    assert "names no model_type" in refused(folder)
+    assert "has no model_type" in refused(folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model_type": "gpt2"}, "a model of type gpt2 is not an encoder"),
-        ({"model_type": "t5"}, "a model of type t5 is not an encoder"),
-        ({"is_decoder": True}, "is not an encoder"),
+        ({"model_type": "gpt2"}, "a model of type gpt2 is not a bidirectional encoder"),
+        ({"model_type": "t5"}, "a model of type t5 is not a bidirectional encoder"),
+        ({"is_decoder": True}, "is not a bidirectional encoder"),
         ({"auto_map": {"AutoModel": "evil.Model"}}, "needs code from its own folder, which is never run"),
     ],
 )

@@ -78,7 +78,7 @@ def extract(
         typer.Option(
             min=0.01,
             max=0.99,
-            help="Share of the true facts that the knowledge base has, for --precision; 0.5 by default.",
+            help="Fraction of the true facts that the knowledge base has, for --precision; 0.5 by default.",
         ),
     ] = None,
     decisions: Annotated[

@@ -37,7 +37,7 @@ class Assumption(NamedTuple):
 
 
 def assumed(kb_completeness: float) -> Assumption:
-    """Return the assumption that the knowledge base has this share of the true facts."""
+    """Return the assumption that the knowledge base has this fraction of the true facts."""
     return Assumption(
         (1 - kb_completeness) / kb_completeness,
         f"assuming that the knowledge base has {kb_completeness:.0%} of the true facts that the corpus names, and that"

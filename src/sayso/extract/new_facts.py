@@ -66,9 +66,9 @@ class NewFactThresholds:
     """A threshold per relation, and what to expect of the new facts at or above them.
 
     `precision` and its 90 % interval are over all relations, corrected for having chosen the thresholds on the same
-    facts; `recall` is the share of the withheld facts that is found again. If no threshold has the wanted precision but
-    the interval contains it, the thresholds are the most precise ones, and `is_reached` is false. `threshold` is the
-    one of all relations together.
+    facts; `recall` is the fraction of the withheld facts that is found again. If no threshold has the wanted precision
+    but the interval contains it, the thresholds are the most precise ones, and `is_reached` is false. `threshold` is
+    the one of all relations together.
     """
 
     wanted_precision: float

@@ -23,7 +23,7 @@ _WEAKEST = 0.1
 class StyledText(NamedTuple):
     """Consecutive words with one style: plain, a `head` or `tail` mention, or `for` or `against` the fact.
 
-    `strength` is the fraction of the strongest word's score; `gap` is the space before the words.
+    `strength` is relative to the strongest word's score; `gap` is the space before the words.
     """
 
     text: str

@@ -75,18 +75,18 @@ def fold_report(grouped: Grouped, fold_B: np.ndarray, num_folds: int) -> dict[st
 
 
 def na_shares(inputs: Inputs) -> dict[str, float]:
-    """Return the share of NA pairs that `sayso build` kept for each part; validation is taken from training."""
+    """Return the fraction of NA pairs that `sayso build` kept for each part; validation is taken from training."""
     found = {part: na_share_of(path) for part, path in (("train", inputs.train), ("test", inputs.test)) if path}
     return {**found, "validation": found["train"]}
 
 
 def rest_share(path: Path) -> float:
-    """Return the share of the pairs of `rest` that a store with folds keeps; all of them unless there are very many."""
+    """Return the fraction of the pairs of `rest` that a store with folds keeps; 1 unless there are very many."""
     return min(1.0, MAX_REST_LINES / max(num_rest_lines(path), 1))
 
 
 def read_unlabelled(files: SentenceFiles, share: float, seed: int) -> Iterator[Sentence]:
-    """Yield the sentences of a share of the pairs of `rest`, chosen by their ids, without labels."""
+    """Yield the sentences of a sample of the pairs of `rest`, chosen by their ids, without labels."""
     # Another seed than that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
     bound, seed = round(share * 2**64), sub_seed(seed, "rest")
     files.tallies.pop("rest", None)  # read before, for decided pairs

@@ -10,7 +10,7 @@ from sayso.train.config import TrainConfig
 
 
 class _Adam(torch.optim.Adam):
-    """Adam without torch's wrappers for compiled steps, which would take a second to import torch's compiler."""
+    """Adam without torch's wrappers for compiled steps: these import torch's compiler, which takes a second."""
 
     add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
     zero_grad = inspect.unwrap(torch.optim.Adam.zero_grad)
