@@ -67,6 +67,17 @@ def test_the_page_loads_nothing_and_escapes_text_from_the_corpus(
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
 
 
+@pytest.mark.parametrize("is_calibrated", [True, False])
+def test_the_page_compares_reliability_only_for_calibrated_runs(
+    evaluations: list[Evaluation], store: Store, tmp_path: Path, is_calibrated: bool
+) -> None:
+    before = evaluations[0].logit_BR - 1.0 if is_calibrated else None
+    run = replace(evaluations[0], uncalibrated_BR=before)
+    page = write_report(make_report([run], marks_of_store(store, "test")), tmp_path)[1].read_text()
+    assert ("before: " in page) == is_calibrated
+    assert "Reliability" in page
+
+
 def test_without_marks_there_are_no_tuples_and_no_nan(evaluations: list[Evaluation]) -> None:
     unmarked = replace(evaluations[0], marks=SentenceMarks(by_sentence={}, report={}))
     tau = run_figures(unmarked)["explanations"]["saliency"]["tau"]["H"]
