@@ -11,7 +11,7 @@ from sayso.train.config import load_config
 def test_a_config_is_found_by_its_name_and_by_its_variant(name: str) -> None:
     assert find_config(name).stem == name
     variant = load_config(name).variant
-    if not name.startswith(("best_", "baseline")):
+    if not name.startswith(("best_", "baseline", "recommended")):
         assert find_config(variant) == find_config(name)
     assert describe_config(name).startswith(f"{variant}: ")
     assert "\n" not in describe_config(name)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sayso.errors import UserError
+from sayso.errors import UserError, option
 from sayso.extract.missing import KB_COMPLETENESS, Assumption, assumed, from_decisions
 from sayso.facts.file import WITHHELD
 from sayso.metrics.interval import Interval
@@ -134,14 +134,15 @@ def choose_for_new_facts(
     if facts.is_known_Q.sum() < LEAST_FACTS:
         raise UserError(
             f"too few facts to promise a precision: {int(facts.is_known_Q.sum())} were withheld, at least {LEAST_FACTS}"
-            " are needed: give a --threshold"
+            f" are needed: give a {option('threshold')}"
         )
     estimate = _Estimate(facts, len(relations), wanted, assumption.missing_per_known)
     chosen, (precision, optimism, interval) = estimate.certain_enough(assumption)
     if interval.high < wanted:
         raise UserError(
             f"no threshold has an expected precision of {wanted:g} for new facts; the best is {precision:.2f} (90 %:"
-            f" {interval.low:.2f} to {interval.high:.2f}), {assumption.text}: ask for less, or give a --threshold"
+            f" {interval.low:.2f} to {interval.high:.2f}), {assumption.text}: ask for less, or give"
+            f" a {option('threshold')}"
         )
     num_facts_R = np.bincount(facts.relation_Q[facts.is_known_Q], minlength=len(relations))
     found_R, new_R = estimate.counts(chosen.threshold_R, estimate.once)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from sayso.metrics.interval import NUM_RESAMPLES, Estimate, bootstrap, percentile_interval
 
@@ -145,6 +144,8 @@ def _fit_map(
 
     bounds = [(-_MOST_LOG_SCALE, _MOST_LOG_SCALE), (None, None)]
     start = np.clip(centre, (-_MOST_LOG_SCALE, -np.inf), (_MOST_LOG_SCALE, np.inf))
+    from scipy.optimize import minimize  # here, because it takes longer to load than most commands run
+
     found: NDArray[np.float64] = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return found
 
