@@ -43,13 +43,19 @@ def draw_sizes(num_sentences: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def draw_table(
-    num_sentences: int, seed: int = 1, size_B: np.ndarray | None = None, num_relations: int = NUM_RELATIONS
+    num_sentences: int,
+    seed: int = 1,
+    size_B: np.ndarray | None = None,
+    num_relations: int = NUM_RELATIONS,
+    length: int = 0,
 ) -> BagTable:
-    """Return bags of random sentences; one bag in fourteen has a relation."""
+    """Return bags of random sentences, of random lengths or all of one; one bag in fourteen has a relation."""
     rng = np.random.default_rng(seed)
     size_B = draw_sizes(num_sentences, rng) if size_B is None else size_B
     num_bags = len(size_B)
     length_N = np.clip(rng.gamma(3.8, 39.1 / 3.8, num_sentences).round(), 4, MAX_TOKENS).astype(np.int64)
+    if length:
+        length_N[:] = length
     start_N1 = starts(length_N)
     # Word 0 is the unknown word and is not drawn.
     total = np.cumsum(1.0 / np.arange(1, NUM_WORDS))

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from figure import amount, at_most, record
 from measure import seconds_of
 from sayso.serve.fact_table import PAGE_SIZE
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_predictions import make_plain_store, make_run_folder
 from toy_runs import Client
 

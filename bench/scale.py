@@ -24,8 +24,7 @@ from extract_lines import find_threshold
 from measure import SAYSO, machine, run, versions
 from sayso.documents import build as building
 from sayso.documents.settings import BuildInputs, BuildSettings
-from sayso.engine.base import Engine, EngineSettings, open_local
-from sayso.engine.ray_cluster import open_ray
+from sayso.engine import Engine, EngineSettings, open_local, open_ray
 from sayso.extract.run import Output, extract, write_results
 from sayso.extract.settings import ExtractInputs, ExtractSettings
 from sayso.library import load

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from sayso.embeddings.graph import Facts, Graph, hold_out, number_facts, rank_facts
+from sayso.embeddings.graph import Facts, Graph, hold_out, mean_reciprocal_rank, number_facts, rank_facts
 from sayso.embeddings.transe import TransESettings, train_transe
-from sayso.metrics.link_ranking import mean_reciprocal_rank
-from sayso.readers.fact import read_triples
+from sayso.readers.tables import read_triples
 from sayso.seeding import sub_seed
 
 SEED = 13

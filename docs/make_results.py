@@ -19,6 +19,7 @@ SCALES = {"shortcut": ", AP and AUC x100", "size": ", AP x100", "stated": ""}
 """Scale of a table's values; x100 by default."""
 SPREADS = {
     "encoder": "means over runs; τ over all tuples of rationale and irrelevant sentences",
+    "marks": "means over runs, AP and recall x100; τ over all tuples, then every fact once",
     "incomplete": "means over runs; 95 % intervals of a paired bootstrap over the withheld facts",
 }
 """What a table's values are; mean and standard deviation over seeds by default."""

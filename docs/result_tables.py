@@ -244,6 +244,31 @@ def encoder_table(rows: list[Row]) -> list[str]:
     return lines
 
 
+def marks_table(rows: list[Row]) -> list[str]:
+    """Return AP, τ and comprehensiveness of each setting and part, then recall of withheld facts, as means."""
+    lines = [
+        "| setting | part | runs | AP | τ of attention | per fact | on H | comprehensiveness |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    folds = ["", "| setting | folds | AP | recall among the first 20 | 60 | 200 |", "|---|---|---|---|---|---|"]
+    for name, runs in by(rows, lambda row: row["name"]).items():
+        part = "test" if "test" in runs[0] else "validation"
+        found = [run[part] for run in runs]
+        average = f"{100 * statistics.mean(each['average_precision'] for each in found):.1f}"
+        if "recall" in found[0]:
+            recalls = (
+                f"{100 * statistics.mean(each['recall'][num] for each in found):.1f}" for num in ("20", "60", "200")
+            )
+            folds.append(f"| {name} | {len(runs)} | {average} | {' | '.join(recalls)} |")
+            continue
+        cells = [average]
+        for band, figure in (("all", "pooled"), ("all", "per_fact_mean"), ("H", "pooled")):
+            cells.append(f"{statistics.mean(each['attention']['tau'][band][figure] for each in found):.2f}")
+        cells.append(f"{statistics.mean(each['attention']['comprehensiveness'] for each in found):.2f}")
+        lines.append(f"| {name} | {part} | {len(runs)} | {' | '.join(cells)} |")
+    return lines + folds
+
+
 def incomplete_table(rows: list[Row]) -> list[str]:
     """Return how many withheld facts are among the most probable new ones, by setting of the loss.
 
@@ -305,5 +330,6 @@ TABLES: dict[str, Callable[[list[Row]], list[str]]] = {
     "size": size_table,
     "incomplete": incomplete_table,
     "encoder": encoder_table,
+    "marks": marks_table,
 }
 """Tables that the first line of a file can request."""

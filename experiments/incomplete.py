@@ -19,8 +19,8 @@ from rows import Row, write_rows
 from shortcut import sayso
 
 from sayso.library import Model, load, train
-from sayso.readers.entity_type import read_entity_types
 from sayso.readers.read import Tally, read_sentences
+from sayso.readers.tables import read_entity_types
 from sayso.records import Sentence
 from sayso.store.store import Store
 from sayso.train.folder import read_metrics

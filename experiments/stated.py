@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from rows import Row, row_of, write_rows
 
-from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.metrics.kendall import BANDS
 from sayso.metrics.rationale import IRRELEVANT, RATIONALE
 from sayso.reproduce.folder import FactOrders, RunResult, read_result
+from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.store import Store
 
 GROUPS = {"one": (1, 1), "two": (2, 2), "three or more": (3, 1_000_000)}

@@ -27,12 +27,10 @@ import torch
 from extract.toy_corpus import EVERYTHING, sentences, write
 from reproduce.toy_results import make_result
 from sayso.documents.build import build, identity_of
-from sayso.documents.folder import corpus_folder
+from sayso.documents.corpus import corpus_folder, read_records
 from sayso.documents.settings import BuildInputs, BuildSettings
-from sayso.documents.shard import read_records
 from sayso.errors import UserError
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
-from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
 from sayso.extract.folder import read_types
 from sayso.extract.gather import gathered_lines, spans_of_shard
@@ -42,6 +40,7 @@ from sayso.facts.file import read_extracted
 from sayso.model.checkpoint import load_model
 from sayso.model.extractor import Extractor
 from sayso.reproduce.folder import ReproductionFolder, read_result, write_result
+from sayso.store.marks import marks_of_store
 from sayso.store.predictions import IN_RUN, Predictions, write_predictions
 from sayso.store.rows import Rows
 from sayso.store.store import Store

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sayso.evaluate.evaluation import Evaluation, EvaluationSettings, evaluate_run
-from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import TrainedRun, open_runs
 from sayso.model.aggregators.direct import DirectConfig
+from sayso.store.marks import marks_of_store
 from sayso.store.store import Store
 from toy_evaluation import make_marked_store
 from toy_run import make_run, toy_config

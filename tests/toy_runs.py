@@ -6,7 +6,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from sayso.serve.app import make_app
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_predictions import hostile_lines, make_plain_store, make_run_folder
 from toy_run import corpus_lines
 

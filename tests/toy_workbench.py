@@ -8,7 +8,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from sayso.serve.app import make_app
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from sayso.store.store import Store

@@ -84,7 +84,7 @@ class DistractorPool:
 
 def facts_of(table: BagTable) -> tuple[np.ndarray, np.ndarray]:
     """Return the bag and the relation of every label."""
-    return np.repeat(np.arange(table.num_bags), table.relations.length), table.relations.value.astype(np.int64)
+    return table.bag_L, table.relations.value.astype(np.int64)
 
 
 def insert(bags: BagTable, pool: BagTable, chosen: Chosen) -> BagTable:

@@ -1,11 +1,16 @@
-"""Errors that the user can fix.
+"""Errors that the user can fix, and the warnings that the library logs.
 
 The message of a `UserError` is one line: where, what is wrong, and what to do. The command line prints it and exits
 with code 2. Any other exception is a bug and shows its traceback.
 """
 
+import logging
 import re
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 _OPTION = re.compile("\x01(.*?)\x02(.*?)\x03", re.DOTALL)
 
@@ -52,6 +57,39 @@ class MissingExtraError(UserError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional library: pip install 'sayso[{extra}]'")
+
+
+@contextmanager
+def handled_warnings(handle: Callable[[str], None]) -> Iterator[None]:
+    """Call `handle` with each warning that the library logs while the block runs."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            handle(record.getMessage())
+
+    logger, handler = logging.getLogger("sayso"), Handler(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+def import_extra(module: str, feature: str, extra: str) -> Any:
+    """Import an optional library; raise `MissingExtraError` if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(feature, extra) from error
+
+
+def reason_of(error: OSError) -> str:
+    """Return the operating system's reason, for a message that names the file.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory"))
+    'no such file or directory'
+    """
+    return (error.strerror or str(error)).lower()
 
 
 def as_command(*words: object) -> str:

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, reason_of
 
 MAX_UNPACKED_BYTES = 512 * 2**20
 """Limit for a gzip file or a pipe that is read into memory; the size of a plain file is known in advance."""
@@ -114,7 +114,7 @@ def holding(path: Path, what: str, items: Iterable[_Item]) -> Iterator[_Item]:
 
 def os_error(path: Path, error: OSError) -> BadInputError:
     """Convert an OSError to a one-line error about the file."""
-    return BadInputError(f"{path}: {(error.strerror or str(error)).lower()}")
+    return BadInputError(f"{path}: {reason_of(error)}")
 
 
 def refuse_special(path: Path) -> None:

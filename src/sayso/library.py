@@ -5,7 +5,7 @@ Shapes: B bags, R relations.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sayso.model.ensemble import load_parts, save_parts
 from sayso.model.predict import facts_of_corpus, predict_logits, predict_probabilities
 from sayso.records import Bag, Sentence
 from sayso.store.store import Store
-from sayso.train.device import choose_device
+from sayso.train.device import place
 
 
 class Model:
@@ -33,10 +33,12 @@ class Model:
         self.parts = parts
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path, device: str = "cpu") -> Self:
+    def from_pretrained(
+        cls, folder: str | Path, device: str = "cpu", quantize: Literal["none", "int8"] = "none"
+    ) -> Self:
         """Load a model; see `sayso.load`."""
         parts = load_parts(Path(folder))
-        parts.extractor.to(choose_device(device) if device.isalpha() else device)
+        place(parts.extractor, device, quantize)
         return cls(parts)
 
     def save_pretrained(self, folder: str | Path, overwrite: bool = False) -> None:
@@ -219,13 +221,14 @@ class Model:
         return facts_of_corpus(self.parts, sentences, threshold, top, types or {})
 
 
-def load(folder: str | Path, device: str = "cpu") -> Model:
+def load(folder: str | Path, device: str = "cpu", quantize: Literal["none", "int8"] = "none") -> Model:
     """Load a trained model.
 
     Args:
         folder: A run folder written by `sayso train`, or a model folder written by `save_pretrained`. A folder
             written by `sayso train --seeds` is loaded as one model, which averages the probabilities of all seeds.
         device: `cpu`, `cuda`, a torch device such as `cuda:1`, or `auto` for a GPU if there is one.
+        quantize: `int8` computes the matrix products of a pretrained encoder in 8 bits, on a CPU.
 
     Returns:
         The model, ready to predict.
@@ -235,7 +238,7 @@ def load(folder: str | Path, device: str = "cpu") -> Model:
 
     Example: `model = sayso.load("demo/cnns_att_f_ld")`
     """
-    return Model.from_pretrained(folder, device)
+    return Model.from_pretrained(folder, device, quantize)
 
 
 def train(

@@ -17,3 +17,8 @@ def sub_seed(seed: int, name: str) -> int:
 def drawn_seed() -> int:
     """Return a random seed for a run without one; the caller prints and stores it."""
     return secrets.randbelow(2**31)
+
+
+def pair_number(head_id: str, tail_id: str, seed: int) -> int:
+    """Return a pseudo-random number below 2**64 that depends only on the pair and the seed."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}\t{head_id}\t{tail_id}".encode(), digest_size=8).digest())

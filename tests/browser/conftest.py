@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from browser.visit import launched
 from running import Running, serving
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_predictions import hostile_lines
 from toy_workbench import big_bag, make_settings
 

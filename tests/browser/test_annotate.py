@@ -10,7 +10,7 @@ from playwright.sync_api import Route, expect
 from browser.annotating import expect_saved, go_by, labels, open_fact, press
 from browser.conftest import LONG_NAME
 from running import Running, serving
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_workbench import NUM_PAIRS
 
 pytestmark = pytest.mark.slow

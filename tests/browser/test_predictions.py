@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.visit import serving, signed_in
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
-from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
+from sayso.store.marks import marks_of_store
 from sayso.store.predictions import write_predictions
 from sayso.store.store import Store
 from toy_evaluation import make_marked_store

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from browser.visit import serving, signed_in
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_extraction import CONTRADICTING, FACTS, HOSTILE_FACT, NEW, ids, write_found
 from toy_workbench import make_settings
 

@@ -14,8 +14,7 @@ import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sayso.serve.app import make_app
-from sayso.serve.server import open_socket
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings, open_socket
 
 # Longer than the page waits between attempts to reach the server, and enough for a busy machine.
 expect.set_options(timeout=30_000)

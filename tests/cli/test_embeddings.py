@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sayso.cli.embeddings import entities, vectors
-from sayso.embeddings.entity_file import read_entity_vectors
+from sayso.embeddings.pretrained import read_entity_vectors
 from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import BadInputError, LeakageError, UserError
 from sayso.store.inputs import Inputs, PrepareSettings

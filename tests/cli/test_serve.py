@@ -8,7 +8,7 @@ from command import sayso
 from sayso.cli import app
 from sayso.cli.serve import _refuse_odd_links
 from sayso.errors import BadInputError
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from sayso.serve.workbench import Workbench
 from toy_workbench import make_store
 

@@ -22,18 +22,16 @@ from sayso.documents.document import read_documents
 from sayso.documents.gazetteer import read_stop_names
 from sayso.documents.knowledge import read_names
 from sayso.documents.settings import BuildSettings
-from sayso.embeddings.entity_file import read_entity_vectors
 from sayso.embeddings.graph import read_pairs
+from sayso.embeddings.pretrained import read_entity_vectors
 from sayso.embeddings.word2vec import read_word_vectors
 from sayso.errors import UserError
+from sayso.facts.export import read_ids
 from sayso.facts.file import read_extracted
-from sayso.facts.quick_statements import read_ids
-from sayso.readers.entity_type import read_entity_types
-from sayso.readers.fact import read_decisions, read_triples
 from sayso.readers.file_piece import corpus_files
 from sayso.readers.mark import read_marks
 from sayso.readers.read import Tally, read_sentences
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_decisions, read_entity_types, read_inventory, read_triples
 
 
 class Input(NamedTuple):

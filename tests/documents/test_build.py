@@ -9,17 +9,23 @@ import pytest
 
 from resealed import rewrite
 from sayso.documents.build import DocumentTally, build
+from sayso.documents.corpus import (
+    COUNTS,
+    BuildMode,
+    BuiltShard,
+    DocumentShard,
+    na_share_of,
+    read_manifest,
+    read_records,
+    types_of,
+)
 from sayso.documents.document import Document, LeftOut
-from sayso.documents.folder import BuildMode, na_share_of, read_manifest, types_of
 from sayso.documents.markup import without_markup
 from sayso.documents.settings import BuildInputs, BuildSettings
-from sayso.documents.shard import COUNTS, BuiltShard, DocumentShard, read_records
 from sayso.errors import BadInputError, UserError
 from sayso.facts.fact import quote_of
-from sayso.readers.entity_type import read_entity_types
-from sayso.readers.fact import read_triples
 from sayso.readers.read import Tally, read_sentences
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_entity_types, read_inventory, read_triples
 from sayso.records import Relation, Sentence, Triple
 
 TEXTS = {

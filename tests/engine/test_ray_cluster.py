@@ -15,8 +15,7 @@ from engine.two_nodes import add_node, two_nodes
 from extract.toy_corpus import EVERYTHING, differing, facts_of, sentences, write
 from sayso.documents import build as building
 from sayso.documents.settings import BuildInputs, BuildSettings
-from sayso.engine.base import EngineSettings
-from sayso.engine.ray_cluster import open_ray
+from sayso.engine import EngineSettings, open_ray
 from sayso.errors import UserError
 from sayso.extract.run import extract
 from sayso.extract.settings import ExtractInputs

@@ -17,8 +17,8 @@ from sayso.evaluate.baselines import (
 )
 from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.report import make_report, report_html
-from sayso.explain.marks import marks_of_store
 from sayso.metrics.precision_recall import average_precision, compare_curves, sort_scores
+from sayso.store.marks import marks_of_store
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 from toy_table import HEAD, TAIL, Pair, table_of

@@ -7,12 +7,12 @@ import pytest
 
 from resealed import rewrite
 from sayso.errors import BadInputError, UserError
-from sayso.evaluate import report
 from sayso.evaluate.evaluation import Evaluation, prediction_columns
 from sayso.evaluate.figures import run_figures
 from sayso.evaluate.report import make_report, write_report
-from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.explain.trained_run import open_runs
+from sayso.facts import html
+from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.predictions import Predictions, write_predictions
 from sayso.store.store import Store
 
@@ -37,7 +37,7 @@ def test_without_jinja_everything_but_the_page_is_written(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(report, "can_render", lambda: False)
+    monkeypatch.setattr(html, "find_spec", lambda _: None)
     written = write_report(make_report(evaluations[:1], marks_of_store(store, "test")), tmp_path)
     assert [path.name for path in written] == ["report.json", "precision_recall.attention.tsv"]
     assert caplog.messages == [f"{tmp_path / 'report.html'} is not written: HTML pages need jinja2: pip install jinja2"]

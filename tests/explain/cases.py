@@ -8,8 +8,8 @@ from torch import Tensor
 
 from model.plain import plain_bag_logits, plain_logits
 from model.variants import VARIANTS, WIDTH
+from sayso.explain.base import empty_bag_logits
 from sayso.explain.integrated_gradients import integrated_gradients
-from sayso.explain.sub_bag import empty_bag_logits
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.noisy_or import NoisyOr

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from sayso.explain.bag import bag_of_run, explain_bag
-from sayso.explain.marks import marks_of_store
 from sayso.explain.trained_run import open_runs
 from sayso.features import lexicon
 from sayso.model.extractor import Extractor
+from sayso.store.marks import marks_of_store
 from sayso.store.store import Store
 
 

@@ -1,13 +1,15 @@
+import numpy as np
 import pytest
 import torch
 
-from explain.cases import make_case, over_variants
+from explain.cases import make_case, over_variants, plain_value
 from explain.mean_aggregator import make_mean_case
 from sayso.explain import EXPLAINERS
-from sayso.explain.base import scores_from_autograd
+from sayso.explain.base import scores_from_autograd, sub_bag_logits
 from sayso.explain.gradient_x_input import gradient_x_input
 from sayso.explain.saliency import saliency
 from sayso.model.extractor import ModelConfig
+from sayso.store.rows import Rows
 
 
 @over_variants
@@ -36,3 +38,16 @@ def test_a_loss_on_its_scores_can_be_learned_from() -> None:
     assert vector_ND.grad is not None
     assert vector_ND.grad.any()
     assert extractor.scorer.relation_RD.grad is not None
+
+
+@over_variants
+def test_logits_are_those_of_the_bag_made_of_these_sentences(config: ModelConfig) -> None:
+    extractor, vector_ND, bags = make_case(config)
+    # Sentences 1 to 4 are bag 1, 6 to 12 bag 3; the second and the last part are empty.
+    parts = [([4, 2], 1), ([], 3), ([6], 3), ([12, 8, 7], 3), ([], 0)]
+    sentences = Rows.of_lengths(
+        np.array([row for rows, _ in parts for row in rows]), np.array([len(rows) for rows, _ in parts])
+    )
+    found = sub_bag_logits(extractor, vector_ND, bags, np.array([bag for _, bag in parts]), sentences)
+    expected = torch.stack([plain_value(extractor, vector_ND[rows], bags, bag) for rows, bag in parts])
+    torch.testing.assert_close(found.detach(), expected, atol=1e-12, rtol=1e-12)

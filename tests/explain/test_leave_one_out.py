@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from explain.cases import in_float32, losses_by_removal, make_case, over_gaps, over_variants, widen_gaps
 from model.variants import VARIANTS
 from sayso.explain import leave_one_out as module
+from sayso.explain.base import empty_bag_logits
 from sayso.explain.leave_one_out import leave_one_out, leave_one_out_by_removal
-from sayso.explain.sub_bag import empty_bag_logits
 from sayso.model.extractor import ModelConfig
 
 

@@ -10,8 +10,8 @@ from explain.cases import Case, make_case, over_gaps, over_variants, plain_value
 from explain.mean_aggregator import make_mean_case
 from model.variants import VARIANTS
 from sayso.explain import shapley as module
+from sayso.explain.base import empty_bag_logits
 from sayso.explain.shapley import prefix_logits, shapley, shapley_with_error
-from sayso.explain.sub_bag import empty_bag_logits
 from sayso.features.batch import BagIndex
 from sayso.model.extractor import ModelConfig
 

@@ -6,7 +6,7 @@ import pytest
 
 from sayso.extract.forms import FORMS, ExportContext
 from sayso.facts.fact import ExtractedFact
-from sayso.readers.fact import read_triples
+from sayso.readers.tables import read_triples
 from sayso.records import Triple
 from toy_facts import make_extracted
 

@@ -4,7 +4,7 @@ import pytest
 from extract.test_new_facts import RELATIONS, drawn
 from sayso.extract.missing import LEAST_DECISIONS, assumed, from_decisions
 from sayso.extract.new_facts import choose_for_new_facts
-from sayso.readers.fact import FactDecision
+from sayso.readers.tables import FactDecision
 from sayso.records import Triple
 from sayso.train.held_out import HeldOutFacts, pair_key
 

@@ -50,6 +50,7 @@ def test_a_fact_names_its_pair_and_relation() -> None:
         num_pairs=1,
         num_repeated=0,
         num_too_far_apart=0,
+        num_cut=0,
         highest=finder.highest,
     )
     assert len(facts) == 1

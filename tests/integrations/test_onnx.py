@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ from sayso.integrations.onnx import OUTPUT, TOLERANCE, export_onnx, onnx_inputs
 from sayso.library import load
 from sayso.model.aggregators.attention import AttentionConfig
 from sayso.model.aggregators.direct import DirectConfig
+from sayso.model.aggregators.noisy_or import NoisyOrConfig
+from sayso.model.encoders.transformer import TransformerConfig
 from sayso.records import Bag
+from toy_encoder import write_encoder
 from toy_run import make_run, make_store, toy_config
 
 
@@ -50,3 +54,19 @@ def test_without_the_extra_one_line_says_what_to_install(
     with pytest.raises(MissingExtraError, match=r"pip install 'sayso\[onnx\]'"):
         export_onnx(model, tmp_path / "model.onnx")
     assert not (tmp_path / "model.onnx").exists()
+
+
+@pytest.mark.slow
+def test_a_model_with_a_pretrained_encoder_is_exported_whole(store: Path, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    plain = toy_config("type_and_words", NoisyOrConfig())
+    encoder = TransformerConfig(folder=str(write_encoder(tmp_path / "encoder")), output_width=8, max_length=48)
+    run = make_run(replace(plain, model=replace(plain.model, encoder=encoder)), store, tmp_path / "run")
+    model, out = load(run), tmp_path / "model.onnx"
+    assert export_onnx(model, out) <= TOLERANCE
+    bags = [
+        Bag.from_sentences(["port_town2 of north_land2", "north_land2 , port_town2"], "north_land2", "port_town2"),
+        Bag.from_sentences(["zoe was born in oslo , a rather unusual place to be born in ."], "zoe", "oslo"),
+    ]
+    (logit_BR,) = onnxruntime.InferenceSession(out).run([OUTPUT], onnx_inputs(model, bags))
+    np.testing.assert_allclose(1 / (1 + np.exp(-logit_BR)), model.predict_proba(bags), atol=TOLERANCE)

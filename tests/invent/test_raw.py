@@ -6,8 +6,7 @@ import pytest
 from sayso.errors import BadConfigError, UserError
 from sayso.invent.raw import RAW_FILES, invent_raw, raw_settings
 from sayso.invent.settings import InventSettings
-from sayso.readers.entity_type import read_entity_types
-from sayso.readers.fact import read_triples
+from sayso.readers.tables import read_entity_types, read_triples
 
 SETTINGS = InventSettings(train_sentences=300, test_sentences=100, documents=40)
 

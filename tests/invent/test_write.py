@@ -11,11 +11,9 @@ from invent.conftest import Corpus
 from sayso.errors import UserError
 from sayso.invent.settings import InventSettings
 from sayso.invent.write import FILES, invent
-from sayso.readers.entity_type import read_entity_types
-from sayso.readers.fact import read_triples
 from sayso.readers.files import read_lines
 from sayso.readers.mark import read_mark_lines
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_entity_types, read_inventory, read_triples
 from sayso.readers.tagged import read as read_tagged
 from sayso.records import Mark, Sentence
 

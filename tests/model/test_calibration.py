@@ -12,11 +12,10 @@ from model.variants import VARIANTS, WIDTH
 from sayso.errors import BadInputError
 from sayso.explain import shapley
 from sayso.explain.attention import attention
-from sayso.explain.base import scores_from_autograd
+from sayso.explain.base import empty_bag_logits, scores_from_autograd
 from sayso.explain.gradient_x_input import gradient_x_input
 from sayso.explain.leave_one_out import leave_one_out, leave_one_out_by_removal
 from sayso.explain.saliency import saliency
-from sayso.explain.sub_bag import empty_bag_logits
 from sayso.integrations.onnx import inputs_of
 from sayso.integrations.onnx_graph import FlatExtractor
 from sayso.model.calibration import is_calibrated, uncalibrated
@@ -100,7 +99,7 @@ def test_the_exported_graph_gives_the_calibrated_logits(name: str) -> None:
     extractor = calibrate(make_extractor(VARIANTS[name], dtype=torch.float32))
     batch = make_batch([2, 3])
     with torch.no_grad():
-        torch.testing.assert_close(FlatExtractor(extractor)(*inputs_of(batch)), extractor(batch))
+        torch.testing.assert_close(FlatExtractor(extractor)(**inputs_of(extractor, batch)), extractor(batch))
 
 
 def test_an_ensemble_is_uncalibrated_member_by_member() -> None:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from sayso.model.layers import TokenDropout
+from sayso.model.layers import LibraryDropout, TokenDropout
 
 
 def make_dropout(rate: float, seed: int = 0) -> TokenDropout:
@@ -38,3 +38,15 @@ def test_nothing_is_dropped_in_evaluation_or_at_rate_zero() -> None:
     value = torch.ones(100)
     assert make_dropout(0.0)(value) is value
     assert make_dropout(0.5).eval()(value) is value
+
+
+def test_a_networks_dropout_is_torchs_but_for_the_draws() -> None:
+    dropout = LibraryDropout(0.1)
+    torch.manual_seed(3)
+    first = dropout(torch.ones(400, 501))
+    assert float((first == 0).float().mean()) == pytest.approx(0.1, abs=0.005)
+    assert float(first.mean()) == pytest.approx(1.0, abs=0.005)
+    torch.manual_seed(3)
+    assert dropout(torch.ones(400, 501)).equal(first)
+    assert dropout(torch.ones(5, dtype=torch.bfloat16)).dtype == torch.bfloat16
+    assert dropout.eval()(torch.ones(100)).equal(torch.ones(100))

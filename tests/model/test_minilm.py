@@ -43,7 +43,7 @@ def test_it_reads_a_sentence_as_transformers_itself_does(folder: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     tokenizer.add_special_tokens({"additional_special_tokens": [f"[unused{n}]" for n in range(1, 5)]})
     given = tokenizer(text, return_tensors="pt")
-    assert encoder._lay_out(sentences).id_U.tolist() == given["input_ids"][0].tolist()
+    assert encoder.lay_out(sentences).id_U.tolist() == given["input_ids"][0].tolist()
     network = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
     with torch.no_grad():
         state_LH = network(**given).last_hidden_state[0]

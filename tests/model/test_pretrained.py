@@ -71,6 +71,13 @@ def test_a_damaged_tokenizer_is_refused(folder: Path) -> None:
     assert "its tokenizer cannot be read" in refused(folder)
 
 
+def test_a_tokenizer_without_offsets_is_refused(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"tokenizer_class": "CanineTokenizer"}))
+    assert "its tokenizer gives no offsets: save a fast one (tokenizer.json)" in refused(folder)
+
+
 def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'sayso\[transformers\]'"):

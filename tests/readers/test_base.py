@@ -6,10 +6,8 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.readers.base import BadLine
-from sayso.readers.entity_type import read_entity_types
-from sayso.readers.fact import read_decisions, read_triples
 from sayso.readers.mark import read_mark_lines
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_decisions, read_entity_types, read_inventory, read_triples
 
 FACT = {"head": "m.1", "tail": "m\n2", "relation": "born"}
 TABLES: dict[Callable[[Path], Iterable[object]], str] = {

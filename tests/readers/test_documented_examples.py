@@ -8,11 +8,9 @@ import pytest
 
 from sayso.readers import READERS
 from sayso.readers.base import BadLine
-from sayso.readers.entity_type import read_entity_types
 from sayso.readers.eraser import read_eraser
-from sayso.readers.fact import read_triples
 from sayso.readers.mark import read_mark_lines
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_entity_types, read_inventory, read_triples
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-format.md").read_text()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_workbench import Person, make_settings, open_client
 
 

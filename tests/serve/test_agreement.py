@@ -8,7 +8,7 @@ import pytest
 
 from sayso.annotate.marks import FORMS, read_any
 from sayso.records import Mark
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_workbench import Person, open_client
 
 FACT = {"bag": 1, "relation": "capital"}

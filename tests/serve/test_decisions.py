@@ -7,7 +7,7 @@ import pytest
 
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_runs import Client, make_toy_settings
 
 FACT = {"run": "one", "relation": "capital"}

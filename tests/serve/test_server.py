@@ -20,7 +20,7 @@ from running import serving
 from sayso.annotate.store import reading_from
 from sayso.errors import UserError
 from sayso.serve import server as connection
-from sayso.serve.security import SafetyMiddleware
+from sayso.serve.app import SafetyMiddleware
 from sayso.serve.server import DeadlineProtocol, OncePerMinute, open_socket, run
 from toy_extraction import NEW, ids, write_found
 from toy_workbench import NUM_PAIRS, big_bag, fact_lines, make_store

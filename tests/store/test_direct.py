@@ -7,6 +7,7 @@ from sayso.store.direct import (
     in_form,
     in_text_order,
     label_of,
+    rewrite,
 )
 from sayso.store.vocabulary import Vocabulary
 from toy import group_by_pair, make_sentence
@@ -45,16 +46,16 @@ def test_where_names_are_joined_nothing_is_said_about_how_tokens_are_written() -
 
 def test_names_that_would_be_no_known_word_or_are_joined_in_part_stay_as_they_are() -> None:
     sentence = make_sentence("San_Jose Bay and El Paso near New York", "El Paso", "New York")
-    written = in_form(sentence, JOINED, {"el_paso"})
+    written = rewrite(sentence, JOINED, {"el_paso"})
     assert written.text == "san_jose bay and el_paso near new york"
     assert [written.head.spans, written.tail.spans] == [((3, 4),), ((5, 7),)]
     partly = make_sentence("San_Jose Bay and rome", "San_Jose Bay", "rome")
-    assert in_form(partly, JOINED, {"san_jose_bay"}).text == "san_jose bay and rome"
+    assert rewrite(partly, JOINED, {"san_jose_bay"}).text == "san_jose bay and rome"
 
 
 def test_a_word_that_is_known_only_with_its_capital_keeps_it() -> None:
     sentence = make_sentence("Émile of Paris", "Émile", "Paris")
-    assert in_form(sentence, JOINED, {"Émile", "Paris", "paris"}).text == "Émile of paris"
+    assert rewrite(sentence, JOINED, {"Émile", "Paris", "paris"}).text == "Émile of paris"
 
 
 def test_a_label_is_one_relation_with_its_direction_in_the_text_or_none() -> None:

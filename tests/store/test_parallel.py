@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sayso.engine.base import Engine
+from sayso.engine import Engine
 from sayso.errors import BadInputError, UserError
 from sayso.store import parallel
 from sayso.store.inputs import Inputs, PrepareSettings

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from sayso import memory
 from sayso.errors import BadInputError, UserError
@@ -121,7 +122,7 @@ def test_direct_sentences_without_a_label_are_left_out(store: Path) -> None:
 
 
 def warnings(store: Path, **settings) -> str:
-    return "\n".join(warnings_about(run_data(store, toy_config(**settings)), "cpu"))
+    return "\n".join(warnings_about(run_data(store, toy_config(**settings)), torch.device("cpu")))
 
 
 def test_a_relation_without_a_training_bag_is_named(tmp_path: Path) -> None:
@@ -147,4 +148,6 @@ def test_types_that_most_entities_lack_are_a_warning_if_they_are_used(tmp_path: 
 
 def test_a_precision_for_gpus_is_a_warning_on_a_cpu(store: Path) -> None:
     assert "train.precision=tf32 applies only to GPUs: this run uses float32" in warnings(store, precision="tf32")
-    assert "precision" not in "\n".join(warnings_about(run_data(store, toy_config(precision="tf32")), "cuda"))
+    assert "precision" not in "\n".join(
+        warnings_about(run_data(store, toy_config(precision="tf32")), torch.device("cuda"))
+    )

@@ -8,7 +8,6 @@ import torch
 
 from sayso.features.batch import BagBatch
 from sayso.model.extractor import Extractor
-from sayso.records import Mark
 from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 from sayso.train.epoch import ProcessShard, TrainStep, num_steps, steps_of_epoch
@@ -131,23 +130,6 @@ def test_direct_sentences_take_turns(store: Path) -> None:
         times[text] += 1
     assert len(seen) == num_steps(data) * data.config.loss.direct_sentences
     assert max(times.values()) - min(times.values()) <= 1
-
-
-@pytest.fixture(scope="module")
-def marked(tmp_path_factory) -> Path:
-    """A store with twelve bags of six sentences; in four of them, one sentence is a rationale and four irrelevant."""
-    sentences = [
-        make_sentence(f"h{bag} met t{bag} word{bag}x{i}", f"h{bag}", f"t{bag}", ("r",))
-        for bag in range(12)
-        for i in range(6)
-    ]
-    labels = ["rationale", "irrelevant", "irrelevant", "irrelevant", "irrelevant", "unsure"]
-    marks = [
-        Mark(f"h{bag}", f"t{bag}", "r", f"h{bag} met t{bag} word{bag}x{i}", labels[i])
-        for bag in range(4)
-        for i in range(6)
-    ]
-    return store_of(tmp_path_factory.mktemp("marked"), sentences, validation_share=0.0, marks=marks)
 
 
 def with_marks(config: RunConfig, **loss: float) -> RunConfig:

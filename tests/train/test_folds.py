@@ -149,6 +149,11 @@ def test_without_calibration_the_held_out_facts_have_the_plain_probabilities(fol
     assert read_held_out(tmp_path / "run") is not None
 
 
+def test_all_folds_and_the_last_training_keep_their_last_epoch_if_asked_for(folded: Path, tmp_path: Path) -> None:
+    status = train(toy_config(max_epochs=3, patience=1, keep="last"), folded, tmp_path / "run", "cpu")  # type: ignore[arg-type]
+    assert status.epoch == status.best_epoch == held_out_report(tmp_path / "run")["num_epochs"] == 3
+
+
 def test_the_best_epoch_is_that_of_all_folds_together() -> None:
     def rows(*areas: float) -> list[dict]:
         return [{"validation/area_up_to_recall_0.4": area, "validation/average_precision": 0.0} for area in areas]

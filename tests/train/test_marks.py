@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from sayso.explain.marks import SentenceMarks
 from sayso.metrics.rationale import IRRELEVANT, NEITHER, RATIONALE
-from sayso.store.folds import PairFolds
-from sayso.store.withheld import withhold
+from sayso.store.folds import PairFolds, withhold
+from sayso.store.marks import SentenceMarks
 from sayso.train.marks import MarkedBags, marks_without
 from toy_table import HEAD, TAIL, Pair, table_of
 

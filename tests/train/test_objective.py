@@ -230,7 +230,7 @@ def test_the_sentence_term_is_a_mean_over_sentences_with_a_target() -> None:
     logit_S, target_S = torch.tensor([0.0, 3.0, -2.0]), torch.tensor([1.0, torch.nan, 0.0])
     expected = float(cross_entropy(logit_S[0], target_S[0]) + cross_entropy(logit_S[2], target_S[2])) / 2
     assert float(sentence_term(logit_S, target_S, 2)) == pytest.approx(expected)
-    assert float(sentence_term(logit_S[:0], target_S[:0], 0)) == 0.0
+    assert float(sentence_term(logit_S[:0], target_S[:0], 1)) == 0.0
 
 
 def test_the_distractor_term_is_a_margin_below_the_best_sentence_and_a_distance_from_zero() -> None:

@@ -1,18 +1,27 @@
 """Runs with a pretrained encoder, from training to explanation."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file
 
+import command
 import sayso
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, UserError
+from sayso.model.encoders import transformer
 from sayso.model.encoders.transformer import TransformerConfig
+from sayso.readers.jsonl import write
+from sayso.store.store import Store
+from sayso.train import warning
 from sayso.train.config import RunConfig
+from sayso.train.data import RunData
 from sayso.train.run import train
 from sayso.train.seeds import train_seeds
+from toy import make_sentence
 from toy_encoder import edit_config, write_encoder
 from train.test_run import StopError, same_tensors, stop_after
 from train.toy_run import toy_config
@@ -96,6 +105,64 @@ def test_seeds_are_one_model_and_share_new_words(encoder: Path, store: Path, tmp
     np.testing.assert_allclose(together.predict_proba([bag]), expected, rtol=1e-5)
 
 
+def test_a_model_predicts_in_the_precision_it_was_trained_in(
+    encoder: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transformer, "has_fast_bf16", lambda _: True)
+    config = config_with(encoder)
+    train(replace(config, train=replace(config.train, precision="bf16")), store, tmp_path / "run", "cpu")
+    model, bag = sayso.load(tmp_path / "run"), sayso.Bag.from_sentences(["Ana saw Rome ."], head="Ana", tail="Rome")
+    half = model.predict_proba([bag])
+    monkeypatch.setattr(transformer, "has_fast_bf16", lambda _: False)
+    single = model.predict_proba([bag])
+    assert not np.array_equal(half, single)
+    np.testing.assert_allclose(half, single, rtol=0.1)
+
+
 def test_reading_spans_with_types_instead_of_words_is_refused(encoder: Path, store: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="reading"):
         train(config_with(encoder, mentions="type", reading="spans"), store, tmp_path / "run", "cpu")
+
+
+@pytest.mark.parametrize("has_instructions", [True, False])
+def test_half_precision_on_a_cpu_is_a_warning_only_without_instructions_for_it(
+    encoder: Path, store: Path, *, has_instructions: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warning, "has_fast_bf16", lambda _: has_instructions)
+    config = config_with(encoder)
+    data = RunData(Store(store), replace(config, train=replace(config.train, precision="bf16")))
+    said = "\n".join(warning.warnings_about(data, torch.device("cpu")))
+    assert ("train.precision=bf16 needs a GPU, or a CPU with instructions for it" in said) is not has_instructions
+
+
+def test_what_quantization_costs_is_said(encoder: Path, store: Path, tmp_path: Path) -> None:
+    train(config_with(encoder), store, tmp_path / "run", "cpu")
+    exact, quantized = (sayso.load(tmp_path / "run", quantize=kind) for kind in ("none", "int8"))  # type: ignore[arg-type]
+    bag = sayso.Bag.from_sentences(["Ana was born in Rome ."], head="Ana", tail="Rome")
+    expected, found = (model.predict_proba([bag]) for model in (exact, quantized))
+    assert not np.array_equal(found, expected)
+    np.testing.assert_allclose(found, expected, rtol=0.2)
+    words = ["evaluate", tmp_path / "run", "--data", store, "--part", "validation", "--quantize", "int8"]
+    figures = json.loads(command.sayso(*words, "--resamples", 20, "--json").stdout)["runs"][0]
+    change = figures["quantization"]["average_precision"]
+    assert change["low"] <= change["value"] <= change["high"]
+    assert "int8 changes average precision by" in command.sayso(*words, "--resamples", 20).stdout
+
+
+def test_only_pretrained_encoders_are_quantized(store: Path, tmp_path: Path) -> None:
+    train(toy_config(max_epochs=1), store, tmp_path / "run", "cpu")
+    with pytest.raises(UserError, match="only pretrained encoders can be quantized"):
+        sayso.load(tmp_path / "run", quantize="int8")
+
+
+def test_sentences_longer_than_the_encoder_reads_are_counted(encoder: Path, store: Path, tmp_path: Path) -> None:
+    train(config_with(encoder), store, tmp_path / "run", "cpu")
+    lines = [
+        make_sentence(" ".join(["ana", *["word"] * num_between, "rome"]), "ana", "rome") for num_between in (3, 30, 4)
+    ]
+    file = tmp_path / "corpus.jsonl"
+    file.write_text("".join(write(line) + "\n" for line in lines))
+    said = "1 sentences are longer than the model reads: words far from both mentions were left out"
+    assert said in command.sayso("predict", tmp_path / "run", file).stderr
+    found = command.sayso("extract", tmp_path / "run", file, "--out", tmp_path / "facts", "--threshold", 0)
+    assert said in found.stdout + found.stderr

@@ -103,6 +103,18 @@ def test_the_best_epoch_is_kept_and_training_ends_when_none_is_better(store: Pat
     assert (status.best_area, status.best_average_precision) == max(figures)
 
 
+def test_the_last_epoch_is_kept_if_asked_for(store: Path, tmp_path: Path) -> None:
+    settings = {"max_epochs": 6, "patience": 1, "learning_rate": 0.3}
+    status = train(toy_config(**settings, keep="last"), store, tmp_path, "cpu")  # type: ignore[arg-type]
+    areas = [row["validation/area_up_to_recall_0.4"] for row in read_metrics(tmp_path)]
+    assert areas[-1] < max(areas), "this test needs a run whose last epoch is not its best"
+    assert status.epoch == status.best_epoch == 6
+    state, model = load_file(tmp_path / "state.safetensors"), load_file(tmp_path / "model" / "model.safetensors")
+    name = "scorer.relation_RD"
+    assert model[name].equal(state[f"model/{name}"])
+    assert status.best_area == areas[-1]
+
+
 def test_the_kept_model_is_the_best_epochs(store: Path, tmp_path: Path) -> None:
     config = toy_config(max_epochs=20, patience=2, learning_rate=0.3)
     status = train(config, store, tmp_path / "long", "cpu")

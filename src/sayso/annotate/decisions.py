@@ -15,7 +15,7 @@ from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.facts.fact import DECISIONS, DecidedFact, Decision, ExtractedFact
 from sayso.readers.base import BadLineError
-from sayso.readers.fact import FactDecision
+from sayso.readers.tables import FactDecision
 from sayso.records import Triple
 from sayso.tokens import control_character
 

@@ -22,7 +22,7 @@ from sayso.io.atomic import atomic_file
 from sayso.metrics.agreement import IRRELEVANT, RATIONALE, majority
 from sayso.readers.base import BadLine, BadLineError, parse_each
 from sayso.readers.eraser import read_eraser, write_eraser
-from sayso.readers.files import first_of, is_not_blank, read_lines, read_text
+from sayso.readers.files import first_of, parse_lines, read_lines, read_text
 from sayso.readers.json_line import has_keys, json_object, string
 from sayso.readers.mark import MarkItem, read_mark_lines, with_plain_names, write_mark
 from sayso.records import Mark, Triple
@@ -124,13 +124,7 @@ def holds_comments(path: Path) -> bool:
 
 def read_comments(path: Path) -> Iterator[FactComment]:
     """Yield the comments in a file written by `comment_lines`; raise on a bad line."""
-    for number, text in holding(path, "comments", filter(is_not_blank, read_lines(path))):
-        try:
-            if isinstance(text, BadLine):
-                raise BadLineError(text.reason)
-            yield _parse_comment(text)
-        except BadLineError as error:
-            raise BadInputError(f"{path}:{number}: {error}") from None
+    return (comment for _, comment in parse_lines(path, "comments", _parse_comment))
 
 
 def _parse_comment(text: str) -> FactComment:

@@ -8,15 +8,14 @@ practice. Marks that were started as real work still count, even if the round ch
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from sayso.annotate.log import Change, HasFact, accept_all, entries, fact_number, record
 from sayso.annotate.marking import MARK, work_of
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
-from sayso.metrics.agreement import cohen_kappa, majority, percent_agreement
+from sayso.metrics.agreement import cohen_kappa, percent_agreement
 from sayso.records import Triple
+from sayso.store.marks import MARK_LABELS, marks_of_store
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
@@ -67,21 +66,12 @@ class PilotChange:
 
 def known_answers_of_store(store: Store, table: BagTable, part: str) -> dict[Triple, dict[str, str]]:
     """Return the majority labels of the marks in the store on a part's sentences."""
-    if not store.num_marks(part):
-        return {}
-    columns = store.marks_of(part)
-    given: dict[tuple[int, int], list[str]] = {}
-    rows = zip(*(columns[name].to_pylist() for name in ("sentence", "relation", "label")), strict=True)
-    for sentence, relation, label in rows:
-        given.setdefault((sentence, relation), []).append(label)
-    bag_N, ids = table.bag_N, store.entities["id"]
+    bag_N = table.bag_N
     answers: dict[Triple, dict[str, str]] = {}
-    for (sentence, relation), labels in given.items():
-        bag = int(bag_N[sentence])
-        head_id, tail_id = (ids[int(column[bag])].as_py() for column in (table.head_B, table.tail_B))
+    for (sentence, relation), mark in marks_of_store(store, part).by_sentence.items():
+        head_id, tail_id = store.pair(table, int(bag_N[sentence]))
         fact = Triple(head_id, store.relations[relation].name, tail_id)
-        text = " ".join(store.words.take(pa.array(table.tokens.row(sentence))).to_pylist())
-        answers.setdefault(fact, {})[text] = majority(labels)
+        answers.setdefault(fact, {})[" ".join(store.tokens(table, sentence))] = MARK_LABELS.get(mark, "unsure")
     return answers
 
 

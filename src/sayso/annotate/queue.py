@@ -78,9 +78,7 @@ def find_candidates(
     table: BagTable, predictions: Predictions | None, relation_numbers: Mapping[str, int]
 ) -> Candidates:
     """Return every label of every bag, with its prediction."""
-    num_B = table.relations.length
-    bag_F = np.repeat(np.arange(table.num_bags), num_B)
-    relation_F = np.asarray(table.relations.value, np.int64)
+    bag_F, relation_F = table.bag_L, np.asarray(table.relations.value, np.int64)
     facts, by = (predictions.facts, predictions.manifest["ranked_by"]) if predictions else ({}, "")
     row_F = _rows(facts, relation_numbers, bag_F, relation_F)
 
@@ -94,7 +92,7 @@ def find_candidates(
         bag_F=bag_F,
         relation_F=relation_F,
         size_F=table.size_B[bag_F],
-        num_relations_F=num_B[bag_F],
+        num_relations_F=table.relations.length[bag_F],
         probability_F=probability_F,
         faithfulness_F=comprehensiveness(probability_F, predicted(f"probability_without_top.{by}")),
         is_mixed_F=predicted("smallest_size") < predicted("num_sentences"),

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from sayso.errors import BadInputError, UserError
+from sayso.errors import BadInputError, UserError, reason_of
 
 Connection = sqlite3.Connection
 Row = sqlite3.Row
@@ -129,6 +129,10 @@ def writing_to(path: Path) -> Iterator[Connection]:
         yield connection
 
 
+def _cannot_be_opened(path: Path, purpose: str, error: OSError) -> BadInputError:
+    return BadInputError(f"{path}: cannot be opened for {purpose} ({reason_of(error)}); choose another file")
+
+
 def _refuse_missing(path: Path) -> None:
     """Raise if the file is missing or empty."""
     try:
@@ -138,8 +142,7 @@ def _refuse_missing(path: Path) -> None:
         if not path.stat().st_size and not _log_of(path).exists():
             raise BadInputError(f"{path}: the file is empty, not an annotation database; choose another with `--db`")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInputError(f"{path}: cannot be opened for reading ({reason}); choose another file") from error
+        raise _cannot_be_opened(path, "reading", error) from error
 
 
 def _open_to_read(path: Path) -> Connection:
@@ -178,8 +181,7 @@ def _make_file(path: Path) -> None:
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInputError(f"{path}: cannot be opened for writing ({reason}); choose another file") from error
+        raise _cannot_be_opened(path, "writing", error) from error
 
 
 def _version(path: Path, connection: Connection) -> int:

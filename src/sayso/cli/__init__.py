@@ -18,7 +18,7 @@ from sayso import __version__
 from sayso.cli.annotations import app as annotations
 from sayso.cli.build import build
 from sayso.cli.check import check
-from sayso.cli.console import interrupted, note, print_any_character, shown_warnings, terminable
+from sayso.cli.console import interrupted, note, print_any_character, terminable
 from sayso.cli.decisions import app as decisions
 from sayso.cli.embeddings import entities, vectors
 from sayso.cli.evaluate import evaluate
@@ -32,7 +32,7 @@ from sayso.cli.reproduce import reproduce
 from sayso.cli.score import score
 from sayso.cli.serve import serve
 from sayso.cli.train import train
-from sayso.errors import UserError
+from sayso.errors import UserError, handled_warnings
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _UNUSABLE = frozenset(
@@ -67,7 +67,7 @@ class _Commands(TyperGroup):
         if sys.stdout is None:  # before any work: its result would be lost
             raise UserError("standard output is closed; redirect it to a file or to /dev/null")
         try:
-            with shown_warnings():
+            with handled_warnings(note):
                 result = super().invoke(ctx)
             sys.stdout.flush()
         except KeyboardInterrupt as error:

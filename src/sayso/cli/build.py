@@ -34,7 +34,7 @@ def build(
     Example: `sayso build --documents articles --kb kb.tsv --names names.tsv --types types.json --out corpora/mine`
     """
     from sayso.documents.build import build as build_corpus
-    from sayso.documents.folder import BuildMode
+    from sayso.documents.corpus import BuildMode
 
     if settings.spacy_model and settings.finder != "spacy":
         raise UserError("--spacy-model requires --finder spacy")

@@ -7,10 +7,9 @@ import typer
 
 from sayso.cli.console import note, print_result, print_table, say, stages
 from sayso.cli.options import AsJson, MaxBad, SentenceForm
-from sayso.readers.entity_type import read_entity_types, refuse_no_type
 from sayso.readers.files import size_of
 from sayso.readers.read import Tally, read_sentences, refuse_unknown_form
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_entity_types, read_inventory, refuse_no_type
 
 if TYPE_CHECKING:
     from sayso.readers.survey import Surveyor

@@ -5,7 +5,6 @@ Names and sentences are untrusted: control characters are shown as escapes, such
 
 import codecs
 import json
-import logging
 import os
 import re
 import signal
@@ -101,22 +100,6 @@ def shown(cell: object) -> str:
 def note(text: str) -> None:
     """Print a line to stderr."""
     print(plain(text), file=sys.stderr)
-
-
-@contextmanager
-def shown_warnings() -> Iterator[None]:
-    """Print the library's logged warnings as notes while the block runs."""
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            note(record.getMessage())
-
-    logger, handler = logging.getLogger("sayso"), Handler(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
 
 
 def say_next(wrote: str, *commands: str, hint: str = "") -> None:
@@ -225,3 +208,11 @@ def print_any_character() -> None:
 def _escaped(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def about_length(num_too_far_apart: int, num_cut: int) -> Iterator[str]:
+    """Yield what was not read because sentences are too long for the model."""
+    if num_too_far_apart:
+        yield f"{num_too_far_apart:,} sentences left out: their mentions are too far apart"
+    if num_cut:
+        yield f"{num_cut:,} sentences are longer than the model reads: words far from both mentions were left out"

@@ -36,9 +36,8 @@ def export(
     """
     from sayso.annotate.decisions import decisions
     from sayso.annotate.store import reading_from
-    from sayso.facts.export import FORMS
-    from sayso.facts.quick_statements import in_wikidata, read_ids
-    from sayso.io.atomic import atomic_file
+    from sayso.facts.export import FORMS, in_wikidata, read_ids
+    from sayso.io.atomic import write_text
 
     endings = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
     name = form_of(out, form, endings, "jsonld")
@@ -58,8 +57,7 @@ def export(
         raise UserError(f"{db}: no accepted fact can be written in the format {name}; nothing was written")
     if not facts:
         raise UserError(f"{db}: no fact is {' or '.join(chosen.decisions)} yet; make decisions with `sayso serve`")
-    with atomic_file(out) as file:
-        file.write(chosen.write(facts))
+    write_text(out, chosen.write(facts))
     counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
     print_result(as_json, {"written": str(out), "format": name, **counts}, f"{len(facts):,} facts")
     note(f"wrote {out}; docs/workbench-facts.md documents the format")
@@ -87,7 +85,7 @@ def take(
     from sayso.annotate.decisions import decide_on_found
     from sayso.annotate.store import writing_to
     from sayso.facts.file import read_extracted
-    from sayso.readers.fact import read_decisions
+    from sayso.readers.tables import read_decisions
 
     wanted = {each.fact: each for each in read_decisions(file)}
     with writing_to(db) as connection:

@@ -10,8 +10,8 @@ from sayso.cli.console import note, print_result, say_next
 from sayso.cli.options import AsJson, Device, MaxBad, settings_from
 from sayso.errors import as_command
 from sayso.io.atomic import refuse_unwritable_path
-from sayso.io.folder_kind import kind_of
-from sayso.readers.fact import read_triples
+from sayso.io.folder import kind_of
+from sayso.readers.tables import read_triples
 from sayso.seeding import drawn_seed
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def train_words(
 
 def _tables_beside(corpus: Path) -> list[object]:
     """Return the options for the relations and types that `build` or `invent` wrote next to the sentences."""
-    from sayso.documents.folder import RELATIONS, types_of
+    from sayso.documents.corpus import RELATIONS, types_of
 
     folder = corpus.parent
     kind = kind_of(folder)
@@ -142,8 +142,7 @@ def _read(
         opened = Store(store)
         ids = opened.entities["id"].to_pylist()
         for part in (part for part in ("test", "validation") if part in opened.parts):
-            bags = opened.part(part)
-            pairs = zip(bags.head_B.tolist(), bags.tail_B.tolist(), strict=True)
+            pairs = opened.part(part).pairs
             exclusions[part] = Exclusion({unordered(ids[head], ids[tail]) for head, tail in pairs})
     triples = read_triples(path)
     for exclusion in exclusions.values():

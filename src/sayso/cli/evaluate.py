@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.console import note, print_result, print_table, say, say_next, stages
-from sayso.cli.options import AsJson, Device, Methods, NoVerify, StorePart, Threshold, settings_from
+from sayso.cli.options import AsJson, Device, Methods, NoVerify, Quantize, StorePart, Threshold, settings_from
 
 if TYPE_CHECKING:
-    from sayso.explain.marks import SentenceMarks
     from sayso.explain.trained_run import TrainedRun
+    from sayso.store.marks import SentenceMarks
     from sayso.store.store import Store
 
 _NUM_UNMATCHED_SHOWN = 5
@@ -47,6 +47,7 @@ def evaluate(
     ] = 1_000,
     temperature: Annotated[bool, typer.Option(help="Fit a temperature on validation, for calibration.")] = False,
     device: Device = "auto",
+    quantize: Quantize = "none",
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -92,7 +93,7 @@ def evaluate(
 
 
 def _marks(store: "Store", subject: "TrainedRun", paths: list[Path]) -> "SentenceMarks":
-    from sayso.explain.marks import marks_of_files, marks_of_store
+    from sayso.store.marks import marks_of_files, marks_of_store
 
     part, name = subject.part, subject.part_name
     marks = marks_of_files(paths, store, part.table, name) if paths else marks_of_store(store, name)
@@ -119,6 +120,9 @@ def _print(figures: dict[str, Any]) -> None:
         say(f"{run['run']}: reading gain {_with_interval(gain)} (average precision minus that of {gain['baseline']})")
         say(f"{run['run']}: average precision minus that of {over['baseline']} {_with_interval(over)}")
         say(f"{run['run']}: {_about_calibration(run['calibration'])}")
+        if run["quantization"]:
+            cost = _with_interval(run["quantization"]["average_precision"], digits=4)
+            say(f"{run['run']}: int8 changes average precision by {cost}")
     _print_taus(figures["runs"])
     for each in figures["comparisons"]:
         found = each["average_precision"]

@@ -9,10 +9,10 @@ import typer
 from sayso.cli.console import note, print_json, say, say_next
 from sayso.cli.options import AsJson, Methods, NoVerify, Run, StorePart, Threshold
 from sayso.errors import UserError
-from sayso.io.atomic import atomic_file, refuse_unwritable_path
-from sayso.readers.entity_type import read_entity_types
+from sayso.io.atomic import refuse_unwritable_path, write_text
 from sayso.readers.files import parts_of
 from sayso.readers.read import Tally, read_sentences
+from sayso.readers.tables import read_entity_types
 from sayso.records import Bag, Mention, Sentence, sentence_key
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ def explain(
         model, bag = _from_file(run, file, types, head, tail)
     found = explain_bag(model, bag, relation or [], methods, threshold)
     if html is not None:
-        page = explanation_page([each.to_dict() for each in found])
-        with atomic_file(html) as written:
-            written.write(page)
+        write_text(html, explanation_page([each.to_dict() for each in found]))
         say_next(str(html), hint="open it in a browser")
     if as_json:
         print_json([each.to_dict() for each in found])
@@ -80,8 +78,8 @@ def _refuse_mixed(data: Path | None, file: Path | None, part: str, types: Path |
 
 def _from_store(run: Path, data: Path, part: str, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":
     from sayso.explain.bag import bag_of_run
-    from sayso.explain.marks import marks_of_store
     from sayso.explain.trained_run import open_runs
+    from sayso.store.marks import marks_of_store
     from sayso.store.store import Store
 
     store = Store(data)
@@ -90,7 +88,7 @@ def _from_store(run: Path, data: Path, part: str, head: str, tail: str) -> "tupl
 
 
 def _from_file(run: Path, file: Path, types: Path | None, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":
-    from sayso.documents.folder import types_of
+    from sayso.documents.corpus import types_of
     from sayso.explain.bag import own_bag
     from sayso.library import load
 

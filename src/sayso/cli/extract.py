@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from sayso.cli.console import note, print_result, print_table, resumable, say_next, stages
+from sayso.cli.console import about_length, note, print_result, print_table, resumable, say_next, stages
 from sayso.cli.options import (
     AsJson,
     Device,
     EngineOptions,
     MaxBad,
     NoVerify,
+    Quantize,
     Run,
     SentenceForm,
     TableMemory,
@@ -108,6 +109,7 @@ def extract(
     form: SentenceForm = "auto",
     max_bad_share: MaxBad = 0.001,
     device: Device = "auto",
+    quantize: Quantize = "none",
     table_memory: TableMemory = 512,
     *,
     engine: EngineOptions,
@@ -126,7 +128,7 @@ def extract(
     from sayso.extract.run import Output
     from sayso.extract.run import extract as extract_facts
     from sayso.extract.settings import ExtractSettings
-    from sayso.facts.quick_statements import read_ids
+    from sayso.facts.export import read_ids
 
     if resume + overwrite + (since is not None) > 1:
         raise UserError(
@@ -211,7 +213,7 @@ def _chosen_thresholds(run: Path, asked: _Asked) -> "ChosenThreshold | NewFactTh
 
 def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
     """Return the inputs; the defaults of --kb and --types are those of a built corpus."""
-    from sayso.documents.folder import FACTS, TYPES, read_manifest
+    from sayso.documents.corpus import FACTS, TYPES, read_manifest
     from sayso.extract.settings import ExtractInputs
 
     if manifest := read_manifest(corpus):
@@ -252,8 +254,7 @@ def _remarks(manifest: dict[str, Any]) -> Iterator[str]:
         f"{manifest['num_sentences']:,} sentences of {manifest['num_pairs']:,} pairs;"
         f" {manifest['num_predicted']:,} pairs predicted now, {manifest['num_repeated']:,} repeated sentences left out"
     )
-    if manifest["num_too_far_apart"]:
-        yield f"{manifest['num_too_far_apart']:,} sentences left out: their mentions are too far apart"
+    yield from about_length(manifest["num_too_far_apart"], manifest["num_cut"])
     if manifest["num_bad"]:
         yield f"{manifest['num_bad']:,} bad lines left out, the first is {manifest['first_bad'][0]}"
     if not manifest["num_facts"] and manifest["num_pairs"]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, print_json, print_table, say_next, stages
-from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Run, SentenceForm, TableMemory, Threshold
+from sayso.cli.console import about_length, note, print_json, print_table, say_next, stages
+from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Quantize, Run, SentenceForm, TableMemory, Threshold
 from sayso.errors import as_command
 from sayso.io.atomic import atomic_file, refuse_unwritable_path
-from sayso.readers.entity_type import read_entity_types
 from sayso.readers.files import parts_of
 from sayso.readers.read import Tally, read_sentences, refuse_unknown_form
+from sayso.readers.tables import read_entity_types
 from sayso.records import OnProgress, Sentence
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def predict(
     form: SentenceForm = "auto",
     max_bad: MaxBad = 0.001,
     device: Device = "auto",
+    quantize: Quantize = "none",
     table_memory: TableMemory = 512,
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
@@ -41,15 +42,14 @@ def predict(
 
     Example: `sayso predict runs/demo demo/corpus/test.jsonl --out facts.jsonl --threshold 0.7`
     """
-    from sayso.documents.folder import types_of
+    from sayso.documents.corpus import types_of
     from sayso.library import load
-    from sayso.train.device import choose_device
 
     refuse_unknown_form(form)
     if out is not None:
         refuse_unwritable_path(out)
     named = types_of(file, types)
-    model = load(run, str(choose_device(device)))
+    model = load(run, device, quantize)
     typed = read_entity_types(named, model.relations) if named else {}
     model.limit_table_memory(table_memory)
     tally = Tally(file, form)
@@ -81,8 +81,8 @@ def _sentences(tally: Tally, max_bad: float, show: OnProgress) -> Iterator[Sente
 def _note_counts(facts: "CorpusFacts", tally: Tally, threshold: float) -> None:
     num = f"{tally.num_good:,} sentences of {facts.num_pairs:,} pairs"
     note(f"{num}, {facts.num_repeated:,} repeated sentences left out")
-    if facts.num_too_far_apart:
-        note(f"{facts.num_too_far_apart:,} sentences left out: their mentions are too far apart")
+    for line in about_length(facts.num_too_far_apart, facts.num_cut):
+        note(line)
     if tally.num_bad:
         note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
     if not len(facts) and facts.num_pairs:

@@ -29,7 +29,7 @@ def prepare(
     Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
     --vectors vectors.bin --out stores/nyt`
     """
-    from sayso.documents.folder import rest_beside
+    from sayso.documents.corpus import rest_beside
     from sayso.store.prepare import prepare as make_store
 
     if inputs.rest and not inputs.decisions and not settings.folds:

@@ -2,14 +2,16 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sayso.cli.console import note, say
 from sayso.cli.options import NoVerify, settings_from
 from sayso.errors import MissingExtraError, UserError
-from sayso.serve.settings import ServeSettings
+
+if TYPE_CHECKING:
+    from sayso.serve.server import ServeSettings
 
 
 def serve(
@@ -52,7 +54,7 @@ def serve(
     """
     try:
         from sayso.serve.app import make_app
-        from sayso.serve.server import make_links, open_socket
+        from sayso.serve.server import ServeSettings, make_links, open_socket
         from sayso.serve.server import run as run_server
     except ModuleNotFoundError as error:
         if str(error.name).startswith("sayso"):
@@ -72,7 +74,7 @@ def serve(
     run_server(app, opened)
 
 
-def _refuse_odd_links(settings: ServeSettings, names: list[str], new_links: bool) -> None:
+def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:
     if settings.is_local and (names or new_links):
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
@@ -80,7 +82,7 @@ def _refuse_odd_links(settings: ServeSettings, names: list[str], new_links: bool
         raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
 
 
-def _say_where(settings: ServeSettings, open_page: bool) -> None:
+def _say_where(settings: "ServeSettings", open_page: bool) -> None:
     from sayso.annotate.store import is_open_to_others
 
     if is_open_to_others(database := settings.database):

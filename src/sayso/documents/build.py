@@ -11,21 +11,33 @@ from pathlib import Path
 from typing import Any
 
 from sayso import __version__
-from sayso.documents.align import Aligner
+from sayso.documents.corpus import (
+    CONTEXTS,
+    FACTS,
+    GUESSED,
+    RELATIONS,
+    TYPES,
+    BuildMode,
+    BuiltShard,
+    ShardBuilder,
+    corpus_folder,
+    read_records,
+    remove_unfinished,
+    shards,
+    total,
+)
 from sayso.documents.document import Document, LeftOut, read_documents, size_of
-from sayso.documents.folder import FACTS, GUESSED, RELATIONS, TYPES, BuildMode, corpus_folder
 from sayso.documents.gazetteer import Gazetteer, read_stop_names
-from sayso.documents.knowledge import Knowledge, Names, read_knowledge, read_names
+from sayso.documents.knowledge import Aligner, Knowledge, Names, read_knowledge, read_names
 from sayso.documents.link import Linker, count_type_pairs, finest_type
 from sayso.documents.settings import BuildInputs, BuildSettings
-from sayso.documents.shard import CONTEXTS, BuiltShard, ShardBuilder, read_records, remove_unfinished, shards, total
 from sayso.documents.type_guess import Guesses, guess_types
-from sayso.engine.base import Engine, map_locally
+from sayso.engine import Engine
 from sayso.errors import BadInputError, option
 from sayso.input_file import holds_no, refuse_missing
-from sayso.io.atomic import atomic_file
-from sayso.readers.entity_type import TypeTable, read_entity_types
+from sayso.io.atomic import atomic_file, write_text
 from sayso.readers.files import sha256_of
+from sayso.readers.tables import TypeTable, read_entity_types
 from sayso.records import OnProgress
 
 FORMAT = 1
@@ -147,7 +159,7 @@ def build(
     on_progress: OnProgress,
     mode: BuildMode = "new",
     max_bad_share: float = MAX_BAD_SHARE,
-    engine: Engine = map_locally,
+    engine: Engine = map,
 ) -> dict[str, Any]:
     """Build a corpus from the documents, write it into the folder and return its manifest.
 
@@ -214,8 +226,7 @@ def _guess_types(out: Path, tables: BuildTables) -> Guesses:
         guesses = guess_types(partial(_context_lines, out), tables.names, tables.types, tables.settings.seed)
     types = {entity_id: list(given) for entity_id, given in tables.types.items()}
     types |= {entity_id: [guess.type] for entity_id, guess in guesses.types.items()}
-    with atomic_file(out / TYPES) as file:
-        file.write(json.dumps(types, indent=0, ensure_ascii=False) + "\n")
+    write_text(out / TYPES, json.dumps(types, indent=0, ensure_ascii=False) + "\n")
     with atomic_file(out / GUESSED) as file:
         for entity_id, guess in guesses.types.items():
             file.write(f"{entity_id}\t{guess.type}\t{guess.probability:.3f}\n")

@@ -4,7 +4,7 @@ from typing import Any
 
 from sayso.documents.gazetteer import Gazetteer, NameMatch
 from sayso.documents.knowledge import Names
-from sayso.errors import MissingExtraError, UserError, option
+from sayso.errors import UserError, import_extra, option
 
 _RULED = "sayso_names"
 """Name of the ruler and label of its matches; no model uses it."""
@@ -37,10 +37,7 @@ class SpacyFinder:
 
 
 def _pipeline(model: str) -> Any:
-    try:
-        import spacy  # imported here because it loads torch if installed
-    except ImportError as error:
-        raise MissingExtraError("the finder spacy", "spacy") from error
+    spacy = import_extra("spacy", "the finder spacy", "spacy")  # here, because it loads torch if installed
     try:
         return spacy.load(model) if model else spacy.blank("en")
     except OSError as error:

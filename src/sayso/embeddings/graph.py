@@ -1,7 +1,10 @@
 """A knowledge graph as integer ids: exclude pairs, hold out facts, and rank facts by translation vectors.
 
-Vectors trained on test facts would leak them, so test pairs are excluded.
-Shapes: F facts, each a row (head, relation, tail) of ids; E entities; D width; K known answers to all questions.
+Vectors trained on test facts would leak them, so test pairs are excluded. Ranks are *filtered* (other true answers are
+left out, Bordes et al. 2013) and *realistic* (tied scores get the mean of their best and worst rank), so that a model
+with constant scores does not look perfect.
+Shapes: F facts, each a row (head, relation, tail) of ids; E entities; D width; N queries; K known answers to all of
+them.
 """
 
 from array import array
@@ -14,7 +17,6 @@ from numpy.typing import NDArray
 
 from sayso.errors import LeakageError, option
 from sayso.input_file import refuse_pipe
-from sayso.metrics.link_ranking import filtered_ranks
 from sayso.readers import READERS
 from sayso.readers.base import BadLineError
 from sayso.readers.files import first_of, parse_lines, read_lines
@@ -24,6 +26,12 @@ from sayso.records import Triple
 HEAD, RELATION, TAIL = 0, 1, 2
 
 Facts = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+FloatArray = NDArray[np.floating]
+IndexArray = NDArray[np.integer]
+
+_MAX_SCORES_AT_ONCE = 2**24
+_NUM_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +89,6 @@ def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
     return graph.fact_F3[~is_held_F], graph.fact_F3[is_held_F]
 
 
-_MAX_SCORES_AT_ONCE = 2**24
-
-Vectors = NDArray[np.float32]
-
-
 def rank_facts(entity_ED: Vectors, relation_RD: Vectors, asked_F3: Facts, known_F3: Facts) -> NDArray[np.float64]:
     """Return the realistic filtered ranks of the tails of the asked facts, then those of the heads, [2 F].
 
@@ -126,7 +129,44 @@ class _Answers:
         return fact_F3[:, RELATION] * self.num_entities + fact_F3[:, self.given]
 
 
-_NUM_NAMED = 3
+def filtered_ranks(
+    score_NE: FloatArray, target_N: IndexArray, known_query_K: IndexArray, known_entity_K: IndexArray
+) -> NDArray[np.float64]:
+    """Return each target's rank, from 1 (higher scores are better), ignoring other known answers to its query.
+
+    Entity `known_entity_K[i]` is a true answer to query `known_query_K[i]`; the target itself may be among them.
+
+    >>> filtered_ranks(np.array([[0.9, 0.5, 0.5, 0.7]]), np.array([1]), np.array([0]), np.array([0]))
+    array([2.5])
+    """
+    if not np.isfinite(score_NE).all():
+        raise ValueError("a score is not finite")
+    target_score_N = np.take_along_axis(score_NE, target_N[:, None], axis=1)
+    num_better_N = (score_NE > target_score_N).sum(axis=1)
+    num_equal_N = (score_NE == target_score_N).sum(axis=1)
+    query_K, entity_K = _rivals(target_N, known_query_K, known_entity_K)
+    known_score_K, bar_K = score_NE[query_K, entity_K], target_score_N[query_K, 0]
+    num_queries = len(target_N)
+    num_better_N = num_better_N - np.bincount(query_K[known_score_K > bar_K], minlength=num_queries)
+    num_equal_N = num_equal_N - np.bincount(query_K[known_score_K == bar_K], minlength=num_queries)
+    # num_equal_N counts the target itself: best rank 1 + better, worst rank better + equal.
+    return np.asarray(num_better_N + (num_equal_N + 1) / 2, dtype=np.float64)
+
+
+def mean_reciprocal_rank(rank_N: FloatArray) -> float:
+    """Return the mean of 1/rank, NaN if nothing was ranked.
+
+    >>> mean_reciprocal_rank(np.array([1.0, 2.0]))
+    0.75
+    """
+    return float(np.mean(1.0 / rank_N)) if len(rank_N) else float("nan")
+
+
+def _rivals(target_N: IndexArray, query_K: IndexArray, entity_K: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the known answers that are not the query's own target, each once."""
+    is_other = entity_K != target_N[query_K]
+    pairs = np.unique(np.stack([query_K[is_other], entity_K[is_other]]), axis=1)
+    return pairs[0], pairs[1]
 
 
 def unordered(head_id: str, tail_id: str) -> tuple[str, str]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from sayso.config import SEED, Range, check_ranges
 from sayso.embeddings.word2vec import write_word_vectors
-from sayso.errors import BadInputError, MissingExtraError, option
+from sayso.errors import BadInputError, import_extra, option
 from sayso.io.atomic import refuse_unwritable_path
 from sayso.readers.read import Tally, read_sentences
 from sayso.records import Sentence, sentence_key
@@ -53,13 +53,13 @@ def train_skip_gram(
     for path in corpora:
         if str(path) == "-":
             raise BadInputError("-: training reads the text several times; give a file instead of standard input")
-    model_class = _gensim_model()
+    gensim = import_extra("gensim.models", "training word vectors", "vectors")  # slow to import
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         text = Path(folder) / "sentences.txt"
         tallies = [Tally(path) for path in corpora]
         num_sentences = _write_text(text, tallies, settings.window, max_bad)
         on_note(f"{num_sentences:,} distinct sentences")
-        model = model_class(
+        model = gensim.Word2Vec(
             vector_size=settings.width,
             window=settings.window,
             min_count=settings.min_count,
@@ -127,12 +127,3 @@ def _is_new(text: str, seen: set[bytes]) -> bool:
         return False
     seen.add(digest)
     return True
-
-
-def _gensim_model() -> Any:
-    """Return gensim's model class; gensim is optional and slow to import."""
-    try:
-        from gensim.models import Word2Vec
-    except ImportError as error:
-        raise MissingExtraError("training word vectors", "vectors") from error
-    return Word2Vec

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import numpy as np
 
 from sayso.config import SEED, Range, check_ranges
-from sayso.embeddings.graph import Facts, Graph, Vectors, hold_out, rank_facts
+from sayso.embeddings.graph import Facts, Graph, Vectors, hold_out, mean_reciprocal_rank, rank_facts
 from sayso.errors import BadConfigError, BadInputError, option
 from sayso.memory import refuse_beyond_memory
-from sayso.metrics.link_ranking import mean_reciprocal_rank
 from sayso.seeding import sub_seed
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from sayso.evaluate.logistic_regression import LogisticRegression
 from sayso.metrics.interval import Difference, bootstrap, difference
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve, sort_scores
 from sayso.store.columns import to_numpy
+from sayso.store.group import combined
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
@@ -68,7 +69,7 @@ class RelationRates:
 
     def __init__(self, train: BagTable, num_relations: int) -> None:
         self.num_relations = num_relations
-        self.bag_F = np.repeat(np.arange(train.num_bags), train.relations.length)
+        self.bag_F = train.bag_L
         self.relation_F = train.relations.value
         num_facts_R = np.bincount(self.relation_F, minlength=num_relations)
         self.overall_R = (num_facts_R + 0.5) / (train.num_bags + 1)
@@ -148,7 +149,7 @@ def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
     regression = LogisticRegression(train, type_E, num_relations)
     rows = NoReading(train, type_E, num_relations).rows
     rows[LOGISTIC_REGRESSION] = lambda bags, constants: regression.scores(bags, constants.penalty)
-    label_BR = _labels(validation, num_relations)
+    label_BR = validation.label_BR(num_relations)
     baselines = []
     for name, score in rows.items():
         constants = choose(_USED[name], score, validation, label_BR)
@@ -222,17 +223,8 @@ def _difference(whole: list[float], resampled: np.ndarray, first: int, second: i
     return difference(whole[first] - whole[second], resampled[:, first] - resampled[:, second])
 
 
-def _labels(table: BagTable, num_relations: int) -> np.ndarray:
-    """Return label_BR of a part."""
-    label_BR = np.zeros((table.num_bags, num_relations), np.bool_)
-    label_BR[np.repeat(np.arange(table.num_bags), table.relations.length), table.relations.value] = True
-    return label_BR
-
-
 def _type_pair(table: BagTable, type_E: np.ndarray) -> np.ndarray:
-    type_E = type_E.astype(np.int64)  # stored as a small integer type, so products would overflow
-    pair_B: np.ndarray = type_E[table.head_B] * (type_E.max(initial=0) + 1) + type_E[table.tail_B]
-    return pair_B
+    return combined(type_E[table.head_B], type_E[table.tail_B])
 
 
 def _log_odds(rate: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ Shapes: B bags, R relations, F facts, E sentences of all facts, grouped by fact.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,6 @@ from sayso.config import SHARE, Range, check_ranges
 from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_part, facts_of_interest
 from sayso.explain.faithfulness import sigmoid
-from sayso.explain.marks import SentenceMarks
 from sayso.explain.trained_run import TrainedRun
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.metrics.calibration import fit_temperature
@@ -25,6 +24,7 @@ from sayso.model.calibration import is_calibrated, uncalibrated
 from sayso.model.predict import predict_logits
 from sayso.records import OnProgress, no_progress
 from sayso.store.columns import Column
+from sayso.store.marks import SentenceMarks
 from sayso.store.predictions import PredictionColumns
 
 
@@ -38,6 +38,7 @@ class EvaluationSettings:
         num_top: How many top-ranked sentences to keep or remove when measuring faithfulness.
         num_resamples: Number of bootstrap resamples of the bags, for intervals.
         temperature: Whether to fit a temperature on validation; it affects the reliability metrics only.
+        quantize: `int8` evaluates the model with the matrix products of its pretrained encoder in 8 bits.
     """
 
     threshold: Annotated[float, SHARE] = 0.5
@@ -45,6 +46,7 @@ class EvaluationSettings:
     num_top: Annotated[int, Range(1, 1_000_000)] = 1
     num_resamples: Annotated[int, Range(0, 1_000_000)] = 1_000
     temperature: bool = False
+    quantize: Literal["none", "int8"] = "none"
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -63,6 +65,8 @@ class Evaluation:
     temperature: float | None
     uncalibrated_BR: np.ndarray | None = None
     """The logits before calibration; None if the model has none."""
+    exact_BR: np.ndarray | None = None
+    """The logits without quantization; None if there is none."""
 
     @property
     def mechanisms(self) -> list[str]:
@@ -122,7 +126,11 @@ def evaluate_run(
     """Predict and explain the facts in the run's part."""
     mechanisms = mechanisms_named(settings.methods)
     on_progress(f"{subject.name}: predicting", 0, 0)
-    logit_BR = predict_logits(subject.model.extractor, subject.part)
+    extractor, exact_BR = subject.model.extractor, None
+    if settings.quantize == "int8":
+        exact_BR = predict_logits(extractor, subject.part)
+        extractor.quantize()
+    logit_BR = predict_logits(extractor, subject.part)
     facts_F2 = facts_of_interest(sigmoid(logit_BR), subject, marks, settings.threshold)
     explained = explain_part(subject, facts_F2, mechanisms, settings.threshold, settings.num_top, on_progress)
     temperature = None
@@ -135,9 +143,10 @@ def evaluate_run(
         logit_BR=logit_BR,
         explained=explained,
         marks=marks,
-        words=top_word_scores(subject.model.extractor, subject.part, explained),
+        words=top_word_scores(extractor, subject.part, explained),
         temperature=temperature,
         uncalibrated_BR=_uncalibrated(subject),
+        exact_BR=exact_BR,
     )
 
 

@@ -56,6 +56,7 @@ def run_figures(run: Evaluation) -> dict[str, Any]:
             "few_sentences": few_sentence_figures(subject.model.extractor, subject.part, FEW_SEED),
             "per_relation": per_relation(run),
             "calibration": calibration_figures(run),
+            "quantization": quantization_figures(run),
             "explanations": {name: mechanism_figures(run, name) for name in run.mechanisms},
             "agreement": [
                 {
@@ -69,6 +70,15 @@ def run_figures(run: Evaluation) -> dict[str, Any]:
         }
     )
     return figures
+
+
+def quantization_figures(run: Evaluation) -> dict[str, Any]:
+    """Return how much quantization changes the metrics of extraction; empty without quantization."""
+    if run.exact_BR is None:
+        return {}
+    exact = sort_scores(run.exact_BR, run.subject.label_BR, run.subject.num_facts_unread)
+    scores = sorted_scores(run), exact
+    return {name: compare_curves(*scores, measure, run.settings.num_resamples) for name, measure in MEASURES.items()}
 
 
 def sorted_scores(run: Evaluation) -> SortedScores:

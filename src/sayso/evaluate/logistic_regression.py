@@ -31,12 +31,11 @@ class LogisticRegression:
         train: The training bags.
         type_E: The type of each entity.
         num_relations: R; a relation without training bags gets a logit of −inf.
-        seed: Seed for sampling training bags if there are more than `MAX_TRAINING_BAGS`.
     """
 
-    def __init__(self, train: BagTable, type_E: np.ndarray, num_relations: int, seed: int = 0) -> None:
+    def __init__(self, train: BagTable, type_E: np.ndarray, num_relations: int) -> None:
         if train.num_bags > MAX_TRAINING_BAGS:
-            rng = np.random.default_rng(sub_seed(seed, "bags of the logistic regression"))
+            rng = np.random.default_rng(sub_seed(0, "bags of the logistic regression"))
             train = train.take_bags(np.sort(rng.choice(train.num_bags, MAX_TRAINING_BAGS, replace=False)))
         self._train, self._type_E, self.num_relations = train, type_E, num_relations
         found = bag_features(train, type_E)
@@ -47,11 +46,11 @@ class LogisticRegression:
     def scores(self, part: BagTable, penalty: float) -> np.ndarray:
         """Return logit_BR for a part, from classifiers fitted with this penalty."""
         train, part_BW = self._train, _as_matrix(bag_features(part, self._type_E), self._kept_W)
-        bag_F = np.repeat(np.arange(train.num_bags), train.relations.length)
+        bag_L = train.bag_L
         logit_BR = np.full((part.num_bags, self.num_relations), -np.inf)
         for relation in np.unique(train.relations.value).tolist():
             label_B = np.zeros(train.num_bags)
-            label_B[bag_F[train.relations.value == relation]] = 1.0
+            label_B[bag_L[train.relations.value == relation]] = 1.0
             weight_W, intercept = fit(self._feature_BW, label_B, penalty)
             logit_BR[:, relation] = part_BW @ weight_W + intercept
         return logit_BR

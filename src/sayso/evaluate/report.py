@@ -1,7 +1,6 @@
 """The report on one or more runs: metrics as JSON, curve points as TSV, and a page with charts, tables and facts."""
 
 import json
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,19 +16,17 @@ from sayso.evaluate.evaluation import Evaluation
 from sayso.evaluate.figures import comparison, run_figures
 from sayso.explain.bag import bag_of_run, explanation_of
 from sayso.explain.faithfulness import sigmoid
-from sayso.explain.marks import SentenceMarks
-from sayso.facts.html import NEEDS_JINJA, can_render, render
-from sayso.io.atomic import atomic_file
+from sayso.facts.html import can_render, render
+from sayso.io.atomic import write_text
 from sayso.io.folder import make_folder
 from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
 from sayso.records import SUPPORT_LABELS
+from sayso.store.marks import SentenceMarks
 
 REPORT, PAGE = "report.json", "report.html"
 NUM_FACTS = 150
 """Number of facts per run on the page."""
 _NUM_POINTS = 300
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,15 +67,12 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     """
     make_folder(folder)
     texts = {REPORT: json.dumps(report.figures, indent=2, ensure_ascii=False, allow_nan=False) + "\n"}
-    if can_render():
+    if can_render(folder / PAGE):
         texts[PAGE] = report_html(report)
-    else:
-        _log.warning("%s is not written: %s", folder / PAGE, NEEDS_JINJA)
     for run in report.runs:
         texts[f"precision_recall.{run.subject.name}.tsv"] = points_tsv(_curve(run))
     for name, text in texts.items():
-        with atomic_file(folder / name) as file:
-            file.write(text)
+        write_text(folder / name, text)
     return [folder / name for name in texts]
 
 

@@ -9,7 +9,6 @@ from sayso.errors import BadArgumentError
 from sayso.explain import mechanisms_named, ranked_by
 from sayso.explain.facts import ExplainedFacts, explain_facts
 from sayso.explain.faithfulness import Encoded, sigmoid
-from sayso.explain.marks import MARK_LABELS, SentenceMarks
 from sayso.explain.trained_run import TrainedRun
 from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Evidence, Explanation
@@ -19,6 +18,7 @@ from sayso.features.user_input import read_bags, too_far_apart
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import refuse_not_finite, slices_of_logits
 from sayso.records import Bag, Sentence, Support
+from sayso.store.marks import MARK_LABELS, SentenceMarks
 
 
 @dataclass(frozen=True, kw_only=True)

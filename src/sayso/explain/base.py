@@ -1,16 +1,17 @@
-"""The interface of an explainer, and the gradients that several explainers share.
+"""The interface of an explainer, and what several explainers share: gradients, and logits of some of a bag's sentences.
 
 Gradients come from the aggregator's closed form (`influence_of`). If an aggregator has none, it raises
 NotImplementedError, and automatic differentiation is used: one backward pass per relation, which is slow. Tests use it
-as the reference.
+as the reference. Logits of subsets are the basis of removal and Shapley values.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations, C sub-bags.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +20,12 @@ from sayso.model.aggregators.base import Influence
 from sayso.model.ensemble import Ensemble, members_with
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible
+from sayso.model.ragged import bag_starts
+from sayso.store.rows import Rows
+
+SENTENCES_AT_A_TIME = 2**16
+"""Maximum number of sentences of sub-bags that are classified at once."""
+SUBSET_SENTENCES_AT_A_TIME = 2**14
 
 Explain = Callable[[Extractor, Tensor, BagIndex], Tensor]
 FromInfluence = Callable[[Influence, BagIndex], Tensor]
@@ -106,3 +113,28 @@ def scores_from_autograd(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
             columns.append(of_gradient(vector_ND, gradient_ND))
         score_NR = torch.stack(columns, 1)
     return score_NR if is_learning else score_NR.detach()
+
+
+def sentences_of(bags: BagIndex) -> Rows:
+    """Return the index of each bag's sentences."""
+    return Rows(np.arange(bags.num_sentences), bag_starts(bags.bag_N, bags.num_bags).cpu().numpy())
+
+
+def empty_bag_logits(extractor: Extractor, bags: BagIndex) -> Tensor:
+    """Return logit_BR for the bags without their sentences: x̄ = 0, with the entity terms."""
+    relation_RD = extractor.scorer.relation_RD
+    nothing_BD = relation_RD.new_zeros(bags.num_bags, relation_RD.shape[1])
+    return extractor.calibrated(extractor.scorer.score_pooled(nothing_BD, bags))
+
+
+def sub_bag_logits(
+    extractor: Extractor, vector_ND: Tensor, bags: BagIndex, bag_C: np.ndarray, sentences: Rows
+) -> Tensor:
+    """Return logit_CR by running the model on bags `bag_C` with only the sentences in their row, which may be empty."""
+    device = vector_ND.device
+    # Aggregators never get empty bags: a maximum over no sentences is −inf.
+    filled = np.flatnonzero(sentences.length)
+    index = bags.with_sizes(bag_C[filled], sentences.length[filled])
+    found_CR = extractor.classify(vector_ND[torch.from_numpy(sentences.value).to(device)], index)
+    logit_CR = empty_bag_logits(extractor, bags)[torch.from_numpy(bag_C).to(device)]
+    return logit_CR.index_copy(0, torch.from_numpy(filled).to(device), found_CR)

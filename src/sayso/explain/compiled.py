@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from sayso.explain.leave_one_out import Removal
-from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
+from sayso.memory import slices
 from sayso.model.aggregators.base import Influence
 from sayso.model.kernels.base import Array
 from sayso.model.kernels.gate import add_mixture, compiled

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from sayso.explain import ranked_by
-from sayso.explain.base import Explainer, explain_all
+from sayso.explain.base import Explainer, explain_all, sentences_of
 from sayso.explain.faithfulness import (
     Encoded,
     PlantedDistractors,
@@ -22,14 +22,13 @@ from sayso.explain.faithfulness import (
     sigmoid,
     smallest_sets,
 )
-from sayso.explain.marks import SentenceMarks
-from sayso.explain.sub_bag import sentences_of
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex, Part
 from sayso.features.mentions import ModelInput
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
 from sayso.records import OnProgress, no_progress
+from sayso.store.marks import SentenceMarks
 from sayso.store.rows import Rows, ranges
 
 Floats = dict[str, np.ndarray]

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from sayso.distractors import DistractorPool, insert
-from sayso.explain.base import Explainer, explain_all
-from sayso.explain.sub_bag import SUBSET_SENTENCES_AT_A_TIME, slices_by_cost, sub_bag_logits
+from sayso.explain.base import SUBSET_SENTENCES_AT_A_TIME, Explainer, explain_all, sub_bag_logits
 from sayso.explain.trained_run import TrainedRun
 from sayso.features.batch import BagIndex
 from sayso.features.mentions import ModelInput
+from sayso.memory import slices_by_cost
 from sayso.model.extractor import Extractor
 from sayso.model.predict import encode_in_pieces
 from sayso.records import NOT_PREDICTED, NOT_SENTENCES, ONE_SENTENCE, SENTENCES_TOGETHER, SEVERAL_SENTENCES

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.explain.base import Explain, Explainer
-from sayso.explain.sub_bag import SENTENCES_AT_A_TIME, sentences_of, slices, slices_by_cost, sub_bag_logits
+from sayso.explain.base import SENTENCES_AT_A_TIME, Explain, Explainer, sentences_of, sub_bag_logits
 from sayso.features.batch import BagIndex
+from sayso.memory import slices, slices_by_cost
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from sayso.explain.base import Explainer, scores_from_gradient
-from sayso.explain.sub_bag import slices
 from sayso.features.batch import BagIndex
+from sayso.memory import slices
 from sayso.model.aggregators.base import Influence
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import is_compiled

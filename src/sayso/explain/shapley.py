@@ -18,16 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sayso.explain.base import Explainer
-from sayso.explain.sub_bag import (
-    SENTENCES_AT_A_TIME,
-    empty_bag_logits,
-    sentences_of,
-    slices,
-    slices_by_cost,
-    sub_bag_logits,
-)
+from sayso.explain.base import SENTENCES_AT_A_TIME, Explainer, empty_bag_logits, sentences_of, sub_bag_logits
 from sayso.features.batch import BagIndex
+from sayso.memory import slices, slices_by_cost
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct

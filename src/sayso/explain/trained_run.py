@@ -59,7 +59,7 @@ class TrainedRun:
     @property
     def num_facts_unread(self) -> int:
         """The number of facts in the part without a readable sentence; recall counts them as missed."""
-        return int(self.store.manifest["read"].get(self.part_name, {}).get("num_facts_unread", 0))
+        return self.store.num_facts_unread(self.part_name)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -77,8 +77,7 @@ class TrainedRun:
                 hint = f", but it has the pair the other way round: swap {option('head')} and {option('tail')}"
             raise UserError(f"{where} has no bag with head {head!r} and tail {tail!r}{hint}")
         if len(found) > 1:
-            ids = self.store.entities["id"]
-            pairs = [f"{ids[int(table.head_B[bag])]} {ids[int(table.tail_B[bag])]}" for bag in found[:5].tolist()]
+            pairs = [" ".join(self.store.pair(table, bag)) for bag in found[:5].tolist()]
             raise UserError(f"{where} has {len(found)} pairs with these names: use ids, such as {'; '.join(pairs)}")
         return int(found[0])
 

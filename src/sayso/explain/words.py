@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from sayso.explain.facts import ExplainedFacts
-from sayso.explain.sub_bag import slices_by_cost
 from sayso.features.batch import BagIndex, Part, SentenceBatch, collate
+from sayso.memory import slices_by_cost
 from sayso.model.ensemble import members_with
 from sayso.model.extractor import Extractor
 from sayso.store.rows import Rows

@@ -10,10 +10,9 @@ from sayso.errors import UserError, option
 from sayso.extract.forms import FORMS
 from sayso.extract.gather import GATHERED
 from sayso.io.atomic import atomic_file
-from sayso.io.folder import OVERWRITE, OutputFolder
-from sayso.io.folder_kind import wrong_folder
+from sayso.io.folder import OVERWRITE, OutputFolder, wrong_folder
 from sayso.io.json_file import JsonError, read_object, record_of, to_json
-from sayso.readers.entity_type import TypeTable, read_entity_types
+from sayso.readers.tables import TypeTable, read_entity_types
 
 FolderMode = Literal["new", "resume", "overwrite"]
 SHARDS, TYPES = "shards", "types"

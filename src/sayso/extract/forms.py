@@ -8,10 +8,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sayso.facts.export import triple_line
+from sayso.facts.export import quick_statements, triple_line
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import FACTS_FILE
-from sayso.facts.quick_statements import quick_statements
 from sayso.facts.web_annotation import extracted_annotations
 from sayso.io.atomic import atomic_file
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from sayso.readers.fact import FactDecision
+from sayso.readers.tables import FactDecision
 from sayso.seeding import sub_seed
 from sayso.train.held_out import HeldOutFacts, pair_key
 

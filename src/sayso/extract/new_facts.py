@@ -22,7 +22,7 @@ from sayso.extract.missing import KB_COMPLETENESS, Assumption, assumed, from_dec
 from sayso.facts.file import WITHHELD
 from sayso.metrics.interval import Interval
 from sayso.model.ensemble import load_parts
-from sayso.readers.fact import read_decisions
+from sayso.readers.tables import read_decisions
 from sayso.seeding import sub_seed
 from sayso.train.held_out import HeldOutFacts, read_held_out
 

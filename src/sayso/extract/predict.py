@@ -42,11 +42,12 @@ def origin_of(run: Path, model: ModelParts) -> Origin:
 
 
 class FoundInBags(NamedTuple):
-    """Facts found in bags, and how many sentences were repeated or had mentions too far apart."""
+    """Facts found in bags, and how many sentences were repeated, had mentions too far apart, or were cut."""
 
     facts: list[ExtractedFact]
     num_repeated: int = 0
     num_too_far_apart: int = 0
+    num_cut: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,8 @@ class FactPredictor:
         (taken,) = intake.portions(len(self.model.relations), entities)
         kept = [sentences[line] for line in taken.line_N.tolist()]
         facts = list(self._facts(taken, kept, pairs))
-        return FoundInBags(facts, taken.num_repeated, intake.num_too_far_apart)
+        num_cut = self.model.extractor.num_cut(taken.part.inputs)
+        return FoundInBags(facts, taken.num_repeated, intake.num_too_far_apart, num_cut)
 
     def _facts(
         self, taken: InputBags, sentences: Sequence[Sentence], pairs: Sequence[Sentence]

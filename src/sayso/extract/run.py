@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sayso.engine.base import Engine, map_locally
+from sayso.engine import Engine
 from sayso.errors import BadInputError, as_command, option
 from sayso.extract.folder import (
     SHARDS,
@@ -31,10 +31,9 @@ from sayso.facts.corpus_facts import frame_of
 from sayso.facts.fact import ExtractedFact, Status
 from sayso.io.checksum import FILES, sums_of
 from sayso.model.ensemble import load_parts
-from sayso.readers.entity_type import TypeTable, read_entity_types
-from sayso.readers.fact import read_triples
 from sayso.readers.file_piece import corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
+from sayso.readers.tables import TypeTable, read_entity_types, read_triples
 from sayso.records import OnProgress, Relation, Triple, no_progress
 
 _NUM_BAD_SHOWN = 20
@@ -115,7 +114,7 @@ def extract(
     mode: FolderMode = "new",
     since: Path | None = None,
     output: Output = Output(),
-    engine: Engine = map_locally,
+    engine: Engine = map,
     on_progress: OnProgress = no_progress,
 ) -> Extraction:
     """Extract the facts of a corpus into a folder, and return them.
@@ -239,7 +238,7 @@ class _Stages:
         )
         now = {number: read_shard_record(shard_file(self.folder, number)) for number in range(self.num_shards)}
         waiting = [number for number, record in now.items() if not predictor.is_done(record)]
-        rate, total = _Rate(), Counter(num_predicted=0, num_repeated=0, num_too_far_apart=0)
+        rate, total = _Rate(), Counter(num_predicted=0, num_repeated=0, num_too_far_apart=0, num_cut=0)
         for done, record in enumerate(self.engine(predictor, waiting), self.num_shards - len(waiting) + 1):
             now[record.number] = record
             self.on_progress("extracting", done, self.num_shards, rate.note(record.num_sentences))

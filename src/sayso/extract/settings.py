@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class ExtractSettings:
         table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
         max_bad_share: The largest allowed fraction of bad lines.
         device: The device of each worker; `auto` uses a GPU if it has one.
+        quantize: `int8` computes the matrix products of a pretrained encoder in 8 bits, on a CPU.
         chosen: How the threshold was chosen, with those of single relations; None if it was given.
     """
 
@@ -45,6 +46,7 @@ class ExtractSettings:
     table_memory: Annotated[int, Range(0, 2**20)] = 512
     max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
     device: str = "cpu"
+    quantize: Literal["none", "int8"] = "none"
     chosen: ChosenThreshold | NewFactThresholds | None = None
 
     def __post_init__(self) -> None:
@@ -53,7 +55,8 @@ class ExtractSettings:
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that facts depend on, which must match when an extraction resumes."""
-        own = {"thresholds": self.thresholds} if self.thresholds else {}
+        own: dict[str, Any] = {"thresholds": self.thresholds} if self.thresholds else {}
+        own |= {"quantize": self.quantize} if self.quantize != "none" else {}
         return {"threshold": self.threshold, **own, "method": self.method, "max_evidence": self.max_evidence}
 
     @property

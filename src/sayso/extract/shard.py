@@ -26,7 +26,7 @@ from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, from_json, record_of, to_json
 from sayso.model.ensemble import load_parts
 from sayso.records import Bag
-from sayso.train.device import choose_device
+from sayso.train.device import place
 
 SENTENCES_AT_A_TIME = 20_000
 _LAST_LINE = '{"checksum": "crc32:'
@@ -40,7 +40,8 @@ class ShardRecord(NamedTuple):
     """The first line of a shard's file: how much of the corpus it covers, and counts from the run that wrote it.
 
     It covers `num_pieces` pieces, with version `types` of the entity types. The run predicted `num_predicted` of the
-    pairs; repeated sentences and those with mentions too far apart are counted for these pairs only.
+    pairs; repeated sentences, those with mentions too far apart and those longer than the model reads are counted for
+    these pairs only.
     """
 
     number: int
@@ -52,6 +53,7 @@ class ShardRecord(NamedTuple):
     num_predicted: int
     num_repeated: int
     num_too_far_apart: int
+    num_cut: int = 0
 
 
 class _ShardWork(NamedTuple):
@@ -120,6 +122,7 @@ class ShardPredictor:
             "num_predicted": len(changed),
             "num_repeated": sum(each.num_repeated for each in found),
             "num_too_far_apart": sum(each.num_too_far_apart for each in found),
+            "num_cut": sum(each.num_cut for each in found),
         }
 
     def is_done(self, record: ShardRecord | None) -> bool:
@@ -129,7 +132,7 @@ class ShardPredictor:
     @cached_property
     def _predictor(self) -> FactPredictor:
         parts = load_parts(self.run)
-        parts.extractor.to(choose_device(self.settings.device))
+        place(parts.extractor, self.settings.device, self.settings.quantize)
         parts.extractor.limit_products(self.settings.table_memory * 2**20)
         types = read_types(self.folder, self.types)
         return FactPredictor(model=parts, settings=self.settings, origin=self.origin, types=types)

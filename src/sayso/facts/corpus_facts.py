@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sayso.errors import MissingExtraError
+from sayso.errors import import_extra
 from sayso.facts.fact import Fact
 
 _INTEGERS = ("relation", "head", "tail", "num_sentences")
@@ -32,7 +32,8 @@ class CorpusFacts:
     """The facts of a corpus, most probable first; ties are in corpus order.
 
     `num_repeated` sentences are repeated within their pair, and `num_too_far_apart` have mentions too far apart; both
-    are left out. `highest` is the highest probability of all, NaN if there are no pairs.
+    are left out. `num_cut` sentences are longer than the model reads. `highest` is the highest probability of all, NaN
+    if there are no pairs.
     """
 
     found_F: np.ndarray
@@ -42,6 +43,7 @@ class CorpusFacts:
     num_pairs: int
     num_repeated: int
     num_too_far_apart: int
+    num_cut: int
     highest: float
 
     def __len__(self) -> int:
@@ -105,8 +107,5 @@ class FactCollector:
 
 def frame_of(rows: Iterable[Mapping[str, object]]) -> Any:
     """Return a pandas DataFrame with these rows; raise `MissingExtraError` without pandas."""
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtraError("to_frame()", "frame") from None
+    pandas = import_extra("pandas", "to_frame()", "frame")
     return pandas.DataFrame.from_records(list(rows))

@@ -8,8 +8,7 @@ from sayso.errors import BadInputError
 from sayso.facts.fact import ExtractedFact
 from sayso.input_file import holding, note_old_format
 from sayso.io.checksum import FILES
-from sayso.io.folder import MANIFEST, OutputFolder
-from sayso.io.folder_kind import refuse_other_kind
+from sayso.io.folder import MANIFEST, OutputFolder, refuse_other_kind
 from sayso.io.json_file import checked_files
 from sayso.readers.base import BadLine, BadLineError
 from sayso.readers.files import is_not_blank, read_lines

@@ -1,8 +1,9 @@
 """HTML pages rendered from templates: self-contained, with nothing loaded from the network and all text escaped."""
 
-import importlib.util
+import logging
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,9 @@ from sayso.records import Source, as_written
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NEEDS_JINJA = "HTML pages need jinja2: pip install jinja2"
+_NEEDS_JINJA = "HTML pages need jinja2: pip install jinja2"
+
+_log = logging.getLogger(__name__)
 
 _PACKAGES = ("facts", "evaluate", "reproduce")
 _WEAKEST = 0.1
@@ -33,9 +36,11 @@ class StyledText(NamedTuple):
     score: float = 0.0
 
 
-def can_render() -> bool:
-    """Return whether jinja2 is installed."""
-    return importlib.util.find_spec("jinja2") is not None
+def can_render(page: Path) -> bool:
+    """Return whether jinja2 is installed; without it, log a warning that the page is not written."""
+    if not (is_installed := find_spec("jinja2") is not None):
+        _log.warning("%s is not written: %s", page, _NEEDS_JINJA)
+    return is_installed
 
 
 def render(template: str, **values: Any) -> str:
@@ -91,7 +96,7 @@ def make_environment(*folders: Path) -> "Environment":
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
-        raise UserError(NEEDS_JINJA) from None
+        raise UserError(_NEEDS_JINJA) from None
     loader = FileSystemLoader(folders)
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 

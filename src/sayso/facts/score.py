@@ -16,7 +16,7 @@ from sayso.facts.file import read_extracted
 from sayso.metrics.calibration import expected_calibration_error, reliability_curve
 from sayso.metrics.interval import Interval, wilson_interval
 from sayso.metrics.precision_recall import PrecisionRecallCurve, average_precision, precision_at, precision_recall_curve
-from sayso.readers.fact import read_decisions, read_triples
+from sayso.readers.tables import read_decisions, read_triples
 from sayso.records import Triple
 
 CUTOFFS = (20, 50, 100, 300)

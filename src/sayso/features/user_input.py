@@ -10,7 +10,7 @@ import numpy as np
 from sayso.errors import BadArgumentError
 from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, Lexicon, TypesById
-from sayso.io.shuffle import DiskShuffle, partition_ranges
+from sayso.memory import DiskShuffle, slices_by_cost
 from sayso.records import Bag, Sentence
 from sayso.store.group import Bags, Collector, group
 from sayso.store.rows import Rows
@@ -140,10 +140,10 @@ class _SpilledSentences:
     def portions(self, num_tokens: int) -> Iterator[tuple[BagTable, np.ndarray]]:
         """Yield sentences and their positions in the stream, about `num_tokens` at a time, without splitting a pair."""
         take = self._shuffle.take
-        for some in partition_ranges(self._shuffle.size_K("tokens"), num_tokens):
-            if len(line_N := take("line_N", *some)):
-                plain = {name: take(name, *some) for name in _PLAIN_COLUMNS}
-                rows = {n: Rows.of_lengths(take(n, *some), take(f"{n}.length", *some)) for n in _ROW_COLUMNS}
+        for some in slices_by_cost(self._shuffle.size_K("tokens"), num_tokens):
+            if len(line_N := take("line_N", some)):
+                plain = {name: take(name, some) for name in _PLAIN_COLUMNS}
+                rows = {n: Rows.of_lengths(take(n, some), take(f"{n}.length", some)) for n in _ROW_COLUMNS}
                 yield BagTable.of_sentences(**plain, **rows), line_N
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sayso.errors import BadInputError, MissingExtraError
+from sayso.errors import BadInputError, import_extra
 from sayso.facts.fact import ExtractedFact
 from sayso.readers import READERS, jsonl
 from sayso.readers.base import BadLine
@@ -43,11 +43,7 @@ def facts_dataset(facts: Iterable[ExtractedFact]) -> Any:
 
 
 def _dataset(rows: Iterable[dict[str, Any]]) -> Any:
-    try:
-        from datasets import Dataset
-    except ImportError:
-        raise MissingExtraError("a dataset", "datasets") from None
-    return Dataset.from_list(list(rows))
+    return import_extra("datasets", "a dataset", "datasets").Dataset.from_list(list(rows))
 
 
 def _without_none(value: Any) -> Any:

@@ -18,6 +18,7 @@ from sayso.model.aggregators.direct import Direct
 from sayso.model.aggregators.noisy_or import NoisyOr
 from sayso.model.encoders.cnn import CnnEncoder
 from sayso.model.encoders.pcnn import NUM_PIECES, PcnnEncoder
+from sayso.model.encoders.transformer import TransformerEncoder
 from sayso.model.extractor import Extractor
 from sayso.model.ragged import bag_max, bag_sum
 from sayso.model.relation import RelationScorer
@@ -34,6 +35,20 @@ class WindowRows(NamedTuple):
     length_T: Tensor
 
 
+class FlatClassifier(nn.Module):
+    """What follows the encoder, for bags of encoded sentences."""
+
+    def __init__(self, extractor: Extractor) -> None:
+        super().__init__()
+        self.aggregator, self.scorer, self.calibration = extractor.aggregator, extractor.scorer, extractor.calibration
+        self._aggregate = _form_of(_AGGREGATORS, extractor.aggregator)
+
+    def forward(self, vector_SD: Tensor, bags: BagIndex) -> Tensor:
+        """Return logit_BR."""
+        logit_BR = self._aggregate(self.aggregator, vector_SD, bags, self.scorer)
+        return logit_BR if self.calibration is None else self.calibration(logit_BR)
+
+
 class FlatExtractor(nn.Module):
     """The extractor as a function of plain tensors of any size."""
 
@@ -41,11 +56,9 @@ class FlatExtractor(nn.Module):
 
     def __init__(self, extractor: Extractor) -> None:
         super().__init__()
-        self.encoder, self.aggregator, self.scorer = extractor.encoder, extractor.aggregator, extractor.scorer
-        self.calibration = extractor.calibration
+        self.encoder, self.classify = extractor.encoder, FlatClassifier(extractor)
         self.register_buffer("token_table", torch.cat([extractor.embedding.word_VW, extractor.embedding.type_KW]))
         self._encode = _form_of(_ENCODERS, extractor.encoder)
-        self._aggregate = _form_of(_AGGREGATORS, extractor.aggregator)
 
     def forward(
         self,
@@ -67,9 +80,47 @@ class FlatExtractor(nn.Module):
             start_S1=start_S1,
         )
         bags = BagIndex(bag_N=bag_S, head_B=head_B, tail_B=tail_B)
-        vector_SD = self._encode(self.encoder, self.token_table, sentences)
-        logit_BR = self._aggregate(self.aggregator, vector_SD, bags, self.scorer)
-        return logit_BR if self.calibration is None else self.calibration(logit_BR)
+        logit_BR: Tensor = self.classify(self._encode(self.encoder, self.token_table, sentences), bags)
+        return logit_BR
+
+
+class FlatTransformer(nn.Module):
+    """A model with a pretrained encoder as a function of padded subwords and the places of what sentences need."""
+
+    def __init__(self, extractor: Extractor) -> None:
+        super().__init__()
+        assert isinstance(extractor.encoder, TransformerEncoder)
+        if not extractor.encoder.can_pack:
+            kind = extractor.encoder.pretrained.architecture["model_type"]
+            raise UserError(f"encoders of type {kind} cannot be exported to ONNX yet")
+        self.encoder, self.classify = extractor.encoder, FlatClassifier(extractor)
+        self.networks = nn.ModuleList(extractor.encoder.networks)
+        for network in extractor.encoder.networks:
+            network.set_attn_implementation("eager")  # type: ignore[operator]
+
+    def forward(
+        self,
+        id_SL: Tensor,
+        length_S: Tensor,
+        place_W: Tensor,
+        owner_W: Tensor,
+        weight_W: Tensor,
+        bag_S: Tensor,
+        head_B: Tensor,
+        tail_B: Tensor,
+    ) -> Tensor:
+        """Return logit_BR."""
+        is_there_SL = torch.arange(id_SL.shape[1]) < length_S[:, None]
+        # A mask of four dimensions is taken as it is, whatever the kind of encoder.
+        mask_S11L = torch.where(is_there_SL, 0.0, torch.finfo(torch.float32).min)[:, None, None]
+        state_SLH = self.networks[0].get_input_embeddings()(id_SL)  # type: ignore[operator]
+        for network in self.networks:
+            state_SLH = network(inputs_embeds=state_SLH, attention_mask=mask_S11L).last_hidden_state
+        row_WH = state_SLH.reshape(-1, state_SLH.shape[2])[place_W] * weight_W[:, None]
+        pooled_XH = row_WH.new_zeros(3 * id_SL.shape[0], row_WH.shape[1]).index_add(0, owner_W, row_WH)
+        vector_SD = self.encoder.projection(pooled_XH.reshape(id_SL.shape[0], -1)).relu()
+        logit_BR: Tensor = self.classify(vector_SD, BagIndex(bag_N=bag_S, head_B=head_B, tail_B=tail_B))
+        return logit_BR
 
 
 def _encode_cnn(encoder: CnnEncoder, token_table: Tensor, sentences: SentenceBatch) -> Tensor:

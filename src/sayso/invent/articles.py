@@ -2,16 +2,46 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair
-from sayso.invent.phrase import HEAD, TAIL, Draft, NaturalText, capitalised, natural_text
 from sayso.invent.relations import strongest
-from sayso.invent.sentences import Sampler
+from sayso.invent.sentences import HEAD, TAIL, Draft, Sampler
 
 _STATING_SHARE, _PLAIN_SHARE, _ALIAS_SHARE = 0.6, 0.3, 0.5
 _NO_RELATION_SHARE = 0.3
+_NO_SPACE_BEFORE = frozenset({",", ".", ";", "'s"})
+
+
+class NaturalText(NamedTuple):
+    """A sentence, and the character spans of the name for each placeholder."""
+
+    text: str
+    spans: dict[str, list[tuple[int, int]]]
+
+
+def capitalised(tokens: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Capitalise the first token unless it is a placeholder."""
+    first, *rest = tokens
+    return [first if first in names else first[0].upper() + first[1:], *rest]
+
+
+def natural_text(tokens: Sequence[str], names: Mapping[str, str]) -> NaturalText:
+    """Join the tokens into natural text, with names in place of placeholders.
+
+    >>> natural_text(["\\x01", "'s", "house", "fell", "."], {"\\x01": "Dana Holt"}).text
+    "Dana Holt's house fell."
+    """
+    text = ""
+    spans: dict[str, list[tuple[int, int]]] = {placeholder: [] for placeholder in names}
+    for token in capitalised(tokens, names):
+        if text and token not in _NO_SPACE_BEFORE:
+            text += " "
+        if token in names:
+            spans[token].append((len(text), len(text) + len(names[token])))
+        text += names.get(token, token)
+    return NaturalText(text, spans)
 
 
 class Article:

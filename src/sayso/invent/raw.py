@@ -14,10 +14,9 @@ from sayso.errors import BadConfigError
 from sayso.invent.articles import Article
 from sayso.invent.names import Entity
 from sayso.invent.pairs import EntityPair
-from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
 from sayso.invent.plan import CorpusPlan, make_plan, rng_of
 from sayso.invent.relations import Wordings, all_wordings, training_wordings
-from sayso.invent.sentences import Sampler
+from sayso.invent.sentences import HEAD, TAIL, THIRD, Draft, Phraser, Sampler
 from sayso.invent.settings import InventSettings
 from sayso.invent.write import graph_lines, name_lines, opened, relation_lines, type_lines, write_lines
 from sayso.io.atomic import atomic_folder, refuse_foreign

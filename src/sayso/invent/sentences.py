@@ -1,19 +1,78 @@
-"""Write the sentences of the planned bags, with the relations that each states, and count them."""
+"""Write the sentences of the planned bags: random words around wordings, with placeholders until entities are named."""
 
 import random
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from sayso.invent.names import Entity
+from sayso.invent.names import WORDS, Entity
 from sayso.invent.pairs import EntityPair
-from sayso.invent.phrase import HEAD, TAIL, THIRD, Draft, Phraser
 from sayso.invent.plan import BagPlan, PartPlan
 from sayso.invent.relations import SCENE_OF_KINDS, Wording, Wordings, strongest
 from sayso.records import Mention, Sentence, Span
 
+HEAD, TAIL, THIRD = "\x01", "\x02", "\x03"
+"""Placeholder tokens for the pair, and for a third entity mentioned in passing."""
+
+_PLACEHOLDERS = {"head": HEAD, "tail": TAIL, "third": THIRD}
+_SLOT = re.compile(r"\{(\w+)\}")
+
+# With these shares a sentence has about 38 tokens, as in FB-NYT, and one in ten mentions an entity twice.
+_LEAD_SHARE, _SECOND_TRAIL_SHARE, _ECHO_SHARE = 0.7, 0.55, 0.1
+
 _ANYWHERE_SHARE = 0.15
 """Fraction of neutral sentences, which state nothing, that use a wording for any two entities."""
+
+
+class Draft(NamedTuple):
+    """The tokens of a sentence in natural case, with placeholders for the entities, and its wording."""
+
+    tokens: list[str]
+    wording: Wording
+
+
+class Phraser:
+    """Writes sentences around wordings."""
+
+    def __init__(self, bystanders: Mapping[str, Sequence[str]], rng: random.Random) -> None:
+        """`bystanders`: names for slots such as `person`, in natural case."""
+        self._random = rng.random
+        self._parts = cache(_SLOT.split)
+        trails = WORDS["filler"]["trails"]
+        # Two lists, so that a sentence never has the same ending twice.
+        endings = {"trails": trails[::2], "last_trails": trails[1::2]}
+        self._slots: dict[str, Sequence[str]] = {**WORDS["slots"], **bystanders, **WORDS["filler"], **endings}
+
+    def sentence(self, wording: Wording, *, with_third: bool = False) -> Draft:
+        """Return a sentence with the wording; `with_third` adds a placeholder for a third entity."""
+        words = self._filled("{leads}") if self._random() < _LEAD_SHARE else []
+        words += self._filled(wording.text)
+        if with_third:
+            words += self._filled("{asides}")
+        else:
+            words += self._filled("{echoes}" if self._random() < _ECHO_SHARE else "{trails}")
+        if self._random() < _SECOND_TRAIL_SHARE:
+            words += self._filled("{last_trails}")
+        return Draft([*words, "."], wording)
+
+    def plain(self) -> list[str]:
+        """Return the tokens of a sentence that mentions no entity."""
+        return [*self._filled("{plain}"), "."]
+
+    def _filled(self, template: str) -> list[str]:
+        """Return the words of a template, with its slots filled at random."""
+        words: list[str] = []
+        for number, part in enumerate(self._parts(template)):
+            if number % 2 == 0:
+                words += part.split()
+            elif part in _PLACEHOLDERS:
+                words.append(_PLACEHOLDERS[part])
+            else:
+                choices = self._slots[part]
+                words += self._filled(choices[int(self._random() * len(choices))])
+        return words
 
 
 class MadeSentence(NamedTuple):

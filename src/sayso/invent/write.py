@@ -10,10 +10,9 @@ from typing import Any, TextIO
 from sayso.invent.articles import direct_blocks, write_article
 from sayso.invent.names import Entity
 from sayso.invent.pairs import related_pairs, unordered
-from sayso.invent.phrase import Phraser
 from sayso.invent.plan import CorpusPlan, make_plan, rng_of
 from sayso.invent.relations import RELATIONS, Wordings, all_wordings, training_wordings
-from sayso.invent.sentences import MadeSentence, PartTally, Sampler
+from sayso.invent.sentences import MadeSentence, PartTally, Phraser, Sampler
 from sayso.invent.settings import InventSettings
 from sayso.io.atomic import atomic_folder, refuse_foreign
 from sayso.readers import jsonl

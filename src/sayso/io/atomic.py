@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from sayso.errors import UserError, option
+from sayso.errors import UserError, option, reason_of
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PARTIAL = ".partial"
@@ -55,6 +55,12 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
             os.fsync(file.fileno())
         partial.replace(target)
         _sync(target.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with atomic_file(path) as file:
+        file.write(text)
 
 
 @contextlib.contextmanager
@@ -228,6 +234,5 @@ def _os_errors_of(path: Path, about: frozenset[int] = frozenset()) -> Iterator[N
     except OSError as error:
         if about and error.errno not in about:
             raise
-        reason = (error.strerror or str(error)).lower()
         advice = "free some space and try again" if error.errno in _FULL else "choose another folder"
-        raise UserError(f"{path}: {reason} (nothing was written): {advice}") from error
+        raise UserError(f"{path}: {reason_of(error)} (nothing was written): {advice}") from error

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, reason_of
 
 FILES = "files"
 """The manifest key for the checksums of the folder's files."""
@@ -103,8 +103,7 @@ class CheckedFiles:
                 if now != signature and (path.stat().st_size != expected.size or sum_of(path) != expected):
                     raise ChangedError(f"{path}: the file has changed since it was opened")
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise ChangedError(f"{path}: the file can no longer be read ({reason})") from None
+                raise ChangedError(f"{path}: the file can no longer be read ({reason_of(error)})") from None
             self._opened[name] = now, expected
 
     def _compare(self, name: str, found: FileSum) -> None:

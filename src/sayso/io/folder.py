@@ -1,24 +1,32 @@
-"""An output folder that a command fills step by step: one writer at a time, a manifest, and resuming.
+"""The folders of commands: which command made one, and filling one step by step with one writer at a time.
 
-The manifest records the command that made the folder, so that nothing else is ever overwritten, and its settings, so
-that the folder is resumed only with the same settings.
+The manifest of an output folder records the command that made it, so that nothing else is ever overwritten, and its
+settings, so that the folder is resumed only with the same settings.
 """
 
 import contextlib
 import fcntl
+import json
 import os
+import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from sayso.errors import BadInputError, UserError, option
-from sayso.io.atomic import atomic_file
+from sayso.errors import BadInputError, UserError, as_command, option, reason_of
+from sayso.io.atomic import write_text
 from sayso.io.json_file import JsonError, checked_record, from_json, has_checksum, to_json
 
+WantedKind = Literal["store", "run", "extraction", "sentences"]
+
 MANIFEST = "manifest.json"
+_KINDS = Path(__file__).with_name("folder_kinds.toml")
+_PATH = re.compile(r"[^\s`]*\{0\}[^\s`…]*")
 _LOCK = ".lock"
 REFUSED = "is_refused"
 _Record = TypeVar("_Record")
@@ -62,8 +70,7 @@ class OutputFolder:
 
     def write(self, manifest: dict[str, Any]) -> None:
         """Write the manifest atomically."""
-        with atomic_file(self.path / MANIFEST) as file:
-            file.write(to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
+        write_text(self.path / MANIFEST, to_json({"made_by": self.made_by, **manifest}, indent=2) + "\n")
 
     def read_checked(self, kind: type[_Record], what: str) -> _Record | None:
         """Return the manifest as a `kind`, or None if there is no manifest; `what` is for the error message."""
@@ -159,7 +166,7 @@ def _refusals(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"{folder}: {(error.strerror or str(error)).lower()}; choose another folder") from error
+        raise UserError(f"{folder}: {reason_of(error)}; choose another folder") from error
 
 
 def _open_lock(folder: Path, lock: Path) -> int:
@@ -180,3 +187,54 @@ def _open_lock(folder: Path, lock: Path) -> int:
             if os.path.samestat(os.fstat(descriptor), lock.stat()):
                 return descriptor
         os.close(descriptor)  # its last owner has removed it in the meantime
+
+
+def kind_of(folder: Path) -> str | None:
+    """Return the kind of a folder (see folder_kinds.toml); None if no sayso command made it."""
+    manifest = _manifest(folder)
+    if (made := manifest.get("made_by")) is not None:
+        kind: str | None = _kinds()["made_by"].get(made) if isinstance(made, str) else None
+        return kind
+    is_kind = {
+        "store": "fingerprint" in manifest and "parts" in manifest,
+        "predictions": "mechanisms" in manifest,
+        "model": all((folder / name).is_file() for name in ("config.json", "model.safetensors")),
+        "run": (folder / "run.json").is_file(),
+        "seeds": any((each / name).is_file() for each in folder.glob("seed-*") for name in ("run.json", "config.json")),
+        "reproduction": (folder / "runs").is_dir() and (folder / "outcomes").is_dir(),
+    }
+    return next((name for name, is_it in is_kind.items() if is_it), None)
+
+
+def refuse_other_kind(folder: Path, wanted: WantedKind) -> None:
+    """Raise `BadInputError` if this is not a folder, or is known to be a different kind of folder."""
+    if kind_of(folder) not in (None, *_kinds()["wanted"][wanted]["kinds"]) or not folder.is_dir():
+        raise wrong_folder(folder, wanted)
+
+
+def wrong_folder(folder: Path, wanted: WantedKind, why: str = "") -> BadInputError:
+    """Return the error for a folder of the wrong kind: what it is, and what to do."""
+    kind, about = kind_of(folder), _kinds()["wanted"][wanted]
+    target, remedies = about["called"], about["remedy"]
+    remedy = _PATH.sub(lambda word: as_command(word[0].format(folder)), remedies.get(kind, remedies["any"]))
+    if kind not in (None, *about["kinds"]):
+        return BadInputError(f"{folder}: this is {_kinds()['kind'][kind]}, not {target}: {remedy}")
+    if not folder.exists():
+        return BadInputError(f"{folder}: no such folder: {remedy}")
+    if not folder.is_dir():
+        return BadInputError(f"{folder}: this is a file, not {target}: {remedy}")
+    return BadInputError(f"{folder}: not {target}{f' ({why})' if why else ''}: {remedy}")
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    return tomllib.loads(_KINDS.read_text("utf-8"))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sayso.config import fill
-from sayso.errors import BadConfigError, BadInputError
+from sayso.errors import BadConfigError, BadInputError, reason_of
 from sayso.io.checksum import FILES, CheckedFiles, FileSum, is_verifying
 
 CHECKSUM = "checksum"
@@ -71,7 +71,7 @@ def read_object(path: Path, what: str, advice: str) -> dict[str, Any]:
             raise JsonError("too large")
         return from_json(path.read_bytes())
     except OSError as error:
-        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}: {advice}") from error
+        raise BadInputError(f"{path}: {reason_of(error)}: {advice}") from error
     except JsonError as error:
         raise BadInputError(f"{path}: not a valid {what} ({error}): {advice}") from None
 

@@ -19,7 +19,7 @@ from sayso.features.subwords import SpecialIds, Subwords, SubwordTokenizer
 from sayso.io.atomic import atomic_folder, refuse_foreign, restore
 from sayso.io.checksum import FILES as SUMS
 from sayso.io.checksum import CheckedFiles, is_verifying, sums_of
-from sayso.io.folder_kind import wrong_folder
+from sayso.io.folder import wrong_folder
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of, to_json
 from sayso.model.calibration import Calibration, CalibrationTable
 from sayso.model.card import model_card
@@ -49,10 +49,11 @@ _ADVICE = "train it again (for a finished run, `sayso train --resume` writes the
 
 
 class PretrainedDescription(NamedTuple):
-    """A pretrained encoder's architecture, as `transformers` describes it, and its special tokens."""
+    """A pretrained encoder's architecture, as `transformers` describes it, special tokens and training precision."""
 
     architecture: dict[str, Any]
     special: SpecialIds
+    precision: str = "float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +150,9 @@ def _settings(parts: ModelParts) -> dict[str, Any]:
 def _pretrained_settings(encoder: Encoder) -> dict[str, Any]:
     if not isinstance(encoder, TransformerEncoder):
         return {}
-    special = encoder.pretrained.subwords.tokenizer.special._asdict()
-    return {"pretrained": {"architecture": encoder.pretrained.architecture, "special": special}}
+    pretrained, special = encoder.pretrained, encoder.pretrained.subwords.tokenizer.special
+    found = PretrainedDescription(pretrained.architecture, special, encoder.precision)
+    return {"pretrained": found._asdict() | {"special": special._asdict()}}
 
 
 def find_model(folder: Path) -> Path:
@@ -180,7 +182,10 @@ def load_model(folder: Path) -> ModelParts:
         raise BadInputError(f"{folder / CONFIG}: {error}") from None
     extractor = _read_extractor(files, config, lexicon, settings)
     if settings.calibration is not None:
-        extractor.calibration = _read_calibration(folder / CONFIG, settings.calibration, len(settings.relations))
+        try:
+            extractor.calibration = Calibration.from_table(settings.calibration, len(settings.relations))
+        except BadInputError as error:
+            raise BadInputError(f"{folder / CONFIG}: {error}: {_ADVICE}") from None
     return ModelParts(
         extractor=extractor,
         lexicon=lexicon,
@@ -206,13 +211,6 @@ def read_settings(folder: Path) -> tuple[ModelDescription, CheckedFiles]:
     if settings.max_tokens < 1 or not settings.relations:
         raise BadInputError(f"{path}: invalid model settings: no tokens or no relations: {_ADVICE}")
     return settings, checked_files(path, found, _ADVICE)
-
-
-def _read_calibration(path: Path, table: CalibrationTable, num_relations: int) -> Calibration:
-    try:
-        return Calibration.from_table(table, num_relations)
-    except BadInputError as error:
-        raise BadInputError(f"{path}: {error}: {_ADVICE}") from None
 
 
 def _read_lexicon(files: CheckedFiles, settings: ModelDescription) -> Lexicon:
@@ -276,13 +274,14 @@ def _read_extractor(
     extractor = Extractor(config, tables, seed=0)
     _refuse_misfits(path, tensors, extractor.state_dict())
     extractor.load_state_dict(tensors)
+    if settings.pretrained is not None:
+        extractor.encoder.precision = settings.pretrained.precision
     return extractor.eval()
 
 
 def _read_pretrained(settings: ModelDescription, lexicon: Lexicon) -> Pretrained | None:
-    if settings.pretrained is None or lexicon.subwords is None:
-        return None
-    return Pretrained(architecture=settings.pretrained.architecture, subwords=lexicon.subwords)
+    given, subwords = settings.pretrained, lexicon.subwords
+    return Pretrained(architecture=given.architecture, subwords=subwords) if given and subwords else None
 
 
 def _refuse_misfits(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:

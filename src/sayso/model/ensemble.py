@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from sayso.errors import BadInputError
 from sayso.features.batch import BagIndex, SentenceBatch
 from sayso.features.lexicon import Lexicon
+from sayso.features.mentions import ModelInput
 from sayso.io.atomic import atomic_folder, refuse_foreign, restore
 from sayso.io.json_file import to_json
 from sayso.model.aggregators.base import Aggregator, Influence
@@ -56,6 +57,15 @@ class Ensemble(Extractor):
     def encode(self, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD, each member's vectors side by side."""
         return torch.cat([member.encode(sentences) for member in _extractors(self.members)], 1)
+
+    def num_cut(self, inputs: ModelInput) -> int:
+        """Return how many of the sentences are longer than a member reads."""
+        return max(member.num_cut(inputs) for member in _extractors(self.members))
+
+    def quantize(self) -> None:
+        """Quantize the members."""
+        for member in _extractors(self.members):
+            member.quantize()
 
     def limit_products(self, max_bytes: int) -> None:
         """Limit the memory for cached products, which the members share equally."""

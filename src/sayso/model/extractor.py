@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from sayso.config import Kinds, Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch
+from sayso.features.mentions import ModelInput
 from sayso.memory import refuse_beyond_memory
 from sayso.model.aggregators import AGGREGATORS
 from sayso.model.aggregators.attention import AttentionConfig
@@ -107,6 +108,14 @@ class Extractor(nn.Module):
         for module in self.modules():
             if isinstance(module, TokenDropout):
                 module.generator = generator
+
+    def num_cut(self, inputs: ModelInput) -> int:
+        """Return how many of the sentences are longer than the encoder reads."""
+        return self.encoder.num_cut(inputs)
+
+    def quantize(self) -> None:
+        """Predict with matrix products in 8 bits from now on; see `Encoder.quantize`."""
+        self.encoder.quantize()
 
     def limit_products(self, max_bytes: int) -> None:
         """Limit the memory for products that prediction on CPU caches across batches."""

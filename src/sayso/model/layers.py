@@ -57,8 +57,23 @@ class TokenDropout(nn.Module):
         if not (self.training and self.num_dropped):
             return value
         assert self.generator is not None, "call Extractor.use_generator before training"
-        draw = torch.empty(-(-value.numel() // 4), dtype=torch.int64, device=self.generator.device)
-        draw.random_(-(2**63), None, generator=self.generator)
-        level = draw.view(torch.int16)[: value.numel()].view(value.shape)
-        is_kept = (level >= self.num_dropped - LEVELS // 2).to(value.device)
-        return value * is_kept * (LEVELS / (LEVELS - self.num_dropped))
+        return _dropped(value, self.num_dropped, self.generator)
+
+
+class LibraryDropout(nn.Dropout):
+    """The dropout of a pretrained network, which draws from torch's global generator; several times faster on CPU."""
+
+    def forward(self, value: Tensor) -> Tensor:
+        """Return the values with a fraction set to 0 and the rest scaled, so that the expectation is the input."""
+        num_dropped = round(self.p * LEVELS)
+        if value.is_cuda or not (self.training and num_dropped):
+            return super().forward(value)
+        return _dropped(value, num_dropped, torch.default_generator)
+
+
+def _dropped(value: Tensor, num_dropped: int, generator: torch.Generator) -> Tensor:
+    draw = torch.empty(-(-value.numel() // 4), dtype=torch.int64, device=generator.device)
+    draw.random_(-(2**63), None, generator=generator)
+    level = draw.view(torch.int16)[: value.numel()].view(value.shape)
+    is_kept = (level >= num_dropped - LEVELS // 2).to(value.device)
+    return value * is_kept * (LEVELS / (LEVELS - num_dropped))

@@ -31,8 +31,10 @@ class NotFiniteError(BadInputError):
 
 def predict_logits(extractor: Extractor, part: Part) -> np.ndarray:
     """Return logit_BR for all bags of a part; raise `NotFiniteError` on infinite values or NaN."""
-    logits = [logit_BR.cpu() for _, _, logit_BR in slices_of_logits(extractor, part)]
-    return refuse_not_finite(torch.cat(logits).numpy() if logits else np.zeros((0, part.num_relations), np.float32))
+    # Left on a GPU until the end, so that it never waits for the CPU to collate the next slice.
+    logits = [logit_BR for _, _, logit_BR in slices_of_logits(extractor, part)]
+    found = torch.cat(logits).cpu().numpy() if logits else np.zeros((0, part.num_relations), np.float32)
+    return refuse_not_finite(found)
 
 
 def refuse_not_finite(logit_BR: np.ndarray) -> np.ndarray:
@@ -106,12 +108,13 @@ def facts_of_corpus(
     intake.add_stream(_only_sentences(sentences))
     entities = intake.recognise(types)
     warn_unknown(entities, model.lexicon, model.extractor.config.use_entities)
-    finder, num_repeated = FactCollector(threshold, top), 0
+    finder, num_repeated, num_cut = FactCollector(threshold, top), 0, 0
     for taken in intake.portions(len(model.relations), entities):
         probability_BR = predict_probabilities(model.extractor, taken.part)
         size_B = taken.part.table.size_B
         finder.add(probability_BR, taken.head_B, taken.tail_B, taken.line_B, size_B)
         num_repeated += taken.num_repeated
+        num_cut += model.extractor.num_cut(taken.part.inputs)
     return CorpusFacts(
         found_F=finder.sorted(),
         relations=[relation.name for relation in model.relations],
@@ -120,6 +123,7 @@ def facts_of_corpus(
         num_pairs=finder.num_pairs,
         num_repeated=num_repeated,
         num_too_far_apart=intake.num_too_far_apart,
+        num_cut=num_cut,
         highest=finder.highest,
     )
 

@@ -1,8 +1,10 @@
 """Pretrained encoders in folders, as `transformers` saves them: read offline; nothing in them is run or unpickled."""
 
+import copy
 import hashlib
 import importlib
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +16,13 @@ from torch import Tensor, nn
 
 from sayso.errors import BadInputError, MissingExtraError
 from sayso.features.subwords import SpecialIds, Subwords, SubwordTokenizer
+from sayso.model.kernels import packed_attention
+from sayso.model.layers import LibraryDropout
 
 _UNUSED = tuple(f"[unused{number}]" for number in (1, 2, 3, 4))
 _ADDED = ("[HEAD]", "[/HEAD]", "[TAIL]", "[/TAIL]")
+_ATTENTION_DROPOUT = ("attention_probs_dropout_prob", "attention_dropout")
+"""Set to 0: drawing for every pair of subwords takes a fifth of a training step on CPU."""
 _SETTING = "model.encoder.transformer.folder"
 
 
@@ -38,25 +44,35 @@ class Pretrained:
         return int(_config_of(self.architecture).num_hidden_layers)
 
     @property
+    def first_position(self) -> int:
+        """The position of a sentence's first subword: in RoBERTa and MPNet the one after that of padding."""
+        config = _config_of(self.architecture)
+        return config.pad_token_id + 1 if "roberta" in config.model_type or config.model_type == "mpnet" else 0
+
+    @property
     def max_length(self) -> int:
         """The largest number of subwords that the encoder can read."""
-        config = _config_of(self.architecture)
-        # RoBERTa's positions begin after that of padding.
-        first = config.pad_token_id + 1 if "roberta" in config.model_type or config.model_type == "mpnet" else 0
-        return int(config.max_position_embeddings) - first
+        return int(_config_of(self.architecture).max_position_embeddings) - self.first_position
 
     def build(self, layers: range) -> nn.Module:
         """Return a network with only these layers, with random weights from torch's global generator.
 
-        Unless it begins with the first layer, its input is the output of the layer before.
+        Unless it begins with the first layer, its input is the output of the layer before. Attention has no dropout.
         """
         config = _config_of(self.architecture)
         config.num_hidden_layers = len(layers)
+        for name in _ATTENTION_DROPOUT:
+            if hasattr(config, name):
+                setattr(config, name, 0.0)
         network = _without_pooler(_transformers().AutoModel.from_config(config, trust_remote_code=False))
         if layers.start:
             network.embeddings = _PassedOn()
             if hasattr(network, "embeddings_project"):  # ELECTRA
                 network.embeddings_project = nn.Identity()
+        for module in list(network.modules()):
+            for name, child in module.named_children():
+                if type(child) is nn.Dropout:
+                    setattr(module, name, LibraryDropout(child.p))
         return network
 
 
@@ -67,6 +83,29 @@ class _PassedOn(nn.Module):
         # Architectures pass the vectors by name or by position, among ids and masks.
         given = (each for each in (*args, *kwargs.values()) if isinstance(each, Tensor) and each.ndim == 3)
         return next(given)
+
+
+def has_fast_bf16(device: torch.device) -> bool:
+    """Return whether bfloat16 is faster than float32 there: on GPUs, and on CPUs with instructions for it."""
+    return device.type == "cuda" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def has_packed_attention(network: nn.Module) -> bool:
+    """Return whether the network lets us replace its attention, so that sentences need no padding."""
+    _transformers().AttentionInterface.register(packed_attention.NAME, packed_attention.packed_attention)
+    return bool(getattr(network, "_supports_flash_attn", False))
+
+
+def quantized(network: nn.Module) -> nn.Module:
+    """Return a copy for prediction whose linear layers have 8-bit weights, and round their input to 8 bits."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces that these functions will move
+        quantization = torch.ao.quantization
+        kinds = {nn.Linear: quantization.per_channel_dynamic_qconfig}
+        copied = copy.deepcopy(network).eval()
+        copied.requires_grad_(False)
+        found: nn.Module = quantization.quantize_dynamic(copied, kinds, inplace=True)  # type: ignore[no-untyped-call]
+    return found
 
 
 def read_pretrained(folder: Path, words: list[str], types: list[str]) -> Pretrained:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from sayso.errors import BadInputError
 from sayso.input_file import damaged_gzip, holding, holds_no, open_bytes, open_raw, read_bytes, without_mark
-from sayso.io.folder_kind import refuse_other_kind
+from sayso.io.folder import refuse_other_kind
 from sayso.readers.base import BadLine, BadLineError, Line, Parsed
 
 MAX_LINE_BYTES = 16 * 2**20

@@ -75,11 +75,11 @@ def finite(record: dict[str, Any], key: str) -> float:
     return float(value)
 
 
-def whole(record: dict[str, Any], key: str, least: int = 0) -> int:
-    """Return the integer under the key, which must be at least `least`."""
+def whole(record: dict[str, Any], key: str) -> int:
+    """Return the integer under the key, which must not be negative."""
     value = record.get(key)
-    if type(value) is not int or not least <= value < 2**53:
-        raise _wrong(record, key, f"is not an integer of at least {least}")
+    if type(value) is not int or not 0 <= value < 2**53:
+        raise _wrong(record, key, "is not an integer of at least 0")
     return value
 
 

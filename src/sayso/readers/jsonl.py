@@ -21,7 +21,7 @@ from sayso.readers.json_line import (
     strings,
     without_na,
 )
-from sayso.readers.mention import complete, named, overlap
+from sayso.readers.mention import complete, named, overlap, refuse_outside
 from sayso.records import Mention, Sentence, Source, Span
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
@@ -104,10 +104,7 @@ def _mention(record: dict[str, Any], role: str, tokens: list[str]) -> Mention:
     spans, last = [], 0
     for value in given:
         start, stop = integer_pair(value, f"a span of the {role} mention")
-        if not 0 <= start < stop <= len(tokens):
-            raise BadLineError(
-                f"{role} mention [{start}, {stop}] lies outside the {len(tokens)} tokens of the sentence"
-            )
+        refuse_outside(tokens, role, start, stop)
         if start < last:
             raise BadLineError(f"{role} mention [{start}, {stop}] overlaps the one before it or is out of order")
         spans.append(Span(start, stop))

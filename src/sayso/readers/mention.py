@@ -39,15 +39,18 @@ def given_mentions(tokens: Sequence[str], head: Mention, tail: Mention) -> tuple
     """Check the spans given in the corpus, and add other occurrences of the same words."""
     for role, mention in (("head", head), ("tail", tail)):
         for start, stop in mention.spans:
-            if not 0 <= start < stop <= len(tokens):
-                raise BadLineError(
-                    f"{role} mention [{start}, {stop}] lies outside the {len(tokens)} tokens of the sentence"
-                )
+            refuse_outside(tokens, role, start, stop)
     if overlap(head.spans, tail.spans):
         taken = next(span for span in head.spans if not apart_from((span,), tail.spans))
         raise BadLineError(f"head mention {list(taken)} overlaps the tail mention")
     head = head._replace(spans=_with_repeats(tokens, head.spans, tail.spans))
     return head, tail._replace(spans=_with_repeats(tokens, tail.spans, head.spans))
+
+
+def refuse_outside(tokens: Sequence[str], role: str, start: int, stop: int) -> None:
+    """Raise `BadLineError` if a mention is empty or not within the tokens."""
+    if not 0 <= start < stop <= len(tokens):
+        raise BadLineError(f"{role} mention [{start}, {stop}] lies outside the {len(tokens)} tokens of the sentence")
 
 
 def overlap(spans: tuple[Span, ...], others: tuple[Span, ...]) -> bool:

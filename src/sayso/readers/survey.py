@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from sayso.io.shuffle import DiskShuffle, partition_ranges
+from sayso.memory import DiskShuffle, slices_by_cost
 from sayso.records import Sentence, sentence_key
 
 _NUM_PARTITIONS = 256
@@ -41,8 +41,8 @@ def grouped(streams: Sequence[HashedRows]) -> Iterator[np.ndarray]:
     """Yield batches of the rows of all streams; rows with the same first hash are in the same batch."""
     spilled = [stream.spill() for stream in streams]
     size_K = np.sum([shuffle.size_K("row") for shuffle in spilled], axis=0)
-    for first, stop in partition_ranges(size_K, streams[0].most_held):
-        yield np.concatenate([shuffle.take("row", first, stop) for shuffle in spilled])
+    for some in slices_by_cost(size_K, streams[0].most_held):
+        yield np.concatenate([shuffle.take("row", some) for shuffle in spilled])
 
 
 def num_distinct(streams: Sequence[HashedRows], column: int) -> int:

@@ -12,7 +12,6 @@ import torch
 from sayso.evaluate.figures import plain, relation_figures
 from sayso.explain import mechanisms_named
 from sayso.explain.base import Explainer, explain_all
-from sayso.explain.marks import SentenceMarks
 from sayso.features.batch import Part
 from sayso.metrics.kendall import tau_counts
 from sayso.metrics.precision_recall import (
@@ -28,6 +27,7 @@ from sayso.model.ragged import bag_max
 from sayso.reproduce.folder import RECALLS, FactOrders, RunResult
 from sayso.reproduce.paper import MECHANISMS
 from sayso.reproduce.plan import mark_sets
+from sayso.store.marks import SentenceMarks
 from sayso.store.rows import Rows, ranges
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
@@ -47,7 +47,7 @@ class Assessor:
         data, test = self._data(config)
         label_BR = test.label_rows(np.arange(test.table.num_bags)).numpy()
         logit_BR = predict_logits(extractor, test)
-        unread = int(self.store.manifest["read"].get("test", {}).get("num_facts_unread", 0))
+        unread = self.store.num_facts_unread("test")
         curve = precision_recall_curve(logit_BR, label_BR, int(label_BR.sum()) + unread)
         mechanisms = mechanisms_named(list(MECHANISMS))
         resampled_KM = sort_scores(logit_BR, label_BR, unread).resample(MEASURES, self.num_resamples)

@@ -2,15 +2,14 @@
 
 import importlib.util
 import json
-import logging
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from sayso.evaluate.chart import COLOURS, Series
-from sayso.facts.html import NEEDS_JINJA, can_render, render
-from sayso.io.atomic import atomic_file
+from sayso.facts.html import can_render, render
+from sayso.io.atomic import atomic_file, write_text
 from sayso.reproduce.block import Block, Figure, Heading, Paragraph, to_markdown
 from sayso.reproduce.folder import RECALLS
 from sayso.reproduce.paper import ENTITIES, NINE, SOURCE, base_of, features_of
@@ -32,8 +31,6 @@ _INKS = {(): COLOURS[7], ("F",): COLOURS[0], ("FE",): COLOURS[1], ("LD",): COLOU
 """One colour per set of features that a variant adds, regardless of its base model and of +E."""
 _DASHES = {"CNNs+ATT": "", "DirectSup": "5 3"}
 
-_log = logging.getLogger(__name__)
-
 
 def write_reproduction(summary: Summary, folder: Path) -> list[Path]:
     """Write all files to an existing folder and return their paths, the page first.
@@ -47,14 +44,11 @@ def write_reproduction(summary: Summary, folder: Path) -> list[Path]:
         SUMMARY: json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         **{figure.file: figure.svg(is_alone=True) + "\n" for figure in figures},
     }
-    if can_render():
+    if can_render(folder / PAGE):
         title = f"sayso reproduce: {summary['name']}"
         texts = {PAGE: render("reproduction.html", title=title, blocks=_grouped(blocks)), **texts}
-    else:
-        _log.warning("%s is not written: %s", folder / PAGE, NEEDS_JINJA)
     for name, text in texts.items():
-        with atomic_file(folder / name) as file:
-            file.write(text)
+        write_text(folder / name, text)
     pngs = figures if importlib.util.find_spec("matplotlib") else []
     return [folder / name for name in texts] + [_write_png(figure, folder) for figure in pngs]
 

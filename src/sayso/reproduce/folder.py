@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import BadInputError, UserError, option
-from sayso.io.atomic import atomic_file
+from sayso.io.atomic import atomic_file, write_text
 from sayso.io.folder import locked
 from sayso.io.json_file import JsonError, from_json, read_record, to_json
 from sayso.reproduce.plan import PlannedRun
@@ -70,8 +70,7 @@ class RunResult:
 
 def write_result(path: Path, result: RunResult) -> None:
     """Write the result of a run as JSON, atomically."""
-    with atomic_file(path) as file:
-        file.write(to_json(asdict(result)) + "\n")
+    write_text(path, to_json(asdict(result)) + "\n")
 
 
 def read_result(path: Path) -> RunResult:

@@ -11,9 +11,9 @@ import numpy as np
 
 from sayso.config import Range, check_ranges
 from sayso.errors import BadInputError
-from sayso.explain.marks import SentenceMarks, marks_of_store
 from sayso.reproduce.paper import VARIANTS, variant_config
 from sayso.store.leakage import CLEAN_FBNYT_SENTENCES, LEAKING_FBNYT_SENTENCES
+from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.store import Store
 from sayso.train.config import RunConfig
 
@@ -140,9 +140,9 @@ def mark_sets(store: Store) -> dict[str, SentenceMarks]:
 def _on_labels(store: Store, marks: SentenceMarks) -> SentenceMarks:
     """Keep only marks on facts, that is, on relations that the knowledge base has for the pair."""
     table, num_relations = store.part("test"), len(store.relations)
-    bag_L = np.repeat(np.arange(table.num_bags), table.relations.length)
     row_M, relation_M = marks.keys.T
-    is_fact_M = np.isin(table.bag_N[row_M] * num_relations + relation_M, bag_L * num_relations + table.relations.value)
+    fact_L = table.bag_L * num_relations + table.relations.value
+    is_fact_M = np.isin(table.bag_N[row_M] * num_relations + relation_M, fact_L)
     kept = zip(marks.by_sentence.items(), is_fact_M.tolist(), strict=True)
     return replace(marks, by_sentence={key: mark for (key, mark), is_fact in kept if is_fact})
 

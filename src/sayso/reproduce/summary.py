@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from sayso import __version__
 from sayso.evaluate.baselines import baseline_figures, baselines_of
 from sayso.evaluate.figures import plain
@@ -118,10 +116,8 @@ def _extraction(sample: Sample, variant: str) -> dict[str, Any]:
 def _baselines(store: Store) -> list[dict[str, Any]]:
     """Return the metrics of the baselines on the test part."""
     test = store.part("test")
-    label_BR = np.zeros((test.num_bags, len(store.relations)), bool)
-    label_BR[np.repeat(np.arange(test.num_bags), test.relations.length), test.relations.value] = True
-    unread = int(store.manifest["read"].get("test", {}).get("num_facts_unread", 0))
-    return baseline_figures(baselines_of(store, test), label_BR, unread)
+    label_BR = test.label_BR(len(store.relations))
+    return baseline_figures(baselines_of(store, test), label_BR, store.num_facts_unread("test"))
 
 
 def _explanation(sample: Sample, variant: str, mark_sets: Sequence[str]) -> list[dict[str, Any]]:

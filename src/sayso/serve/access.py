@@ -15,8 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import people
 from sayso.annotate.people import Annotator
-from sayso.serve.errors import RequestError
-from sayso.serve.render import page
+from sayso.serve.responses import RequestError, page
 from sayso.serve.workbench import BagFact, FactName, Workbench
 
 router = APIRouter(include_in_schema=False)

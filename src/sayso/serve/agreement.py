@@ -15,8 +15,7 @@ from sayso.annotate.log import undo
 from sayso.annotate.marks import FORMS, comment_lines, each_mark, fact_comments, settled_marks
 from sayso.serve.access import Bench, ShownFact, Who
 from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
-from sayso.serve.errors import RequestError, not_found
-from sayso.serve.render import Render, download
+from sayso.serve.responses import Render, RequestError, download, not_found
 from sayso.serve.workbench import FactName
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])

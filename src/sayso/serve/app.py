@@ -1,26 +1,37 @@
-"""The application: the open workbench, the checks on every request, the routers, and the page about the JSON API."""
+"""The application: the open workbench, the routers, the page about the JSON API, and the checks on every request.
+
+The checks are about size, CSRF and session; every response gets security headers.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso import __version__
 from sayso.serve import access, agreement, decisions
 from sayso.serve.annotate import pages as annotate
 from sayso.serve.annotate import queue
-from sayso.serve.errors import HANDLERS, ErrorResponse
 from sayso.serve.predictions import pages as predictions
-from sayso.serve.render import STATIC, Render
+from sayso.serve.responses import HANDLERS, SAFETY_HEADERS, STATIC, ErrorResponse, Render, RequestError, answer
 from sayso.serve.review import pages as review
-from sayso.serve.security import SafetyMiddleware, refuse_changed, refuse_csrf, require_session
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from sayso.serve.try_it import pages as try_it
 from sayso.serve.workbench import Workbench
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_STATIC = "/static/"
+_SIGN_IN_PATHS = ("/enter", "/sign-in")
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
 
 api_pages = APIRouter(include_in_schema=False)
 
@@ -123,3 +134,90 @@ def _schema_name(schema: dict[str, Any]) -> str:
             name = str(part["$ref"]).rsplit("/", 1)[1]
             return f"list of {name}" if part is schema.get("items") else name
     return str(schema.get("type", ""))
+
+
+class SafetyMiddleware:
+    """Refuse requests that are too large or incomplete, and add security headers to all responses."""
+
+    def __init__(self, app: ASGIApp, max_body: int) -> None:
+        self._app = app
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if scope["path"].startswith(_STATIC):
+                    headers["Cache-Control"] = "no-cache"  # revalidated each time, sent only if changed
+                for name, value in SAFETY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            body = await _whole_body(scope, receive, self._max_body)
+        except RequestError as problem:
+            await answer(Request(scope), problem)(scope, receive, send_safely)
+            return
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await self._app(scope, receive_again, send_safely)
+
+
+async def _whole_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """Read the whole body, up to the limit, even if its Content-Length is wrong."""
+    length = Headers(scope=scope).get("content-length", "0")
+    if not length.isdecimal() or int(length) > limit:
+        raise _too_large(limit)
+    body, has_more = bytearray(), True
+    while has_more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            # Half a form may look like a complete one.
+            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "The request was incomplete.")
+        body += message.get("body", b"")
+        has_more = message.get("more_body", False)
+        if len(body) > limit:
+            raise _too_large(limit)
+    return bytes(body)
+
+
+def _too_large(limit: int) -> RequestError:
+    return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The request is larger than {limit:,} bytes.")
+
+
+async def refuse_csrf(request: Request) -> None:
+    """Refuse a request that changes something unless one of our own pages sent it (CSRF)."""
+    if request.method in _SAFE:
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    is_ours = site in (None, "same-origin", "none") and origin in (None, str(request.base_url).rstrip("/"))
+    token = request.headers.get(TOKEN_HEADER, "")
+    if not token and request.headers.get("content-type", "").startswith(_FORMS):
+        token = str((await request.form()).get(TOKEN_FIELD, ""))
+    if not is_ours or not request.app.state.access.is_form_token(request, token):
+        raise RequestError(
+            HTTPStatus.FORBIDDEN, "This request did not come from a page of the workbench; reload the page."
+        )
+
+
+def refuse_changed(request: Request) -> None:
+    """Refuse to show a store that has changed since it was opened; marks and decisions are still saved."""
+    if request.method in _SAFE and request.url.path not in _SIGN_IN_PATHS:
+        request.app.state.workbench.refuse_changed()
+
+
+async def require_session(request: Request) -> None:
+    """Require a session if other machines can connect; the sign-in pages are always open."""
+    state = request.app.state
+    if state.workbench.settings.is_local or request.url.path in _SIGN_IN_PATHS:
+        return
+    if state.access.annotator(request) is None:
+        raise RequestError(HTTPStatus.UNAUTHORIZED, "Open the link you were given.")

@@ -24,10 +24,10 @@ from sayso.facts.fact import DecidedFact, Decision, Fact, QuotedFact, quote_of
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.schemas import KeyedRequest, Prose
-from sayso.serve.fact_schemas import QuoteResponse, quote_response
+from sayso.serve.fact_view import QuoteResponse, quote_response
 from sayso.serve.predictions.lookup import find_fact, find_run, marks_visible
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.render import Render, download, prediction_url, review_url
+from sayso.serve.responses import Render, download, prediction_url, review_url
 from sayso.serve.workbench import FactName, Workbench
 
 pages = APIRouter(include_in_schema=False)

@@ -1,15 +1,17 @@
-"""An explained fact as shown by templates: its sentences ranked by one mechanism, with scores as bars.
+"""A fact as templates and the JSON API show it: an explained one or an extracted one, in the same form.
 
-The input is `Explanation.to_dict` or an extracted fact, so stored and newly explained facts look the same. Pages have
-no inline styles: a shade is a CSS class, and a bar is SVG.
+Templates get its sentences ranked by one mechanism, with scores as bars. Pages have no inline styles: a shade is a CSS
+class, and a bar is SVG. JSON responses have the fields of `Explanation.to_dict` and of extracted facts.
 """
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel
 
-from sayso.facts.fact import ExtractedFact
+from sayso.facts.explanation import support_sentence
+from sayso.facts.fact import ExtractedFact, Quote
 
 MAX_SHOWN = 200
 """The maximum number of sentences on a page."""
@@ -80,3 +82,101 @@ def view_extracted(fact: ExtractedFact) -> FactView:
         ],
         num_hidden=max(0, fact.num_sentences - len(quotes)),
     )
+
+
+class EntityResponse(BaseModel):
+    """An entity of the pair, with the type that the model uses."""
+
+    entity_id: str
+    name: str
+    type: str
+
+
+class SupportResponse(BaseModel):
+    """What a prediction rests on: the smallest sufficient set of sentences, and the probability with and without it.
+
+    `num_enough` is the number of sentences that are each enough to reach the threshold; null if not counted.
+    """
+
+    kind: str
+    num_smallest: int
+    probability_with: float
+    probability_without: float
+    probability_of_none: float
+    num_enough: int | None = None
+    text: str
+
+
+class OffsetsResponse(BaseModel):
+    """The character offsets of a sentence in its document."""
+
+    document_id: str
+    start: int
+    stop: int
+
+
+class SourceResponse(OffsetsResponse):
+    """Character offsets, and how the document writes the tokens.
+
+    `glued` are the indices of tokens without a space before them, `curly` of tokens with ’ instead of '.
+    """
+
+    glued: list[int]
+    curly: list[int]
+
+
+class QuoteResponse(BaseModel):
+    """A sentence quoted as evidence; prefix + exact + suffix is the sentence as written in the document."""
+
+    prefix: str
+    exact: str
+    suffix: str
+    rank: int
+    score: float
+    mark: str
+    source: OffsetsResponse | None
+
+
+class EvidenceResponse(BaseModel):
+    """A sentence with its mentions as token spans, every mechanism's score, and the model's input.
+
+    `word_scores` has a score per word of `seen`, or is empty if the sentence has no word scores.
+    """
+
+    rank: int
+    text: str
+    tokens: list[str]
+    head_spans: list[tuple[int, int]]
+    tail_spans: list[tuple[int, int]]
+    source: SourceResponse | None
+    scores: dict[str, float]
+    is_in_smallest: bool
+    mark: str | None
+    seen: list[str]
+    word_scores: list[float]
+
+
+class ExplanationResponse(BaseModel):
+    """A fact with its sentences in rank order."""
+
+    head: EntityResponse
+    tail: EntityResponse
+    relation: str
+    probability: float
+    threshold: float
+    is_label: bool | None
+    variant: str
+    ranked_by: str
+    support: SupportResponse
+    evidence: list[EvidenceResponse]
+
+
+def quote_response(quote: Quote) -> QuoteResponse:
+    """Return a quote with its offsets."""
+    return QuoteResponse.model_validate({**quote._asdict(), "source": quote.place})
+
+
+def support_response(fact: ExtractedFact, threshold: float | None) -> SupportResponse:
+    """Return what the prediction rests on; the threshold may be unknown."""
+    text = support_sentence(fact.support, fact.probability, threshold, fact.num_sentences)
+    return SupportResponse(**fact.support._asdict(), text=text)

@@ -1,4 +1,4 @@
-"""The running server: its socket, sign-in links, and connections with a deadline.
+"""The running server: its settings, its socket, sign-in links, and connections with a deadline.
 
 A client that opens connections and sends nothing, or half a request, uses a file descriptor for each; when they run
 out, nobody else can connect.
@@ -6,11 +6,15 @@ out, nobody else can connect.
 
 import asyncio
 import errno
+import ipaddress
 import logging
 import resource
 import socket
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
 
 import h11
 import uvicorn
@@ -19,8 +23,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sayso.annotate.people import annotator_named, end_links, has_link, new_secret
 from sayso.annotate.store import AnnotationDatabase
+from sayso.config import Range, check_ranges
 from sayso.errors import UserError
-from sayso.serve.settings import ServeSettings
+
+_LOCAL_NAME = "localhost"
+_BACKLOG = 64
+_SHUTDOWN_SECONDS = 5
+"""How long pending requests may take when the server shuts down."""
+_ANY_HOST = ("0.0.0.0", "::")
 
 REQUEST_SECONDS = 30.0
 """How long a request may take to arrive, counted from the connection or its first byte."""
@@ -31,6 +41,49 @@ _TOO_LATE = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
     b"Content-Length: 35\r\n\r\nThe request did not arrive in time."
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings:
+    """The store, runs and extractions to show, the annotation database, and the address to listen on.
+
+    `facts` are extractions, as files or folders. `part` is a part of the store; if empty, the first of test, validation
+    and train that exists. `leads` may change the queue, pilot round and guideline; if there are none, the only user of
+    this machine is the lead. `max_body` is the maximum request size in bytes.
+    """
+
+    data: Path
+    database: Path
+    runs: tuple[Path, ...] = ()
+    facts: tuple[Path, ...] = ()
+    part: str = ""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Range(0, 65_535)] = 8017
+    leads: tuple[str, ...] = ()
+    max_body: Annotated[int, Range(1, 10**9)] = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can connect; otherwise, users need a link with a token."""
+        if self.host == _LOCAL_NAME:
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def bracketed_host(self) -> str:
+        """The host as written in URLs, with IPv6 addresses in brackets."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def url(self) -> str:
+        """The URL of the start page."""
+        return f"http://{self.bracketed_host}:{self.port}"
 
 
 def max_connections() -> int:
@@ -115,12 +168,6 @@ class OncePerMinute(logging.Filter):
         return True
 
 
-_BACKLOG = 64
-_SHUTDOWN_SECONDS = 5
-"""How long pending requests may take when the server shuts down."""
-_ANY_HOST = ("0.0.0.0", "::")
-
-
 def open_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 means any free port. Raise `UserError` if it cannot be opened."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -150,14 +197,14 @@ def make_links(
     """
     links = []
     host = socket.gethostname() if settings.host in _ANY_HOST else settings.host
-    shown = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    url = replace(settings, host=host).url
     with database.writing() as connection:
         if is_renewed:
             end_links(connection)
         for name in names:
             annotator = annotator_named(connection, name)
             if not has_link(connection, annotator):
-                links.append((annotator.name, f"{shown}/enter?token={new_secret(connection, 'link', annotator)}"))
+                links.append((annotator.name, f"{url}/enter?token={new_secret(connection, 'link', annotator)}"))
     return links
 
 

@@ -17,10 +17,10 @@ from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
 from sayso.facts.file import FACTS_FILE, facts_file
 from sayso.records import Bag, Relation, Triple
-from sayso.serve.errors import RequestError, not_found
 from sayso.serve.predictions.run import OpenRun, RunPredictions
+from sayso.serve.responses import RequestError, not_found
 from sayso.serve.review.file import ExtractedFile
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from sayso.serve.try_it.process import Worker
 from sayso.store.predictions import Predictions
 from sayso.store.store import Store
@@ -137,8 +137,7 @@ class Workbench:
     def bag_of_pair(self) -> dict[tuple[str, str], int]:
         """The index of each bag of the part by its pair of entity ids."""
         ids = self.store.entities["id"].to_pylist()
-        pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
-        return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(pairs)}
+        return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(self.table.pairs)}
 
     def has_fact(self, fact: Triple) -> bool:
         """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""

@@ -54,20 +54,20 @@ def corpus_form(table: BagTable, words: Sequence[str], names: Iterable[str]) -> 
     )
 
 
-def in_form(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Return the sentence in the style of the corpus, with joined names in its mentions too.
-
-    If the known `words` are given, a token stays as it is if only its original form is known: a capitalised word, or a
-    name that is unknown when joined or is already partly joined.
-    """
-    written = rewrite(sentence, form, words)
+def in_form(sentence: Sentence, form: CorpusForm) -> Sentence:
+    """Return the sentence in the style of the corpus, with joined names in its mentions too."""
+    written = rewrite(sentence, form)
     if not form.is_joined:
         return written
     return written._replace(head=_named(written.head, written.tokens), tail=_named(written.tail, written.tokens))
 
 
 def rewrite(sentence: Sentence, form: CorpusForm, words: Container[str] | None = None) -> Sentence:
-    """Rewrite the sentence like `in_form`, but keep the names of its mentions."""
+    """Rewrite the sentence like `in_form`, but keep the names of its mentions.
+
+    If the known `words` are given, a token stays as it is if only its original form is known: a capitalised word, or a
+    name that is unknown when joined or is already partly joined.
+    """
     tokens = _lowered(sentence.tokens, words) if form.is_lower else sentence.tokens
     spans = (*sentence.head.spans, *sentence.tail.spans)
     if form.is_joined and any(stop - start > 1 for start, stop in spans):

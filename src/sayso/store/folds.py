@@ -6,18 +6,22 @@ Shapes: B bags, N sentences of all bags together.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sayso.documents.align import pair_number
-from sayso.documents.folder import na_share_of, num_rest_lines
+from sayso.documents.corpus import na_share_of, num_rest_lines
+from sayso.errors import BadInputError
+from sayso.io.checksum import is_verifying
 from sayso.records import Sentence
-from sayso.seeding import sub_seed
+from sayso.seeding import pair_number, sub_seed
+from sayso.store.columns import is_within, read_columns, to_numpy
 from sayso.store.group import Grouped
 from sayso.store.inputs import Inputs, SentenceFiles
+from sayso.store.rows import Rows
+from sayso.store.store import Store, folds_file
 from sayso.store.table import BagTable
 
 MAX_REST_LINES = 200_000
@@ -42,8 +46,7 @@ class PairFolds:
 
 def pair_folds(table: BagTable, ids: Sequence[str], num_folds: int, seed: int, na_share: float) -> PairFolds:
     """Return the folds of the bags; `ids` are the ids of the table's entities."""
-    pairs = zip(table.head_B.tolist(), table.tail_B.tolist(), strict=True)
-    drawn = np.array([_numbers(ids[head], ids[tail], seed) for head, tail in pairs], np.uint64).reshape(-1, 2)
+    drawn = np.array([_numbers(ids[head], ids[tail], seed) for head, tail in table.pairs], np.uint64).reshape(-1, 2)
     fold_B = (drawn[:, 0] % np.uint64(num_folds)).astype(np.int16) + 1
     # Compared in floating point: 2**64 does not fit the numbers.
     return PairFolds(fold_B=fold_B, stays_B=drawn[:, 1].astype(np.float64) < na_share * 2.0**64)
@@ -93,3 +96,50 @@ def read_unlabelled(files: SentenceFiles, share: float, seed: int) -> Iterator[S
     for sentence in files.read("rest", None):
         if pair_number(*sentence.pair, seed) < bound:
             yield sentence._replace(relations=())
+
+
+def folds_of(store: Store, part: str) -> PairFolds:
+    """Return the folds of a part's pairs."""
+    name = f"{folds_file(part)}.arrow"
+    columns = read_columns(store.files, name, "fold", "stays")
+    fold_B, stays_B = (np.asarray(to_numpy(columns[each])) for each in ("fold", "stays"))
+    if is_verifying() and not is_within(fold_B, 1, store.num_folds + 1):
+        raise BadInputError(f"{store.folder / name}: a fold is out of range: prepare the store again")
+    return PairFolds(fold_B=fold_B, stays_B=stays_B != 0)
+
+
+class Withheld(NamedTuple):
+    """The training bags without the facts of a fold, each bag's index before, and whether its facts are withheld."""
+
+    table: BagTable
+    bag_B: np.ndarray
+    is_withheld_B: np.ndarray
+
+
+def withhold(table: BagTable, folds: PairFolds, fold: int) -> Withheld:
+    """Withhold the facts of a fold: their pairs become NA pairs, of which those that do not stay are left out."""
+    is_withheld_B = (folds.fold_B == fold) & table.is_positive_B
+    bag_B = np.flatnonzero(~is_withheld_B | folds.stays_B)
+    kept, is_withheld_B = table.take_bags(bag_B), is_withheld_B[bag_B]
+    length_B = np.where(is_withheld_B, 0, kept.relations.length)
+    value = kept.relations.value[np.repeat(~is_withheld_B, kept.relations.length)]
+    return Withheld(replace(kept, relations=Rows.of_lengths(value, length_B)), bag_B, is_withheld_B)
+
+
+class HeldOutPairs(NamedTuple):
+    """The pairs of a fold with their facts, and how many pairs of the whole corpus each stands for."""
+
+    table: BagTable
+    weight_B: np.ndarray
+
+
+def held_out_pairs(store: Store, fold: int) -> HeldOutPairs:
+    """Return the pairs of a fold, labelled and unlabelled, those of `rest` included."""
+    parts = [part for part in ("train", "rest") if part in store.parts]
+    bags = {part: np.flatnonzero(folds_of(store, part).fold_B == fold) for part in parts}
+    tables = {part: store.part(part).take_bags(bags[part]) for part in parts}
+    # Without the other pairs, those that are there stand for them.
+    share = {"train": 1.0 if "rest" in parts else store.na_share("train")}
+    share["rest"] = float(store.manifest["folds"].get("rest_share", 1.0))
+    weights = [np.where(tables[part].is_positive_B, 1.0, 1.0 / share[part]) for part in parts]
+    return HeldOutPairs(BagTable.concatenate([tables[part] for part in parts]), np.concatenate(weights))

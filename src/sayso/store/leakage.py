@@ -93,7 +93,7 @@ def _bare(word: str) -> str:
 
 def _facts(table: BagTable, pair_B: np.ndarray) -> np.ndarray:
     """Return one comparable value per (pair, relation) fact."""
-    fact = np.stack([np.repeat(pair_B, table.relations.length), table.relations.value.astype(np.int64)], axis=1)
+    fact = np.stack([pair_B[table.bag_L], table.relations.value.astype(np.int64)], axis=1)
     return np.ascontiguousarray(fact).view([("pair", np.int64), ("relation", np.int64)]).ravel()
 
 

@@ -1,6 +1,6 @@
-"""Match people's rationale marks to the sentences of a store."""
+"""People's marks on sentences: matched to the sentences of a store, and settled by majority."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,16 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.errors import BadInputError
+from sayso.metrics.agreement import majority
+from sayso.metrics.rationale import IRRELEVANT, NEITHER, RATIONALE
 from sayso.readers.base import BadLine
 from sayso.readers.mark import read_marks
 from sayso.readers.read import MARKS, Tally
 from sayso.records import Mark, sentence_key
+from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _EXPECTED = (
     'expected lines {"head": …, "tail": …, "relation": …, "sentence": …, "label": "rationale"}, or ERASER\'s format;'
     " `sayso annotations export` writes both (--format jsonl or eraser)"
 )
+
+_CODES = {"rationale": RATIONALE, "irrelevant": IRRELEVANT, "unsure": NEITHER}
+MARK_LABELS = {RATIONALE: "rationale", IRRELEVANT: "irrelevant"}
 
 MarkColumns = dict[str, np.ndarray | list[str]]
 """The columns `sentence` (a row of the part), `relation` (an id), `label` and `annotator`."""
@@ -58,8 +64,7 @@ class MarkTargets:
 
     @cached_property
     def _bag_of_pair(self) -> dict[tuple[int, int], int]:
-        pairs = zip(self.table.head_B.tolist(), self.table.tail_B.tolist(), strict=True)
-        return {pair: bag for bag, pair in enumerate(pairs)}
+        return {pair: bag for bag, pair in enumerate(self.table.pairs)}
 
 
 def match_marks(paths: Sequence[Path], targets: Mapping[str, MarkTargets], max_bad_share: float = 1.0) -> MatchedMarks:
@@ -118,3 +123,58 @@ def _columns(rows: Sequence[tuple[int, int, str, str]]) -> MarkColumns:
         "label": list(label),
         "annotator": list(annotator),
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceMarks:
+    """One mark per marked (sentence, relation), by majority; `NEITHER` for a tie, or if nobody was sure.
+
+    Marks that match no sentence are counted in the report.
+    """
+
+    by_sentence: dict[tuple[int, int], int]
+    report: dict[str, Any]
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """The marked (sentence, relation) pairs, one per row."""
+        return np.array(list(self.by_sentence), np.int64).reshape(-1, 2)
+
+    def look_up(self, sentence_E: np.ndarray, relation_E: np.ndarray) -> np.ndarray:
+        """Return the mark on each (sentence, relation); `NEITHER` if there is none."""
+        pairs = zip(sentence_E.tolist(), relation_E.tolist(), strict=True)
+        return np.array([self.by_sentence.get(pair, NEITHER) for pair in pairs], np.int8)
+
+
+def marks_of_store(store: Store, part: str, annotator: str | None = None) -> SentenceMarks:
+    """Return the store's marks on a part's sentences, by all annotators or by one."""
+    if not (num := store.num_marks(part)):
+        nothing = {"num_matched": 0, "num_unmatched": 0, "reasons": {}, "first_unmatched": []}
+        return SentenceMarks(by_sentence={}, report=nothing)
+    given = store.marks_of(part)
+    columns = [given[name].to_pylist() for name in ("sentence", "relation", "label", "annotator")]
+    rows = [row[:3] for row in zip(*columns, strict=True) if annotator in (None, row[3])]
+    return SentenceMarks(by_sentence=_settle(rows), report={**store.manifest["marks"], "num_matched": num})
+
+
+def marks_of_files(paths: Sequence[Path], store: Store, table: BagTable, part: str = "test") -> SentenceMarks:
+    """Return the marks in these files; those on unknown bags, relations or sentences are counted in the report."""
+    targets = MarkTargets(
+        table=table,
+        entities={entity_id: number for number, entity_id in enumerate(store.entities["id"].to_pylist())},
+        relations={relation.name: number for number, relation in enumerate(store.relations)},
+        text=lambda row: " ".join(store.tokens(table, row)),
+    )
+    matched = match_marks(paths, {part: targets})
+    columns = matched.columns[part]
+    sentence, relation = np.asarray(columns["sentence"]).tolist(), np.asarray(columns["relation"]).tolist()
+    rows = zip(sentence, relation, columns["label"], strict=True)
+    return SentenceMarks(by_sentence=_settle(rows), report=matched.report)
+
+
+def _settle(rows: Iterable[tuple[int, int, str]]) -> dict[tuple[int, int], int]:
+    """Return the majority mark for each (sentence, relation)."""
+    labels: dict[tuple[int, int], list[str]] = {}
+    for sentence, relation, label in rows:
+        labels.setdefault((sentence, relation), []).append(label)
+    return {key: _CODES[majority(given)] for key, given in labels.items()}

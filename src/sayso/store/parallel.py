@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.engine.base import Engine
+from sayso.engine import Engine
 from sayso.errors import UserError, option
 from sayso.input_file import is_pipe
 from sayso.readers import READERS
@@ -20,9 +20,8 @@ from sayso.readers.file_piece import FilePiece, files_with_text, new_pieces
 from sayso.readers.files import files_of
 from sayso.readers.read import Tally, good_sentences
 from sayso.records import Sentence
-from sayso.store.decisions import FactDecisions
 from sayso.store.group import BagBuilder, Lines
-from sayso.store.inputs import SentenceFiles
+from sayso.store.inputs import FactDecisions, SentenceFiles
 from sayso.store.rows import Rows
 from sayso.store.table import NO_DOCUMENT, BagTable
 from sayso.store.vocabulary import Vocabulary

@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
-from sayso.engine.base import Engine
+from sayso.engine import Engine
 from sayso.errors import BadInputError, option
 from sayso.input_file import refuse_missing
 from sayso.io.atomic import atomic_folder
-from sayso.readers.entity_type import read_entity_types, refuse_no_type
-from sayso.readers.relation import read_inventory
+from sayso.readers.tables import read_entity_types, read_inventory, refuse_no_type
 from sayso.records import OnProgress, Relation, Sentence
 from sayso.store import leakage
 from sayso.store.columns import Column
-from sayso.store.decisions import FactDecisions, decisions_of
 from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
 from sayso.store.folds import fold_report, na_shares, pair_folds, read_unlabelled, rest_share
 from sayso.store.group import BagBuilder, Grouped, Lines, group_lines
-from sayso.store.inputs import Inputs, PrepareSettings, SentenceFiles
+from sayso.store.inputs import FactDecisions, Inputs, PrepareSettings, SentenceFiles, decisions_of
 from sayso.store.marks import MarkTargets, match_marks
 from sayso.store.parallel import read_with_workers
 from sayso.store.store import DIRECT_LABELS, FORMAT, folds_file, marks_file, refuse_no_store, write_store

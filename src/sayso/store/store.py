@@ -13,7 +13,7 @@ from sayso.errors import BadInputError
 from sayso.input_file import note_old_format
 from sayso.io.atomic import refuse_foreign, restore
 from sayso.io.checksum import FILES, is_verifying, sums_of
-from sayso.io.folder_kind import refuse_other_kind
+from sayso.io.folder import refuse_other_kind
 from sayso.io.json_file import checked_files, checked_record, has_checksum, read_object, sealed, to_json
 from sayso.records import Bag, Mention, Relation, Sentence, Source, Span
 from sayso.store.columns import (
@@ -154,6 +154,10 @@ class Store:
         """The number of folds into which the pairs are divided; 0 if there is a validation part instead."""
         return int(self.manifest.get("folds", {}).get("num", 0))
 
+    def num_facts_unread(self, part: str) -> int:
+        """Return the number of facts in a part without a readable sentence; recall counts them as missed."""
+        return int(self.manifest["read"].get(part, {}).get("num_facts_unread", 0))
+
     def part(self, name: str) -> BagTable:
         """Return the bags of a part."""
         if name not in self.manifest["parts"]:
@@ -251,13 +255,21 @@ class Store:
     def _documents(self) -> pa.Array:
         return read_columns(self.files, "documents.arrow", "id")["id"]
 
+    def pair(self, table: BagTable, bag: int) -> tuple[str, str]:
+        """Return the ids of the head and the tail of a bag."""
+        ids = self.entities["id"]
+        return ids[int(table.head_B[bag])].as_py(), ids[int(table.tail_B[bag])].as_py()
+
+    def tokens(self, table: BagTable, sentence: int) -> tuple[str, ...]:
+        """Return the words of a sentence."""
+        return tuple(self.words.take(as_arrow(table.tokens.row(sentence))).to_pylist())
+
     def bag(self, table: BagTable, index: int) -> Bag:
         """Return one bag as a record, with words instead of ids."""
-        head_id, tail_id = (self.entities["id"][int(column[index])].as_py() for column in (table.head_B, table.tail_B))
         labels = tuple(self.relations[number].name for number in table.relations.row(index))
         first, last = table.first_B1[index : index + 2]
         sentences = [self._sentence(table, index, number, labels) for number in range(int(first), int(last))]
-        return Bag(head_id, tail_id, tuple(sentences), frozenset(labels))
+        return Bag(*self.pair(table, index), tuple(sentences), frozenset(labels))
 
     def _sentence(self, table: BagTable, bag: int, index: int, relations: tuple[str, ...]) -> Sentence:
         def mention(entity: int, spans: Rows) -> Mention:
@@ -266,7 +278,7 @@ class Store:
 
         expresses = float(table.expresses_N[index])
         return Sentence(
-            tokens=tuple(self.words.take(as_arrow(table.tokens.row(index))).to_pylist()),
+            tokens=self.tokens(table, index),
             head=mention(int(table.head_B[bag]), table.head_spans),
             tail=mention(int(table.tail_B[bag]), table.tail_spans),
             relations=relations,

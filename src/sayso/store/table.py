@@ -1,6 +1,7 @@
 """Bags as columns, in memory or memory-mapped, with vectorised replacement of mentions.
 
-Shapes: B bags, N sentences of all bags in order, T their tokens, P occurrences of mentions.
+Shapes: B bags, N sentences of all bags in order, T their tokens, P occurrences of mentions, L labels of all bags,
+R relations.
 """
 
 from collections.abc import Sequence
@@ -61,6 +62,11 @@ class BagTable:
         return len(self.tokens)
 
     @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The head and tail of each bag."""
+        return list(zip(self.head_B.tolist(), self.tail_B.tolist(), strict=True))
+
+    @property
     def size_B(self) -> np.ndarray:
         """The number of sentences per bag."""
         return np.diff(self.first_B1)
@@ -69,6 +75,17 @@ class BagTable:
     def bag_N(self) -> np.ndarray:
         """The index of each sentence's bag."""
         return np.repeat(np.arange(self.num_bags), self.size_B)
+
+    @property
+    def bag_L(self) -> np.ndarray:
+        """The index of each label's bag; the labels are `relations.value`."""
+        return np.repeat(np.arange(self.num_bags), self.relations.length)
+
+    def label_BR(self, num_relations: int) -> np.ndarray:
+        """Return whether each bag is labelled with each relation."""
+        label_BR = np.zeros((self.num_bags, num_relations), np.bool_)
+        label_BR[self.bag_L, self.relations.value] = True
+        return label_BR
 
     @property
     def is_positive_B(self) -> np.ndarray:

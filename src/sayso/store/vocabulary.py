@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sayso.embeddings.coverage import VectorKind, measure_coverage, vectors_for
-from sayso.embeddings.entity_file import read_entity_vectors
+from sayso.embeddings.pretrained import VectorKind, measure_coverage, read_entity_vectors, vectors_for
 from sayso.store.rows import Rows
 from sayso.store.table import BagTable
 

@@ -100,9 +100,11 @@ class TrainConfig:
     the weights of a pretrained encoder. Learning rates rise from 0 in the first `warmup` fraction of the steps, and
     then stay (`schedule = "constant"`) or fall to 0 at the end of `max_epochs` (`linear`). A batch of more than
     `tokens_at_once` tokens is computed in parts whose gradients are added. `precision` applies to matrix products on a
-    GPU (`bf16` to those with words, in captured steps, and to a pretrained encoder); sums and parameters are always
-    float32.
-    `calibration` is fitted on validation after training: an affine map of each relation's logit, or none.
+    GPU (`bf16` to those with words, in captured steps, and to a pretrained encoder, which also uses it on CPUs that
+    have instructions for it); sums and parameters are always float32.
+    `keep` is the epoch whose weights are kept: the best on validation, or the last (with `schedule = "linear"`, the
+    one whose learning rate has fallen to 0). `calibration` is fitted on validation after training: an affine map of
+    each relation's logit, or none.
     """
 
     max_epochs: Annotated[int, Range(1, 1_000_000)] = 30
@@ -115,6 +117,7 @@ class TrainConfig:
     weight_decay: Annotated[float, _WEIGHT] = 0.0
     tokens_at_once: Annotated[int, Range(1, 10**12)] = 10**9
     gradient_clip: Annotated[float, _STEP] = 5.0
+    keep: Literal["best", "last"] = "best"
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     calibration: Literal["affine", "none"] = "affine"
 

@@ -1,6 +1,6 @@
 """The parts of a store as one run reads them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -11,19 +11,20 @@ from torch import Tensor
 
 from sayso.distractors import DistractorPool
 from sayso.errors import BadInputError, option
-from sayso.explain.marks import marks_of_store
 from sayso.features.batch import Part
 from sayso.features.mentions import ModelInput, model_input
 from sayso.memory import refuse_beyond_memory
 from sayso.model.encoders.base import ModelTables
 from sayso.model.encoders.transformer import TransformerConfig
 from sayso.model.pretrained import Pretrained, read_pretrained
+from sayso.model.subword_reads import KeptStates
 from sayso.seeding import sub_seed
 from sayso.store.columns import to_numpy
 from sayso.store.direct import in_text_order
+from sayso.store.folds import HeldOutPairs, Withheld, folds_of, held_out_pairs, withhold
+from sayso.store.marks import marks_of_store
 from sayso.store.store import Store
 from sayso.store.table import NO_LABEL, BagTable
-from sayso.store.withheld import HeldOutPairs, Withheld, folds_of, held_out_pairs, withhold
 from sayso.train.config import RunConfig
 from sayso.train.incomplete import CompatibleFacts
 from sayso.train.marks import MarkedBags, marks_without
@@ -45,13 +46,15 @@ class RunData:
     """A store as read with one run's config.
 
     In a store with folds, either the facts of the fold `withheld` are withheld from training, and are its validation
-    part with the unlabelled pairs of the fold, or the run is the `refit` on all facts, without validation.
+    part with the unlabelled pairs of the fold, or the run is the `refit` on all facts, without validation. All folds
+    share what the frozen layers of their encoder return (`kept`).
     """
 
     store: Store
     config: RunConfig
     withheld: int | None = None
     refit: Refit | None = None
+    kept: KeptStates = field(default_factory=KeptStates, compare=False, repr=False)
 
     @cached_property
     def type_E(self) -> np.ndarray:

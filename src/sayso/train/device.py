@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from sayso.errors import UserError, option
 from sayso.io.folder import locked
 from sayso.memory import available_bytes
+from sayso.model.extractor import Extractor
 from sayso.train.epoch import ProcessShard
 
 _CHOICES = ("auto", "cpu", "cuda")
@@ -31,13 +32,20 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
 
 
+def place(extractor: Extractor, device: str, quantize: str = "none") -> None:
+    """Move a model to the device that it predicts on; `int8` quantizes a pretrained encoder there."""
+    extractor.to(choose_device(device) if device.isalpha() else device)
+    if quantize == "int8":
+        extractor.quantize()
+
+
 def free_bytes(device: torch.device) -> int:
     """Return the free memory of the device."""
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_bytes()
 
 
 def use_precision(precision: str, device: torch.device) -> None:
-    """Set the precision of matrix products on a GPU; a CPU always computes in float32.
+    """Set the precision of float32 matrix products on a GPU; a CPU has only one.
 
     `bf16` applies to products with words, which are nearly all of them; the others then use tf32.
     """

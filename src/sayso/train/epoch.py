@@ -72,11 +72,20 @@ def steps_of_epoch(data: RunData, epoch: int, shard: ProcessShard = ProcessShard
 
 
 class EpochPlan:
-    """The random choices of an epoch: order of the bags, their sentences, distractors, direct and marked sentences."""
+    """The random choices of an epoch: order of the bags, their sentences, distractors, direct and marked sentences.
 
-    def __init__(self, data: RunData, epoch: int) -> None:
+    If `is_numbered`, the sentences of batches have one token, their number: those of training bags from 0, then the
+    directly supervised ones. Then there are no distractors.
+    """
+
+    def __init__(self, data: RunData, epoch: int, is_numbered: bool = False) -> None:
         self.data, self.epoch = data, epoch
         table = data.train.table
+        self._train, self._direct = data.train, data.direct
+        if is_numbered:
+            self._train = replace(data.train, inputs=_numbers(table.num_sentences))
+        if is_numbered and data.direct:
+            self._direct = replace(data.direct, inputs=_numbers(data.direct.table.num_sentences, table.num_sentences))
         self.order = self._stream("order").permutation(table.num_bags)
         self.kept = _cap(table, data.config.data.max_bag_sentences, self._stream("cap"))
         self.num_targets_B = np.where(table.is_positive_B, 0, self.kept.length)
@@ -89,7 +98,7 @@ class EpochPlan:
         """Return this process's shard of the batch with these bags."""
         mine = bags[shard.rank :: shard.num]
         batch = collate(
-            self.data.train,
+            self._train,
             mine,
             self.kept.take(mine),
             self._distractors_of(mine),
@@ -105,8 +114,8 @@ class EpochPlan:
         return min(-(-num_tokens // self.data.config.train.tokens_at_once), len(bags))
 
     def num_targets(self, bags: np.ndarray, number: int) -> int:
-        """Return the number of sentences in the whole batch that have their own target."""
-        return int(self.num_targets_B[bags].sum()) + len(self._direct_rows(number))
+        """Return the number of sentences in the whole batch that have their own target, at least 1."""
+        return max(int(self.num_targets_B[bags].sum()) + len(self._direct_rows(number)), 1)
 
     def _stream(self, name: str) -> np.random.Generator:
         """Return the epoch's random generator for one purpose."""
@@ -144,7 +153,7 @@ class EpochPlan:
         return self.direct_order[number * per_batch : (number + 1) * per_batch]
 
     def _direct_of(self, number: int, shard: ProcessShard) -> DirectSentences | None:
-        part = self.data.direct
+        part = self._direct
         if part is None:
             return None
         whole = self._direct_rows(number)
@@ -159,7 +168,14 @@ class EpochPlan:
         # Each bag once: few marked bags are repeated within a batch.
         bags = np.unique(self.marked_order[number * per_batch : (number + 1) * per_batch])
         rows, marks = marked.take(bags, bags[shard.rank :: shard.num])
-        return MarkedSentences(inputs=self.data.train.inputs.take(rows), marks=marks)
+        return MarkedSentences(inputs=self._train.inputs.take(rows), marks=marks)
+
+
+def _numbers(num: int, first: int = 0) -> ModelInput:
+    """Return sentences of one token each, which is their number."""
+    nothing = np.zeros(num, np.int8)
+    tokens = Rows(np.arange(first, first + num), np.arange(num + 1))
+    return ModelInput(tokens=tokens, head_distance_T=nothing, tail_distance_T=nothing, piece_T=nothing)
 
 
 def _labels(label_N: np.ndarray, whole: np.ndarray, rows: np.ndarray) -> LabelBatch:

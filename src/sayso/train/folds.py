@@ -17,7 +17,8 @@ from sayso.metrics.calibration import calibration_error_over_bags, fit_affine, t
 from sayso.model.calibration import Calibration, calibrated_on
 from sayso.model.checkpoint import load_model, save_model
 from sayso.model.predict import predict_logits
-from sayso.store.withheld import concatenated, held_out_pairs
+from sayso.store.folds import held_out_pairs
+from sayso.store.table import BagTable
 from sayso.train.config import load_config
 from sayso.train.data import Refit, RunData
 from sayso.train.device import choose_device, is_first_process
@@ -40,7 +41,8 @@ def train_folds(data: RunData, out: Path, device: str, resume: bool, callbacks: 
             train_once(one, folder, device, resume, callbacks)
         # A random seed is recorded by the first fold.
         data = replace(data, config=replace(data.config, seed=load_config(folder / CONFIG).seed))
-    epoch = best_epoch([read_metrics(folder) for folder in folders])
+    metrics = [read_metrics(folder) for folder in folders]
+    epoch = len(metrics[0]) if data.config.train.keep == "last" else best_epoch(metrics)
     pairs = PairsOfFolds(data, [_read_logits(folder, epoch) for folder in folders])
     refit = Refit(epoch, *validation_of(pairs.logit_BR, pairs.label_BR))
     status = train_once(replace(data, refit=refit), out, device, resume, callbacks)
@@ -53,7 +55,7 @@ def _calibrate(pairs: "PairsOfFolds", out: Path, epoch: int, device: str) -> Non
     """Calibrate the last model with the facts of the folds, and write what the folds found."""
     parts = load_model(out)
     extractor = parts.extractor.to(choose_device(device))
-    aligned = pairs.aligned(predict_logits(extractor, pairs.data.read(concatenated(pairs.tables))))
+    aligned = pairs.aligned(predict_logits(extractor, pairs.data.read(BagTable.concatenate(pairs.tables))))
     calibration = aligned.calibration()
     write_held_out(out / FOLDS / HELD_OUT, aligned.facts(calibration), {"num_epochs": epoch, **aligned.report()})
     if calibration is not None:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sayso.documents.align import pair_number
 from sayso.errors import BadInputError
 from sayso.io.atomic import atomic_folder
 from sayso.io.checksum import FILES, sums_of
 from sayso.io.json_file import checked_files, read_object, sealed, to_json
 from sayso.model.ensemble import seed_folders
+from sayso.seeding import pair_number
 from sayso.store.columns import is_within, read_columns, to_numpy, write_columns
 from sayso.store.table import BagTable
 from sayso.train.folder import FOLDS

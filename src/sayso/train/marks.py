@@ -6,13 +6,13 @@ Shapes: B marked bags, F marked facts, K marks, P pairs of a rationale and an ir
 import numpy as np
 import torch
 
-from sayso.explain.marks import SentenceMarks
 from sayso.features.batch import MarkBatch
 from sayso.metrics.rationale import IRRELEVANT, RATIONALE
+from sayso.store.folds import Withheld
 from sayso.store.group import combined
+from sayso.store.marks import SentenceMarks
 from sayso.store.rows import Rows
 from sayso.store.table import BagTable
-from sayso.store.withheld import Withheld
 
 
 class MarkedBags:

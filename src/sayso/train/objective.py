@@ -48,12 +48,17 @@ class Objective(nn.Module):
         self.label_classifier = Affine(width, num_labels, generator) if config.needs_labels else None
 
     def forward(self, batch: BagBatch, num_bags: int, num_targets: int) -> dict[str, Tensor]:
-        """Return the weighted terms by name; their sum is the loss.
+        """Return the weighted terms by name; their sum is the loss."""
+        return self.terms(self.extractor.encode(batch.sentences), batch, num_bags, num_targets)
 
-        Sums are divided by the sizes of the whole batch, so that the losses of its shards add up.
+    def terms(
+        self, vector_SD: Tensor, batch: BagBatch, num_bags: int | Tensor, num_targets: int | Tensor
+    ) -> dict[str, Tensor]:
+        """Return the weighted terms for encoded sentences.
+
+        Sums are divided by the sizes of the whole batch (at least 1), so that the losses of its shards add up.
         """
         num_sentences = batch.bags.num_sentences
-        vector_SD = self.extractor.encode(batch.sentences)
         logit_BR = self.extractor.classify(vector_SD[:num_sentences], batch.bags)
         terms = {"bag": self._bag_term(logit_BR, batch, num_bags)}
         logit_S = self.extractor.aggregator.sentence_logit(vector_SD) if self.config.sentence else None
@@ -68,7 +73,7 @@ class Objective(nn.Module):
             terms |= self._mark_terms(vector_SD, batch.marks)
         return terms
 
-    def _bag_term(self, logit_BR: Tensor, batch: BagBatch, num_bags: int) -> Tensor:
+    def _bag_term(self, logit_BR: Tensor, batch: BagBatch, num_bags: int | Tensor) -> Tensor:
         if self.config.known_share == 1 and batch.weight_BR is None:
             return bag_term(logit_BR, batch.label_BR, num_bags)
         weight_BR = torch.ones_like(logit_BR) if batch.weight_BR is None else batch.weight_BR
@@ -86,7 +91,7 @@ class Objective(nn.Module):
             terms["mark_ranking"] = config.mark_ranking * mark_ranking_term(score_K, marks)
         return terms
 
-    def _distractor_term(self, vector_SD: Tensor, batch: BagBatch, num_bags: int) -> Tensor:
+    def _distractor_term(self, vector_SD: Tensor, batch: BagBatch, num_bags: int | Tensor) -> Tensor:
         """Return Σ max(0, γ + GI(s′) − max GI of the bag's own sentences) + |GI(s′)| over augmented bags."""
         place_G, group_G = augmented_bags(batch)
         itself_M = (place_G >= batch.bags.num_sentences).nonzero()[:, 0]
@@ -111,7 +116,7 @@ def augmented_scores(
     return score_G[itself_M], own_M
 
 
-def bag_term(logit_BR: Tensor, label_BR: Tensor, num_bags: int) -> Tensor:
+def bag_term(logit_BR: Tensor, label_BR: Tensor, num_bags: int | Tensor) -> Tensor:
     """Return the binary cross-entropy, summed over bags and relations, per bag of the whole batch (paper, eq. 6)."""
     return nn.functional.binary_cross_entropy_with_logits(logit_BR, label_BR, reduction="sum") / num_bags
 
@@ -141,13 +146,13 @@ def incomplete_term(
     return (positive_R + is_positive_R * negative_R).sum()
 
 
-def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int) -> Tensor:
+def sentence_term(logit_S: Tensor, target_S: Tensor, num_targets: int | Tensor) -> Tensor:
     """Return the mean binary cross-entropy of the sentences that have a target."""
     has_target_S = ~target_S.isnan()
     # Masked rather than selected: the shape does not depend on the data, so nothing waits for the device.
     target_S = target_S.nan_to_num(0.0)
     loss_S = nn.functional.binary_cross_entropy_with_logits(logit_S, target_S, reduction="none")
-    return (loss_S * has_target_S).sum() / max(num_targets, 1)
+    return (loss_S * has_target_S).sum() / num_targets
 
 
 def label_term(logit_LC: Tensor, labels: LabelBatch) -> Tensor:

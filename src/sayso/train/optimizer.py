@@ -1,9 +1,10 @@
 """The optimizer of a run: Adam, with a learning rate of their own for pretrained weights, and its schedule."""
 
 import inspect
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sayso.model.encoders.base import Encoder
 from sayso.train.config import TrainConfig
@@ -25,16 +26,17 @@ def make_optimizer(objective: nn.Module, encoder: Encoder, settings: TrainConfig
         rate = settings.pretrained_learning_rate if id(parameter) in pretrained else settings.learning_rate
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
-    return _Adam(
-        [
-            {"params": some, "lr": rate, "initial_lr": rate, "weight_decay": decay}
-            for (rate, decay), some in groups.items()
-        ],
-        lr=settings.learning_rate,
-        decoupled_weight_decay=True,
-        # One kernel for all of a pretrained encoder's many tensors.
-        fused=True if pretrained and next(encoder.parameters()).is_cuda else None,
-    )
+    found = [
+        {"params": some, "lr": rate, "initial_lr": rate, "weight_decay": decay}
+        for (rate, decay), some in groups.items()
+    ]
+    # Fused: one kernel for all of a pretrained encoder's many tensors.
+    return make_adam(found, is_fused=bool(pretrained))
+
+
+def make_adam(groups: list[dict[str, Any]], is_fused: bool = True) -> torch.optim.Adam:
+    """Return the optimizer of these groups of parameters, each with its own learning rate and weight decay."""
+    return _Adam(groups, decoupled_weight_decay=True, fused=True if is_fused else None)
 
 
 def set_rates(optimizer: torch.optim.Optimizer, settings: TrainConfig, step: int, num_steps: int) -> None:
@@ -42,7 +44,11 @@ def set_rates(optimizer: torch.optim.Optimizer, settings: TrainConfig, step: int
     if settings.schedule == "constant" and not settings.warmup:
         return
     for group in optimizer.param_groups:
-        group["lr"] = group["initial_lr"] * rate_factor(settings, step, num_steps)
+        rate = group["initial_lr"] * rate_factor(settings, step, num_steps)
+        if isinstance(group["lr"], Tensor):  # read by a captured step
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 def rate_factor(settings: TrainConfig, step: int, num_steps: int) -> float:

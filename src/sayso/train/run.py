@@ -34,6 +34,7 @@ from sayso.train.device import (
 from sayso.train.epoch import ProcessShard
 from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, model_of, read_metrics
 from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
+from sayso.train.gpu.graphed import GraphedEpochs, why_not_graphed
 from sayso.train.loop import EpochResult, OnStep, Validation, diverged, refuse_growth, train_epoch, validate
 from sayso.train.objective import Objective
 from sayso.train.optimizer import make_optimizer
@@ -86,7 +87,7 @@ def train_once(data: RunData, out: Path, device: str, resume: bool, callbacks: C
         folder = RunFolder(out, is_writer=shard.rank == 0)
         folder.refuse_other_run(resume)  # another run may have finished here in the meantime
         config = _with_seed(data.config, folder, shard, target)
-        return _Run(replace(data, config=config), folder, target, shard, callbacks).go()
+        return TrainingRun(replace(data, config=config), folder, target, shard, callbacks).go()
 
 
 def identity_of(config: RunConfig, store: Store, withheld: int | None = None) -> dict[str, Any]:
@@ -107,7 +108,9 @@ def _with_seed(config: RunConfig, folder: RunFolder, shard: ProcessShard, device
     return replace(config, seed=int(from_first([seed], shard, device)[0]))
 
 
-class _Run:
+class TrainingRun:
+    """One run: its model, optimizer and progress. Only the folder's writer writes files."""
+
     def __init__(
         self, data: RunData, folder: RunFolder, device: torch.device, shard: ProcessShard, callbacks: Callbacks
     ) -> None:
@@ -120,7 +123,7 @@ class _Run:
         refuse_too_large(config.model, tables, copies=_COPIES, available=free_bytes(device))
         self.extractor = Extractor(config.model, tables, config.seed)
         self.extractor.encoder.load_pretrained()
-        self.extractor.encoder.is_half = config.train.precision == "bf16" and device.type == "cuda"
+        self.extractor.encoder.precision = config.train.precision
         num_labels = len(data.store.direct_labels) if config.loss.needs_labels else 0
         self.objective = Objective(self.extractor, config.loss, num_labels, config.seed, shard).to(device)
         self.optimizer = make_optimizer(self.objective, self.extractor.encoder, config.train)
@@ -131,7 +134,7 @@ class _Run:
         self.max_epochs = data.refit.num_epochs if data.refit else config.train.max_epochs
         parts = [data.train] if data.refit else [data.train, data.validation]
         sentences = chain.from_iterable(part.slices() for part in parts)
-        self.extractor.encoder.keep_frozen(sentences, free_bytes(device) // _SHARE_KEPT)
+        self.extractor.encoder.keep_frozen(sentences, data.kept, free_bytes(device) // _SHARE_KEPT)
 
     def go(self) -> RunStatus:
         """Start or resume, train until validation stops improving, and keep the best epoch."""
@@ -151,8 +154,8 @@ class _Run:
         refuse_disagreement(
             {"the store": int(fingerprint[:12], 16), "the state of the run": epoch}, self.shard, self.device
         )
-        warnings = warnings_about(self.data, self.device.type)
-        if (reason := self._why_not_captured()) and not self.data.is_pretrained:
+        warnings = warnings_about(self.data, self.device)
+        if reason := self._why_not_captured():
             warnings.append(f"steps are not captured in a CUDA graph, so training is several times slower: {reason}")
         description = description_of(self.config, fingerprint, self.device, self.shard.num, warnings)
         self.folder.begin(self.config, description, epoch)
@@ -182,11 +185,17 @@ class _Run:
         )
 
     def _why_not_captured(self) -> str | None:
-        return why_not_captured(self.extractor, self.config, self.device, self.shard)
+        """Return why steps on a GPU are not captured; None if they are, or on a CPU."""
+        if self.device.type != "cuda":
+            return None
+        why_not = why_not_graphed if self.data.is_pretrained else why_not_captured
+        return why_not(self.extractor, self.config, self.shard)
 
     def _how_to_train(self) -> TrainOne:
         """Return the function that trains one epoch, with captured steps if possible."""
         if self.device.type == "cuda" and self._why_not_captured() is None:
+            if self.data.is_pretrained:
+                return GraphedEpochs(self.objective, self.optimizer, self.data).train_epoch
             return CapturedEpochs(self.extractor, self.optimizer, self.data).train_epoch
         objective = share_gradients(self.objective, self.shard)
         return partial(train_epoch, objective, self.extractor, self.optimizer, self.data, self.shard)
@@ -198,7 +207,8 @@ class _Run:
         validation = self._validate()
         if not all(map(math.isfinite, validation)):
             raise diverged(number, "validation: the logits are not finite")
-        self.status = self.status.after(*validation, time.monotonic() - began, keeps_last=self.data.refit is not None)
+        keeps_last = self.data.refit is not None or self.config.train.keep == "last"
+        self.status = self.status.after(*validation, time.monotonic() - began, keeps_last)
         if self.status.is_best:
             self.best = parameters_of(self.objective)
         # Metrics before state: after a crash between the two, the epoch is repeated and its metrics replaced.

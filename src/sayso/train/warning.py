@@ -1,13 +1,15 @@
 """Warnings about what a run's data lacks but the run can do without."""
 
 import numpy as np
+import torch
 
 from sayso.features.subwords import num_cut
 from sayso.model.encoders.transformer import TransformerConfig
+from sayso.model.pretrained import has_fast_bf16
 from sayso.train.data import RunData
 
 
-def warnings_about(data: RunData, device_type: str) -> list[str]:
+def warnings_about(data: RunData, device: torch.device) -> list[str]:
     """Return a warning for each thing that the data lacks but the run can do without."""
     return [
         *_about_relations(data),
@@ -15,7 +17,7 @@ def warnings_about(data: RunData, device_type: str) -> list[str]:
         *_about_length(data),
         *_about_types(data),
         *_about_entities(data),
-        *_about_precision(data, device_type),
+        *_about_precision(data, device),
     ]
 
 
@@ -76,7 +78,12 @@ def _about_half(half: str, vector_EV: np.ndarray) -> str:
     return f"{num:,} of {len(vector_EV):,} training entities have no {half} vector: using zeros" if num else ""
 
 
-def _about_precision(data: RunData, device_type: str) -> list[str]:
-    if data.config.train.precision == "float32" or device_type == "cuda":
+def _about_precision(data: RunData, device: torch.device) -> list[str]:
+    precision = data.config.train.precision
+    if precision == "float32" or device.type == "cuda":
         return []
-    return [f"train.precision={data.config.train.precision} applies only to GPUs: this run uses float32"]
+    if not (data.is_pretrained and precision == "bf16"):
+        return [f"train.precision={precision} applies only to GPUs: this run uses float32"]
+    if not has_fast_bf16(device):
+        return ["train.precision=bf16 needs a GPU, or a CPU with instructions for it: this run uses float32"]
+    return []

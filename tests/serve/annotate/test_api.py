@@ -7,7 +7,7 @@ from sayso.annotate.marks import save_marks
 from sayso.annotate.store import writing_to
 from sayso.records import Mark
 from sayso.serve.annotate.schemas import CommentRequest
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_workbench import Person, open_client
 
 FACT = {"bag": 0, "relation": "capital"}

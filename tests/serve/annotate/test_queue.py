@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.annotate.queue import DEFAULT_GUIDELINE
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from sayso.store.predictions import Predictions
 from sayso.store.store import Store
 from toy_runs import Client, make_toy_settings

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
 WITHHELD = "You have yet to annotate this fact"

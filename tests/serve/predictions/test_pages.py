@@ -9,7 +9,7 @@ from resealed import rewrite
 from sayso.serve.predictions.pages import compare
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_predictions import HOSTILE
 from toy_runs import Client, make_toy_settings
 from toy_workbench import open_client

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from toy_extraction import write_found
 
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.facts.fact import ExtractedFact
-from sayso.serve.settings import ServeSettings
+from sayso.serve.server import ServeSettings
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from toy_extraction import (

@@ -142,13 +142,9 @@ def test_half_precision_stays_close(store) -> None:
 def test_steps_are_captured_on_one_gpu_alone(store) -> None:
     config = toy_config()
     extractor = Extractor(config.model, run_data(store, config).tables(), 13)
-    assert why_not_captured(extractor, config, torch.device("cpu"), ProcessShard()) is None
-    assert (
-        why_not_captured(extractor, config, torch.device("cuda"), ProcessShard(0, 2))
-        == "several processes share every batch"
-    )
+    assert why_not_captured(extractor, config, ProcessShard(0, 2)) == "several processes share every batch"
     if not compiler.IS_THERE:
-        assert why_not_captured(extractor, config, torch.device("cuda"), ProcessShard()) == "triton is not installed"
+        assert why_not_captured(extractor, config, ProcessShard()) == "triton is not installed"
 
 
 NOT_CAPTURED = {
@@ -170,7 +166,7 @@ def test_steps_are_not_captured_if_a_setting_would_be_ignored(store, monkeypatch
     extractor = Extractor(config.model, run_data(store, config).tables(), 13)
 
     def reason(**sections: Any) -> str | None:
-        return why_not_captured(extractor, replace(config, **sections), torch.device("cuda"), ProcessShard())
+        return why_not_captured(extractor, replace(config, **sections), ProcessShard())
 
     assert reason() is None
     for name, value in NOT_CAPTURED.items():
@@ -183,6 +179,8 @@ def test_steps_are_not_captured_if_a_setting_would_be_ignored(store, monkeypatch
 
 def test_every_setting_is_either_captured_or_a_reason_not_to_capture() -> None:
     loss = "sentence direct_sentences direct_relations distractor margin distractor_measure marked_bags"
-    others = "max_epochs patience batch_bags learning_rate pretrained_learning_rate gradient_clip precision calibration"
+    others = (
+        "max_epochs patience batch_bags learning_rate pretrained_learning_rate gradient_clip keep precision calibration"
+    )
     names = {field.name for config in (LossConfig, TrainConfig) for field in fields(config)}
     assert names == {*loss.split(), *others.split(), *NOT_CAPTURED}

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from sayso.errors import UserError, option
 from sayso.features.batch import SentenceBatch
+from sayso.features.mentions import ModelInput
 from sayso.model.embedding import DistinctRows, OpenEmbedding, TokenEmbedding
 from sayso.model.pretrained import Pretrained
+from sayso.model.subword_reads import KeptStates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +46,8 @@ class Encoder(nn.Module, ABC):
     """
 
     width: int
-    is_half: bool = False
-    """Whether matrix products on a GPU are in bfloat16; only pretrained encoders heed it."""
+    precision: str = "float32"
+    """The precision it is trained in, `train.precision`; pretrained encoders also predict in it."""
 
     @abstractmethod
     def __init__(self, config: EncoderConfig, tables: ModelTables, generator: torch.Generator) -> None:
@@ -68,8 +71,19 @@ class Encoder(nn.Module, ABC):
     def load_pretrained(self) -> None:
         """Load pretrained weights, if the encoder has any."""
 
-    def keep_frozen(self, sentences: Iterable[SentenceBatch], max_bytes: int) -> None:
-        """Cache the output of the frozen layers, if any, for these sentences, in up to this much memory."""
+    def num_cut(self, inputs: ModelInput) -> int:
+        """Return how many of the sentences are longer than the encoder reads, so that it leaves out words."""
+        del inputs
+        return 0
+
+    def quantize(self) -> None:
+        """Predict with matrix products in 8 bits from now on; only pretrained encoders can."""
+        raise UserError(
+            f"{option('quantize')}: only pretrained encoders can be quantized; others are faster as they are"
+        )
+
+    def keep_frozen(self, sentences: Iterable[SentenceBatch], kept: KeptStates, max_bytes: int) -> None:
+        """Use `kept` for the output of the frozen layers, and add that of these sentences, up to this much memory."""
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Return the pretrained parameters that are trained further."""

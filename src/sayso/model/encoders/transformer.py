@@ -7,21 +7,25 @@ D width of a sentence vector, T tokens.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from sayso.config import Range, check_ranges
-from sayso.errors import BadConfigError
+from sayso.errors import BadConfigError, UserError, option
 from sayso.features.batch import SentenceBatch
+from sayso.features.mentions import ModelInput
+from sayso.features.subwords import num_cut
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
+from sayso.model.kernels import packed_attention
 from sayso.model.layers import Affine, TokenDropout
-from sayso.model.pretrained import Pretrained, load_weights
+from sayso.model.pretrained import Pretrained, has_fast_bf16, has_packed_attention, load_weights, quantized
 from sayso.model.subword_layout import SubwordLayout, SubwordTable, lay_out
-from sayso.model.subword_reads import MULTIPLE, KeptStates, Reads
+from sayso.model.subword_reads import MULTIPLE, KeptStates, PaddedReads, Reads, reads_of
 
 _SUBWORDS_AT_A_TIME = {"cpu": 8_192, "cuda": 131_072}
 _SMALLEST_CHUNK = {"cpu": 8, "cuda": 512}
@@ -72,9 +76,13 @@ class TransformerEncoder(Encoder):
         networks = _built(pretrained, self._parts, generator)
         self.lower = networks[0].requires_grad_(False) if num_frozen else None
         self.upper = networks[-1] if num_frozen < num_layers else None
+        self._has_fused_attention = networks[-1].config._attn_implementation == "sdpa"  # type: ignore[union-attr]
+        self.can_pack = has_packed_attention(networks[-1])
         self.dropout = TokenDropout(config.dropout)
         self.projection = Affine(3 * pretrained.width, config.output_width, generator)
         self._kept: KeptStates | None = None
+        self._quantized: dict[nn.Module, nn.Module] = {}
+        self._half: dict[nn.Module, tuple[tuple[tuple[int, int], ...], dict[str, Tensor]]] = {}
         self._table: SubwordTable | None = None
 
     @property
@@ -90,19 +98,28 @@ class TransformerEncoder(Encoder):
         """Return the pretrained parameters that are trained further."""
         return [parameter for network in self.networks for parameter in network.parameters() if parameter.requires_grad]
 
+    def num_cut(self, inputs: ModelInput) -> int:
+        """Return how many of the sentences have more than `max_length` subwords."""
+        return num_cut(inputs, self.pretrained.subwords.rows, self.max_length)
+
+    def quantize(self) -> None:
+        """Predict with matrix products in 8 bits from now on, on a CPU; gradients still use the original weights."""
+        if self._device.type != "cpu":
+            raise UserError(f"{option('quantize')}: products in 8 bits are for CPUs: choose {option('device')} cpu")
+        self._quantized = {network: quantized(network) for network in self.networks}
+
     @torch.no_grad()
-    def keep_frozen(self, sentences: Iterable[SentenceBatch], max_bytes: int) -> None:
-        """Cache the output of the frozen layers for these sentences, in up to this much memory."""
-        if self.lower is None:
+    def keep_frozen(self, sentences: Iterable[SentenceBatch], kept: KeptStates, max_bytes: int) -> None:
+        """Use `kept` for the output of the frozen layers, and add that of these sentences; only on a CPU."""
+        if self.lower is None or self._packs:
             return
-        # Filled once and in a fixed order: a resumed run must compute with the same bits.
-        kept = KeptStates(max_bytes)
+        # Filled before training and in a fixed order: a resumed run must compute with the same bits.
         for batch in sentences:
-            layout = self._lay_out(batch.to(next(self.parameters()).device))
-            reads, row_UH = self._reads(layout), self._input_vectors(layout)
-            for chunk in self._chunks(reads, row_UH.device):
-                with self._precision(row_UH.device):
-                    kept.keep(layout, chunk, self._read_frozen(reads, chunk, row_UH))
+            reads = self._reads(batch.to(self._device))
+            padded, row_UH = PaddedReads(reads), self._input_vectors(reads)
+            for chunk in self._chunks(padded):
+                if kept.lacks(reads, chunk) and kept.num_bytes < max_bytes:
+                    kept.keep(reads, chunk, self._read_frozen(*padded.padded(chunk, self._device), row_UH), max_bytes)
         self._kept = kept
 
     def train(self, mode: bool = True) -> "TransformerEncoder":
@@ -115,23 +132,30 @@ class TransformerEncoder(Encoder):
     def forward(self, embedding: TokenEmbedding, sentences: SentenceBatch) -> Tensor:
         """Return vector_SD."""
         del embedding
-        layout = self._lay_out(sentences)
-        return self._vectors(layout, self._input_vectors(layout))
+        return self.read(self._reads(sentences, is_shared=self.config.reading == "spans"))
+
+    def read(self, reads: Reads) -> Tensor:
+        """Return vector_SD."""
+        return self._vectors(reads, self._input_vectors(reads))
 
     def token_scores(self, embedding: TokenEmbedding, sentences: SentenceBatch, gradient_SD: Tensor) -> Tensor:
         """Return Σ v ∂o/∂v over each token's subwords, where v is a subword's input vector."""
         del embedding
-        layout = self._lay_out(sentences)
+        layout = self.lay_out(sentences)
+        reads = reads_of(layout, is_shared=False)
         with torch.enable_grad():
-            row_UH = self._input_vectors(layout).detach().requires_grad_()
-            vector_SD = self._vectors(layout, row_UH)
-            (change_UH,) = torch.autograd.grad((vector_SD * gradient_SD).sum(), row_UH)
+            row_UH = self._input_vectors(reads).detach().requires_grad_()
+            (change_UH,) = torch.autograd.grad((self._vectors(reads, row_UH) * gradient_SD).sum(), row_UH)
         score_U = (row_UH.detach() * change_UH).sum(1)
         return score_U.new_zeros(len(sentences.token_T) + 1).index_add(0, layout.token_U, score_U)[:-1]
 
-    def _lay_out(self, sentences: SentenceBatch) -> SubwordLayout:
+    def lay_out(self, sentences: SentenceBatch) -> SubwordLayout:
+        """Return the subwords of the sentences, with markers if the encoder reads these."""
         special, has_markers = self.pretrained.subwords.tokenizer.special, self.config.reading == "markers"
         return lay_out(sentences, self._subword_table(sentences.token_T.device), special, self.max_length, has_markers)
+
+    def _reads(self, sentences: SentenceBatch, is_shared: bool = False) -> Reads:
+        return reads_of(self.lay_out(sentences), is_shared)
 
     def _subword_table(self, device: torch.device) -> SubwordTable:
         """Return the subwords of all tokens on the device; words that are new to the model are added."""
@@ -141,53 +165,101 @@ class TransformerEncoder(Encoder):
             self._table = table = SubwordTable(value, start)
         return table
 
-    def _input_vectors(self, layout: SubwordLayout) -> Tensor:
-        row_UH: Tensor = self.networks[0].get_input_embeddings()(layout.id_U)  # type: ignore[operator]
+    def _input_vectors(self, reads: Reads) -> Tensor:
+        row_UH: Tensor = self.networks[0].get_input_embeddings()(reads.id_U)  # type: ignore[operator]
         return row_UH
 
-    def _vectors(self, layout: SubwordLayout, row_UH: Tensor) -> Tensor:
+    def _vectors(self, reads: Reads, row_UH: Tensor) -> Tensor:
         """Return vector_SD from the input vectors of the subwords."""
-        device = row_UH.device
-        reads, found = self._reads(layout), []
-        for chunk in self._chunks(reads, device):
-            with self._precision(device):
-                state_CLH = self._read(layout, reads, chunk, row_UH)
-            found.append(reads.wanted(chunk, state_CLH).to(row_UH.dtype))
-        owner_W, weight_W = reads.owners(row_UH)
-        pooled_XH = row_UH.new_zeros(3 * reads.num_sentences, self.pretrained.width)
-        if found:
-            pooled_XH = pooled_XH.index_add(0, owner_W, torch.cat(found) * weight_W[:, None])
-        vector_SD: Tensor = self.projection(self.dropout(pooled_XH.view(reads.num_sentences, -1))).relu()
+        for network in self.networks:
+            self._choose_attention(network)
+        pooled = self._pooled_from_packed if self._packs else self._pooled_from_padded
+        vector_SD: Tensor = self.projection(self.dropout(pooled(reads, row_UH))).relu()
         return vector_SD
 
-    def _read(self, layout: SubwordLayout, reads: Reads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
+    def _pooled_from_packed(self, reads: Reads, row_UH: Tensor) -> Tensor:
+        state_1UH = row_UH[None]
+        packed = {
+            "position_ids": reads.position_U[None] + self.pretrained.first_position,
+            "cu_seq_lens_q": reads.start_Q1.int(),
+            "max_length_q": self.max_length,
+        }
+        for network in self.networks:
+            state_1UH = self._run(network, state_1UH, packed)
+        needed_WH = nn.functional.embedding(reads.place_W, state_1UH[0])
+        return reads.pooled(needed_WH, reads.owner_W, reads.weight_W)
+
+    def _pooled_from_padded(self, reads: Reads, row_UH: Tensor) -> Tensor:
+        padded, found = PaddedReads(reads), [row_UH.new_zeros(0, self.pretrained.width)]
+        for chunk in self._chunks(padded):
+            state_CLH = self._read_chunk(reads, padded, chunk, row_UH)
+            found.append(padded.needed(chunk, state_CLH).to(row_UH.dtype))
+        return reads.pooled(torch.cat(found), padded.owner_W, padded.weight_W)
+
+    def _read_chunk(self, reads: Reads, padded: PaddedReads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
         """Return the last layer's vectors for the sentences of a chunk."""
-        place_CL, is_there_CL = reads.padded(chunk, row_UH.device)
+        place_CL, is_there_CL = padded.padded(chunk, row_UH.device)
         state_CLH = None
         if self._kept is not None and not row_UH.requires_grad:
-            state_CLH = self._kept.padded(layout, chunk, place_CL.shape[1], row_UH.device)
+            state_CLH = self._kept.padded(reads, chunk, place_CL.shape[1], row_UH.device)
         if state_CLH is None:
-            state_CLH = self._read_frozen(reads, chunk, row_UH)
+            state_CLH = self._read_frozen(place_CL, is_there_CL, row_UH)
         if self.upper is not None:
-            state_CLH = self.upper(inputs_embeds=state_CLH, attention_mask=is_there_CL).last_hidden_state
+            state_CLH = self._run(self.upper, state_CLH, {"attention_mask": is_there_CL})
         return state_CLH
 
-    def _read_frozen(self, reads: Reads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
+    def _read_frozen(self, place_CL: Tensor, is_there_CL: Tensor, row_UH: Tensor) -> Tensor:
         """Return the output of the frozen layers, or the input vectors if there are none."""
-        place_CL, is_there_CL = reads.padded(chunk, row_UH.device)
         state_CLH = nn.functional.embedding(place_CL, row_UH)
         if self.lower is not None:
-            state_CLH = self.lower(inputs_embeds=state_CLH, attention_mask=is_there_CL).last_hidden_state
+            state_CLH = self._run(self.lower, state_CLH, {"attention_mask": is_there_CL})
         return state_CLH
 
-    def _reads(self, layout: SubwordLayout) -> Reads:
-        return Reads(layout, is_shared=self.config.reading == "spans")
+    def _run(self, network: nn.Module, state: Tensor, others: dict[str, Any]) -> Tensor:
+        """Return the network's output for these input vectors, quantized or in half precision if it is so."""
+        if self._quantized and not torch.is_grad_enabled():
+            return self._quantized[network](inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
+        if self.is_half:
+            inputs = {"inputs_embeds": state.bfloat16(), **others}
+            return functional_call(network, self._halved(network), (), inputs).last_hidden_state  # type: ignore[no-any-return]
+        return network(inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
 
-    def _chunks(self, reads: Reads, device: torch.device) -> Iterator[np.ndarray]:
-        return reads.chunks(_SUBWORDS_AT_A_TIME[device.type], _SMALLEST_CHUNK[device.type])
+    def _halved(self, network: nn.Module) -> dict[str, Tensor]:
+        """Return the parameters in half precision; in prediction, they are rounded once."""
+        parameters = dict(network.named_parameters())
+        if torch.is_grad_enabled() and any(parameter.requires_grad for parameter in parameters.values()):
+            return {name: parameter.bfloat16() for name, parameter in parameters.items()}
+        versions = tuple((parameter.data_ptr(), parameter._version) for parameter in parameters.values())
+        if self._half.get(network, ((), {}))[0] != versions:
+            with torch.no_grad():
+                self._half[network] = versions, {name: each.bfloat16() for name, each in parameters.items()}
+        return self._half[network][1]
 
-    def _precision(self, device: torch.device) -> torch.autocast:
-        return torch.autocast(device.type, torch.bfloat16, enabled=self.is_half)
+    def _choose_attention(self, network: nn.Module) -> None:
+        # Fused attention is the fastest, except for gradients on a CPU.
+        is_eager = self.training and network is self.upper and self._device.type == "cpu"
+        fused = "eager" if is_eager else "sdpa"
+        name = packed_attention.NAME if self._packs else fused if self._has_fused_attention else "eager"
+        if network.config._attn_implementation != name:  # type: ignore[union-attr]
+            network.set_attn_implementation(name)  # type: ignore[operator]
+
+    @property
+    def is_half(self) -> bool:
+        """Whether the network computes in bfloat16: if it is trained so, on devices where that is fast."""
+        return self.precision == "bf16" and has_fast_bf16(self._device)
+
+    @property
+    def _packs(self) -> bool:
+        """Whether sentences are read without padding."""
+        return self.can_pack and self.is_half and self._device.type == "cuda"
+
+    @property
+    def _device(self) -> torch.device:
+        return self.projection.weight.device
+
+    def _chunks(self, padded: PaddedReads) -> Iterator[np.ndarray]:
+        kind = self._device.type
+        return padded.chunks(_SUBWORDS_AT_A_TIME[kind], _SMALLEST_CHUNK[kind])
 
 
 def _built(pretrained: Pretrained, parts: Sequence[range], generator: torch.Generator) -> list[nn.Module]:

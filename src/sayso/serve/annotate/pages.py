@@ -18,8 +18,7 @@ from sayso.annotate.store import Connection
 from sayso.records import Triple
 from sayso.serve.access import Bench, ShownFact, Who
 from sayso.serve.annotate import schemas
-from sayso.serve.errors import RequestError
-from sayso.serve.render import Render
+from sayso.serve.responses import Render, RequestError
 from sayso.serve.workbench import BagFact, FactName, Workbench
 
 api = APIRouter(prefix="/api/annotate", tags=["annotate"])

@@ -17,7 +17,7 @@ from sayso.annotate.queue import QueueSettings
 from sayso.errors import UserError
 from sayso.serve.access import Bench, Lead, Who
 from sayso.serve.annotate.schemas import StrictModel
-from sayso.serve.render import Render
+from sayso.serve.responses import Render
 from sayso.serve.workbench import Workbench
 
 api = APIRouter(prefix="/api", tags=["project"])

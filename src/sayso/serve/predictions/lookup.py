@@ -15,9 +15,9 @@ from sayso.annotate.assignment import withheld_facts
 from sayso.annotate.marking import work_of
 from sayso.annotate.people import Annotator
 from sayso.serve.access import Bench
-from sayso.serve.errors import RequestError, not_found
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery, PredictionRow
+from sayso.serve.responses import RequestError, not_found
 from sayso.serve.workbench import FactName, Workbench
 
 

@@ -3,24 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
 from sayso.serve.access import Bench, FactParam, MaybeWho
-from sayso.serve.errors import not_found
-from sayso.serve.fact_schemas import ComparedResponse, PredictionResponse, RunResponse
 from sayso.serve.fact_table import TablePage
-from sayso.serve.fact_view import FactView, view_fact
+from sayso.serve.fact_view import ExplanationResponse, FactView, view_fact
 from sayso.serve.predictions import lookup
 from sayso.serve.predictions.lookup import QueryParam, RunParam, WithinParam, find_fact, find_run
-from sayso.serve.predictions.run import RunPredictions, evaluate_command, serve_command
+from sayso.serve.predictions.run import DistractorRank, RunPredictions, TopSentence, evaluate_command, serve_command
 from sayso.serve.predictions.table import PRESETS, Curve, PredictionRow, facts_at
-from sayso.serve.render import Render, prediction_url
+from sayso.serve.responses import Render, not_found, prediction_url
 from sayso.serve.workbench import Workbench
 
 api = APIRouter(prefix="/api", tags=["facts"])
@@ -31,6 +30,40 @@ MAX_LISTED = 200
 RelationName = Annotated[str, Query(max_length=500)]
 RunName = Annotated[str, Query(max_length=300)]
 MechanismName = Annotated[str, Query(max_length=100)]
+
+
+class RunResponse(BaseModel):
+    """An open run and its predictions."""
+
+    name: str
+    variant: str
+    part: str
+    threshold: float
+    mechanisms: list[str]
+    ranked_by: str
+    model_fingerprint: str
+    data_fingerprint: str
+    num_facts: int
+
+
+class PredictionResponse(ExplanationResponse):
+    """A fact in a run's predictions, with the checks on its explanation."""
+
+    top_sentences: list[TopSentence]
+    planted: list[DistractorRank]
+
+    @classmethod
+    def of(cls, run: RunPredictions, row: int, with_marks: bool) -> Self:
+        """Return everything stored about a fact in a run's predictions, with annotators' marks if `with_marks`."""
+        checks = {"top_sentences": run.top_sentences(row), "planted": run.planted(row)}
+        return cls.model_validate(run.explanation(row, with_marks).to_dict() | checks)
+
+
+class ComparedResponse(BaseModel):
+    """A fact in one run; null if the run does not have it."""
+
+    run: str
+    fact: PredictionResponse | None
 
 
 @api.get("/runs")

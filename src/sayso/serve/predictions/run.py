@@ -16,16 +16,16 @@ from sayso.facts.explanation import Evidence, Explanation
 from sayso.features.mentions import Appearance, model_input
 from sayso.io.atomic import restore
 from sayso.io.checksum import ChangedError, signature_of
-from sayso.io.folder_kind import refuse_other_kind
+from sayso.io.folder import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of
 from sayso.records import Support
 from sayso.serve.predictions.table import Curve, PredictionTable, make_curve
 from sayso.store.columns import read_columns, to_numpy
+from sayso.store.marks import MARK_LABELS
 from sayso.store.predictions import EVIDENCE, FACTS, IN_RUN, MANIFEST, WORDS, Predictions
 from sayso.store.store import Store
 from sayso.store.table import BagTable
 
-_MARKS = {1: "rationale", 0: "irrelevant"}
 _FACT = ("head_id", "head_name", "head_type", "relation", "tail_id", "tail_name", "tail_type", "probability")
 
 
@@ -82,8 +82,8 @@ class RunPredictions:
         """Return the precision-recall curve of all relations or of one; cached."""
         if relation not in self._curves:
             # The number of unread facts is only known for all relations together.
-            read = {} if relation else self.store.manifest["read"].get(self.predictions.manifest["part"], {})
-            curve = make_curve(self.index, self.threshold, relation, int(read.get("num_facts_unread", 0)))
+            num_unread = 0 if relation else self.store.num_facts_unread(self.predictions.manifest["part"])
+            curve = make_curve(self.index, self.threshold, relation, num_unread)
             if relation and relation not in self.index.relations:
                 return curve
             self._curves[relation] = curve
@@ -139,7 +139,7 @@ class RunPredictions:
         """Return whether annotators have marked sentences of the fact."""
         fact = self.fact(row)
         marks = self.predictions.evidence["mark"].slice(fact["first_evidence"], fact["num_sentences"])
-        return any(mark in _MARKS for mark in marks.to_pylist())
+        return any(mark in MARK_LABELS for mark in marks.to_pylist())
 
     def _evidence(self, row: int, fact: dict[str, Any], with_marks: bool) -> tuple[Evidence, ...]:
         first, num = fact["first_evidence"], fact["num_sentences"]
@@ -155,7 +155,7 @@ class RunPredictions:
                 is_in_smallest=bool(columns["is_in_smallest"][place]),
                 seen=seen[number - first_sentence],
                 word_scores=scored.get(number, ()),
-                mark=_MARKS.get(columns["mark"][place], "") if with_marks else "",
+                mark=MARK_LABELS.get(columns["mark"][place], "") if with_marks else "",
             )
             for place, number in enumerate(columns["sentence"])
         )

@@ -20,7 +20,7 @@ from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.facts.fact import DECISIONS, ExtractedFact
 from sayso.facts.file import WITHHELD, fact_at, manifest_beside, not_a_fact, refuse_damaged
-from sayso.input_file import holds_no
+from sayso.input_file import holds_no, os_error
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
 from sayso.readers.files import MAX_LINE_BYTES, is_not_blank, read_lines, read_lines_between
@@ -62,7 +62,7 @@ def _lines(path: Path) -> Iterator[bytes]:
             while line := file.readline(MAX_LINE_BYTES):
                 yield line
     except OSError as error:
-        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise os_error(path, error) from error
 
 
 def _row(path: Path, number: int, line: bytes) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Review: a table of extracted facts, and one fact with its quotes and decision; pages and JSON API."""
 
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
@@ -12,19 +13,13 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate.decisions import decision_on
 from sayso.annotate.people import Annotator
+from sayso.facts.fact import ExtractedFact
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
 from sayso.serve.decisions import DecisionRequest, SentByForm, save
-from sayso.serve.errors import not_found
-from sayso.serve.fact_schemas import (
-    ExtractedFactResponse,
-    ExtractionResponse,
-    extracted_fact_response,
-    support_response,
-)
 from sayso.serve.fact_table import TablePage
-from sayso.serve.fact_view import view_extracted
-from sayso.serve.render import Render, review_url
+from sayso.serve.fact_view import QuoteResponse, SupportResponse, quote_response, support_response, view_extracted
+from sayso.serve.responses import Render, not_found, review_url
 from sayso.serve.review.file import PRESETS, ExtractedFile, ReviewQuery, ReviewRow
 from sayso.serve.workbench import Workbench
 
@@ -46,6 +41,23 @@ class FactIds(BaseModel):
     def fact(self) -> Triple:
         """The fact as a triple."""
         return Triple(self.head, self.relation, self.tail)
+
+
+class ExtractionResponse(BaseModel):
+    """An open file of facts: its name in URLs, and how many of its facts are decided."""
+
+    name: str
+    num_facts: int
+    num_decided: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractedFactResponse(ExtractedFact):
+    """A fact with its quotes in rank order; `contradicts` are the tails in the knowledge base instead."""
+
+    support: SupportResponse  # type: ignore[assignment]
+    quotes: list[QuoteResponse]  # type: ignore[assignment]
+    decision: str
 
 
 class ReviewDecision(FactIds, DecisionRequest):
@@ -102,7 +114,12 @@ def get_extracted_fact(bench: Bench, file: FileParam, asked: IdsParam) -> Extrac
     fact = file.fact(find_extracted(file, asked))
     with bench.database.reading() as connection:
         decided = decision_on(connection, asked.fact)
-    return extracted_fact_response(fact, file.threshold_of(fact.relation), decided.decision if decided else "")
+    made = {
+        "quotes": [quote_response(each) for each in sorted(fact.quotes, key=lambda each: each.rank)],
+        "support": support_response(fact, file.threshold_of(fact.relation)),
+        "decision": decided.decision if decided else "",
+    }
+    return ExtractedFactResponse(**{**vars(fact), **made})
 
 
 @api.post("/{facts}/decisions")

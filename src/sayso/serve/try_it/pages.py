@@ -10,10 +10,8 @@ from starlette.responses import Response
 from sayso.errors import UserError
 from sayso.records import Sentence
 from sayso.serve.access import Bench, annotator
-from sayso.serve.errors import RequestError, not_found
-from sayso.serve.fact_schemas import ExplanationResponse
-from sayso.serve.fact_view import view_fact
-from sayso.serve.render import Render
+from sayso.serve.fact_view import ExplanationResponse, view_fact
+from sayso.serve.responses import Render, RequestError, not_found
 from sayso.serve.try_it.process import WorkerError
 from sayso.serve.try_it.worker import MAX_SENTENCES, MAX_TOGETHER, Question
 from sayso.serve.workbench import Workbench

@@ -6,7 +6,6 @@ question arrives for that long, and immediately when its parent process is gone.
 """
 
 import json
-import logging
 import os
 import select
 import sys
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sayso.documents.mention import spelling, tokens_with_starts
-from sayso.errors import BadArgumentError, UserError
+from sayso.errors import BadArgumentError, UserError, handled_warnings
 from sayso.records import Bag, Mention, Sentence, Source
 from sayso.tokens import Span, Spans, apart_from, control_character, keep_apart, locate_freely
 
@@ -128,24 +127,12 @@ def _short(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-class _Warnings(logging.Handler):
-    """Collects the library's warnings for the answer."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(record.getMessage())
-
-
 def answer(model: "Model", question: Question) -> dict[str, Any]:
     """Return the most probable relations, and explanations of the top ones."""
     from sayso.explain.bag import explain_bag, own_bag
 
-    warnings = _Warnings()
-    logging.getLogger("sayso").addHandler(warnings)
-    try:
+    warnings = list[str]()
+    with handled_warnings(warnings.append):
         bag = bag_of(question)
         (probability_R,) = model.predict_proba([bag], question.types)
         listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
@@ -153,13 +140,11 @@ def answer(model: "Model", question: Question) -> dict[str, Any]:
         wanted = [question.relation] if question.relation else (found or [listed[0][0]])[:MAX_EXPLAINED]
         to_explain = own_bag(model.parts, bag, question.types)
         explained = explain_bag(model.parts, to_explain, wanted, None, question.threshold)
-    finally:
-        logging.getLogger("sayso").removeHandler(warnings)
     return {
         "variant": model.variant,
         "probabilities": [{"relation": name, "probability": each} for name, each in listed[:NUM_LISTED]],
         "explanations": [each.to_dict() for each in explained],
-        "warnings": list(dict.fromkeys(warnings.texts)),
+        "warnings": list(dict.fromkeys(warnings)),
     }
 
 

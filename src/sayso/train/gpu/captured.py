@@ -79,10 +79,8 @@ _GRAPHS_BETWEEN_LOOKS = 64
 _ONE_AT_A_TIME = Lock()
 
 
-def why_not_captured(extractor: Extractor, config: RunConfig, device: torch.device, shard: ProcessShard) -> str | None:
-    """Return why a run on a GPU cannot capture its steps; None if it can, or if there is no GPU."""
-    if device.type != "cuda":
-        return None
+def why_not_captured(extractor: Extractor, config: RunConfig, shard: ProcessShard) -> str | None:
+    """Return why a run on a GPU cannot capture its steps; None if it can."""
     if shard.num > 1:
         return "several processes share every batch"
     if not compiler.IS_THERE:

@@ -2,8 +2,7 @@ from collections.abc import Iterator
 
 from command import choices
 from sayso.cli.prepare import prepare
-from sayso.engine import ENGINES
-from sayso.engine.base import EngineSettings, open_local
+from sayso.engine import ENGINES, EngineSettings, open_local
 
 
 def test_shards_are_asked_for_one_at_a_time() -> None:

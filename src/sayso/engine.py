@@ -1,20 +1,22 @@
-"""The Ray engine: shards are tasks on a cluster whose machines share the input and output folders.
+"""Engines map a function over shards, in this process or on a Ray cluster, with the same results.
 
-A worker process receives the function once and keeps it, with everything that it loads. If a worker dies or its machine
-leaves, Ray repeats the task in another worker.
+On a cluster, whose machines share the input and output folders, shards are tasks. A worker process receives the
+function once and keeps it, with everything that it loads. If a worker dies or its machine leaves, Ray repeats the task
+in another worker.
 """
 
 import logging
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, Protocol, TypeVar
 
-from sayso.engine.base import Engine, EngineSettings
-from sayso.errors import MissingExtraError, UserError
+from sayso.config import Range, check_ranges
+from sayso.errors import UserError, import_extra
 
 MAX_RETRIES = 3
 """How often a shard is retried if its worker dies."""
@@ -32,16 +34,51 @@ _ENVIRONMENT = {
     "RAY_task_oom_retries": str(MAX_RETRIES),  # unlimited by default
 }
 
+_Shard = TypeVar("_Shard")
+_Result = TypeVar("_Result")
+
+
+class Engine(Protocol):
+    """Yields a function's result for every shard, in order of completion.
+
+    A shard is requested only when there is room for it. The function may be called twice with the same shard (if a
+    worker dies), so it must write files atomically, and the same files each time. Anything it loads is loaded once per
+    worker.
+    """
+
+    def __call__(self, function: Callable[[_Shard], _Result], shards: Iterable[_Shard], /) -> Iterator[_Result]:
+        """Yield the results."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """The cluster's address (empty: one is started on this machine), and the resources of each worker.
+
+    `num_workers` 0 means one per CPU of the cluster or, with `num_gpus`, as many as its GPUs allow.
+    """
+
+    address: str = ""
+    num_workers: Annotated[int, Range(0, 100_000)] = 0
+    num_cpus: Annotated[float, Range(0, 10_000)] = 1.0
+    num_gpus: Annotated[float, Range(0, 1_000)] = 0.0
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@contextmanager
+def open_local(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
+    """Yield the local engine, which processes shards one by one: it is the function `map`."""
+    del settings
+    yield map
+
 
 @contextmanager
 def open_ray(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
     """Yield an engine on the configured cluster, or on one started for the duration of the block."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtraError("the engine ray", "scale") from None
+    ray = import_extra("ray", "the engine ray", "scale")
     _connect(ray, settings)
     try:
         yield _RayEngine(ray, settings)
@@ -140,3 +177,9 @@ def _loaded(reference: Any) -> Callable[[Any], Any]:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
+
+
+ENGINES: dict[str, Callable[[EngineSettings], AbstractContextManager[Engine]]] = {
+    "local": open_local,
+    "ray": open_ray,
+}

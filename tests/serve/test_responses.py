@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.annotate.store import BusyError, DiskFullError
-from sayso.serve.errors import ErrorResponse
+from sayso.serve.responses import ErrorResponse
 from toy_workbench import Person
 
 

@@ -5,8 +5,7 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.readers import jsonl
-from sayso.store.decisions import decisions_of
-from sayso.store.inputs import Inputs, PrepareSettings
+from sayso.store.inputs import Inputs, PrepareSettings, decisions_of
 from sayso.store.prepare import prepare
 from sayso.store.store import Store
 from toy import make_sentence

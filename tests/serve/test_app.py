@@ -6,9 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.annotate.store import AnnotationDatabase
-from sayso.serve.render import FOLDER
-from sayso.serve.server import make_links
-from sayso.serve.settings import ServeSettings
+from sayso.serve.responses import FOLDER
+from sayso.serve.server import ServeSettings, make_links
 from toy_workbench import Person, open_client
 
 PAGES = ["/annotate", "/annotate/queue", "/annotate/guideline", "/annotate/pilot", "/agreement", "/api", "/sign-in"]

@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 
 from sayso.errors import BadInputError
-from sayso.explain.marks import marks_of_files, marks_of_store
 from sayso.metrics.rationale import IRRELEVANT, NEITHER, RATIONALE
+from sayso.store.marks import marks_of_files, marks_of_store
 from sayso.store.store import Store
 from toy_evaluation import evaluation_lines, mark_line
+from toy_fixtures import store as store
 
 
 def test_the_stores_marks_are_those_of_the_file_it_was_made_with(store: Store) -> None:
