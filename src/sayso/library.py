@@ -228,7 +228,7 @@ def load(folder: str | Path, device: str = "cpu", quantize: Literal["none", "int
         folder: A run folder written by `sayso train`, or a model folder written by `save_pretrained`. A folder
             written by `sayso train --seeds` is loaded as one model, which averages the probabilities of all seeds.
         device: `cpu`, `cuda`, a torch device such as `cuda:1`, or `auto` for a GPU if there is one.
-        quantize: `int8` computes the matrix products of a pretrained encoder in 8 bits, on a CPU.
+        quantize: `int8` uses 8-bit matrix products in a pretrained encoder, on a CPU.
 
     Returns:
         The model, ready to predict.

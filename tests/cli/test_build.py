@@ -39,7 +39,7 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
     assert result.returncode == 0, result.stderr
     assert "sentences with pairs" in result.stdout
     for line in (
-        "documents: 2 new, 0 already there",
+        "documents: 2 new, 0 already built",
         "documents left out: 1: empty",
         "names skipped: 1 (single letters)",
         "facts between an entity and itself, left out: 1, the first is ana /born ana",

@@ -257,7 +257,7 @@ def test_a_resumed_extraction_keeps_its_thresholds(folded: Path, tmp_path: Path)
 def test_prepare_and_train_say_what_the_folds_are_for(folded: Path, tmp_path: Path) -> None:
     arguments = ["prepare", f"--train={folded / 'corpus' / 'train'}", "--folds=2", f"--out={tmp_path / 'store'}"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert re.search(r"folds: 2 of \d+ to \d+ facts, and \d+ unlabelled pairs of rest; no sentence is", result.stderr)
+    assert re.search(r"folds: 2, with \d+ to \d+ facts each, and \d+ unlabelled pairs from rest;", result.stderr)
     manifest = json.loads((tmp_path / "store" / "manifest.json").read_text())
     assert manifest["na_share"]["train"] == 0.25
     assert manifest["parts"]["rest"]["bags"] == manifest["folds"]["num_rest_pairs"] > 0

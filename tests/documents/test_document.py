@@ -203,5 +203,5 @@ def test_a_wrong_byte_order_mark_is_reported() -> None:
 
 def test_a_nul_becomes_a_space_and_many_are_refused() -> None:
     assert decode(b"Ana\0Diaz") == Decoded("Ana Diaz", has_nul=True)
-    with pytest.raises(BadLineError, match="not text, or UTF-16 without a mark"):
+    with pytest.raises(BadLineError, match="not text, or UTF-16 without a BOM"):
         decode("Ana Diaz was born in Rome".encode("utf-16-le"))

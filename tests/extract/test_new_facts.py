@@ -69,7 +69,7 @@ def test_a_relation_with_few_facts_gets_the_common_threshold_and_no_promise() ->
     assert rare.num_facts < LEAST_FACTS
     assert rare.threshold == found.threshold
     assert rare.precision is None
-    assert "too few to promise (6 known facts)" in rare.text
+    assert "too few known facts (6)" in rare.text
     assert all("expected precision" in each.text for each in found.relations[:2])
 
 

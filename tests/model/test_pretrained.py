@@ -75,7 +75,7 @@ def test_a_tokenizer_without_offsets_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     path = folder / "tokenizer_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"tokenizer_class": "CanineTokenizer"}))
-    assert "its tokenizer gives no offsets: save a fast one (tokenizer.json)" in refused(folder)
+    assert "its tokenizer returns no offsets: save a fast tokenizer (tokenizer.json)" in refused(folder)
 
 
 def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_half_precision_on_a_cpu_is_a_warning_only_without_instructions_for_it(
     config = config_with(encoder)
     data = RunData(Store(store), replace(config, train=replace(config.train, precision="bf16")))
     said = "\n".join(warning.warnings_about(data, torch.device("cpu")))
-    assert ("train.precision=bf16 needs a GPU, or a CPU with instructions for it" in said) is not has_instructions
+    assert ("train.precision=bf16 needs a GPU, or a CPU with bfloat16 instructions" in said) is not has_instructions
 
 
 def test_what_quantization_costs_is_said(encoder: Path, store: Path, tmp_path: Path) -> None:

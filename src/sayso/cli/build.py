@@ -69,7 +69,7 @@ def _print(manifest: dict[str, Any]) -> None:
 
 def _about_documents(manifest: dict[str, Any]) -> Iterator[str]:
     documents = manifest["documents"]
-    yield f"documents: {documents['num_new']:,} new, {documents['num_already_there']:,} already there"
+    yield f"documents: {documents['num_new']:,} new, {documents['num_already_there']:,} already built"
     if documents["num_changed"]:
         named = ", ".join(documents["changed"])
         yield (

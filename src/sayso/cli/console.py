@@ -211,7 +211,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def about_length(num_too_far_apart: int, num_cut: int) -> Iterator[str]:
-    """Yield what was not read because sentences are too long for the model."""
+    """Yield a line each for sentences left out or cut because they are too long for the model."""
     if num_too_far_apart:
         yield f"{num_too_far_apart:,} sentences left out: their mentions are too far apart"
     if num_cut:

@@ -71,7 +71,7 @@ def extract(
             min=0.01,
             max=1.0,
             help="Choose thresholds for this precision: of new facts if the run has folds (`prepare --folds`), else on"
-            " validation pairs, and new facts will be less precise.",
+            " validation pairs, where precision is higher than for new facts.",
         ),
     ] = None,
     kb_completeness: Annotated[
@@ -160,7 +160,7 @@ def extract(
 
 
 class _Asked(NamedTuple):
-    """The options that say which facts are wanted."""
+    """The options that select which facts to extract."""
 
     threshold: float | None
     precision: float | None
@@ -169,7 +169,7 @@ class _Asked(NamedTuple):
     data: Path | None
 
     def refuse_contradictions(self) -> None:
-        """Raise `UserError` if an option lacks the one that it belongs to, or excludes another."""
+        """Raise `UserError` if an option is used without one that it requires, or with one that it excludes."""
         if self.precision is None:
             for name in ("data", "kb_completeness", "decisions"):
                 if getattr(self, name):
@@ -178,7 +178,7 @@ class _Asked(NamedTuple):
         elif self.threshold is not None:
             raise UserError("give either --threshold or --precision")
         elif self.kb_completeness is not None and self.decisions:
-            raise UserError("give either --kb-completeness or --decisions, which replace it")
+            raise UserError("give either --kb-completeness or --decisions, not both")
 
 
 def _chosen_thresholds(run: Path, asked: _Asked) -> "ChosenThreshold | NewFactThresholds | None":

@@ -118,7 +118,7 @@ Run = Annotated[
 Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto uses a GPU if there is one.")]
 Quantize = Annotated[
     Literal["none", "int8"],
-    typer.Option(help="int8: compute a pretrained encoder's matrix products in 8 bits; faster on a CPU."),
+    typer.Option(help="int8: use 8-bit matrix products in a pretrained encoder; faster on a CPU."),
 ]
 StorePart = Annotated[
     str,

@@ -64,9 +64,10 @@ def _print(manifest: dict[str, Any]) -> None:
 def _about_folds(folds: dict[str, Any]) -> str:
     num_facts, num_rest = folds["num_facts"], folds.get("num_rest_pairs", 0)
     return (
-        f"folds: {folds['num']} of {min(num_facts):,} to {max(num_facts):,} facts, and {num_rest:,} unlabelled pairs of"
-        f" rest; no sentence is left out (a fold that shares none with training would cost"
-        f" {folds['num_sentences_shared']:,} sentences, and all those of {folds['num_facts_only_in_shared']:,} facts)"
+        f"folds: {folds['num']}, with {min(num_facts):,} to {max(num_facts):,} facts each, and {num_rest:,} unlabelled"
+        f" pairs from rest; no sentences are left out (folds that share none with training would leave out"
+        f" {folds['num_sentences_shared']:,} sentences per fold, including all those of"
+        f" {folds['num_facts_only_in_shared']:,} facts)"
     )
 
 

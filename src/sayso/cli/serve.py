@@ -43,7 +43,7 @@ def serve(
         ),
     ] = None,
     new_links: Annotated[
-        bool, typer.Option("--new-links", help="Revoke all earlier links; only the annotators given now get a new one.")
+        bool, typer.Option("--new-links", help="Revoke all earlier links; only the --annotator names get a new one.")
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,

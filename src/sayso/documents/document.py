@@ -20,7 +20,7 @@ from sayso.readers.json_line import json_object, objects, string
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is a prefix of this one
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose byte order mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -74,7 +74,7 @@ def without_nul(text: str) -> Decoded:
     """Replace each NUL with a space; raise `BadLineError` if there are more than a few."""
     num = text.count("\0")
     if num > _MAX_NUL_SHARE * len(text) + 1:
-        raise BadLineError(f"{num:,} of {len(text):,} characters are NUL: not text, or UTF-16 without a mark")
+        raise BadLineError(f"{num:,} of {len(text):,} characters are NUL: not text, or UTF-16 without a BOM")
     return Decoded(text.replace("\0", " "), has_nul=num > 0)
 
 

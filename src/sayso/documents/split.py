@@ -76,7 +76,7 @@ def _ends(text: str, names: Sequence[CharSpan]) -> Iterator[int]:
 
 
 def _lines_are_sentences(text: str) -> bool:
-    """Return whether most lines end with a stop, unlike those of wrapped text; the last line does not count."""
+    """Return whether most lines end like a sentence, unlike those of wrapped text; the last line does not count."""
     ends = _LINE_END.findall(text)
     return bool(ends) and 2 * sum(last in '"”’)' or last in _STOPS for last in ends) > len(ends)
 

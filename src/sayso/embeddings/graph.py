@@ -90,7 +90,7 @@ def hold_out(graph: Graph, num_facts: int, seed: int) -> tuple[Facts, Facts]:
 
 
 def rank_facts(entity_ED: Vectors, relation_RD: Vectors, asked_F3: Facts, known_F3: Facts) -> NDArray[np.float64]:
-    """Return the realistic filtered ranks of the tails of the asked facts, then those of the heads, [2 F].
+    """Return the realistic filtered ranks of the tails of the facts, then those of the heads, [2 F].
 
     An entity's score is its negated Euclidean distance from head + relation (or tail - relation).
     """
@@ -117,7 +117,7 @@ class _Answers:
         self.key_F, self.answer_F = key_F[order_F], known_F3[order_F, side]
 
     def of(self, asked_F3: Facts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the known answers to all questions, concatenated: the index of the question, and the answer."""
+        """Return the known answers to all queries, concatenated: the index of the query, and the answer."""
         key_F = self._key(asked_F3)
         start_F, stop_F = (np.searchsorted(self.key_F, key_F, side) for side in ("left", "right"))
         length_F = stop_F - start_F

@@ -106,7 +106,7 @@ def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: floa
 
 
 def _texts(sentences: Iterable[Sentence], window: int) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield each distinct sentence once with its names split, and the words around each joined name in it once.
+    """Yield each distinct sentence once with its names split, and each joined name in it once with the words around it.
 
     A sentence may occur with many pairs, each time with different names joined. This way it is learned only once, and
     no joined name is lost. Only 8 bytes per sentence are kept in memory.

@@ -30,7 +30,7 @@ LOGISTIC_REGRESSION = "logistic regression"
 _SMOOTHINGS = (5.0, 1.0, 2.0, 10.0, 20.0, 50.0)
 _EXPONENTS = (1.0, 0.5, 1.5, 2.0)
 _PENALTIES = (2.0, 0.5, 1.0, 4.0, 8.0)
-"""The constants to choose from; if several are equally good on validation, the first."""
+"""The constants to choose from; if several are equally good on validation, the first is used."""
 
 
 class Constants(NamedTuple):

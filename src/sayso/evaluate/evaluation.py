@@ -38,7 +38,7 @@ class EvaluationSettings:
         num_top: How many top-ranked sentences to keep or remove when measuring faithfulness.
         num_resamples: Number of bootstrap resamples of the bags, for intervals.
         temperature: Whether to fit a temperature on validation; it affects the reliability metrics only.
-        quantize: `int8` evaluates the model with the matrix products of its pretrained encoder in 8 bits.
+        quantize: `int8` evaluates the model with 8-bit matrix products in its pretrained encoder.
     """
 
     threshold: Annotated[float, SHARE] = 0.5

@@ -17,7 +17,7 @@ from sayso.store.rows import Rows, ranges
 from sayso.store.table import BagTable
 
 MAX_TRAINING_BAGS = 50_000
-"""Larger training parts are sampled down to this many bags, which keeps reports fast."""
+"""Larger training parts are downsampled to this many bags, which keeps reports fast."""
 MAX_WORDS_BETWEEN = 10
 MIN_BAGS = 2
 """Features that occur in fewer training bags are left out."""

@@ -15,7 +15,7 @@ from sayso.train.held_out import HeldOutFacts, pair_key
 
 LEAST_DECISIONS = 20
 KB_COMPLETENESS = 0.5
-"""The share of the true facts that a knowledge base is assumed to have: as many are missing as are known."""
+"""The share of the true facts that a knowledge base is assumed to have by default: as many are missing as are known."""
 
 
 class Assumption(NamedTuple):
@@ -77,8 +77,8 @@ def from_decisions(
 def _known_odds(facts: HeldOutFacts) -> np.ndarray:
     """Return the odds that a fact with this probability is a withheld one rather than one of an unlabelled pair.
 
-    They are fitted by isotonic regression: among the most probable facts the odds stop to grow, because what is not
-    known there is mostly missing.
+    They are fitted by isotonic regression: among the most probable facts the odds stop growing, because the
+    unlabelled ones there are mostly true facts that the knowledge base lacks.
     """
     order = np.argsort(facts.probability_Q, kind="stable")
     share_Q = np.empty(len(order))
@@ -88,7 +88,7 @@ def _known_odds(facts: HeldOutFacts) -> np.ndarray:
 
 
 def _missing_per_known(decided: np.ndarray) -> float:
-    """Return the ρ for which as many of the decided facts are expected to be true as were accepted."""
+    """Return the ρ for which the expected number of true facts among the decided ones is the number accepted."""
     odds, num_true = decided[:, 0], decided[:, 1].sum()
     # Half a decision on each side keeps ρ finite if all or none are accepted.
     wanted = (num_true + 0.5) / (len(odds) + 1) * len(odds)

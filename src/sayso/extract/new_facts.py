@@ -1,7 +1,7 @@
 """Chooses a threshold per relation for a requested precision of *new* facts, which the knowledge base does not have.
 
-The facts of a run with folds were each withheld once, and searched among all unlabelled pairs by a model that did not
-know them. At a threshold t, a share r(t) of the withheld facts is found again, and n(t) facts of unlabelled pairs are
+In a run with folds, each fact was withheld once, and a model trained without it searched for it among all unlabelled
+pairs. At a threshold t, a share r(t) of the withheld facts is found again, and n(t) facts of unlabelled pairs are
 found, which would be the new ones. If the knowledge base has a share c of the true facts, and the missing ones are like
 the known ones, then K known facts mean ρ K missing ones with ρ = (1 − c) / c, so the expected precision of new facts is
 ρ K r(t) / n(t), at most 1. Decisions on a random sample of new facts give ρ instead of an assumption about c.
@@ -27,22 +27,22 @@ from sayso.seeding import sub_seed
 from sayso.train.held_out import HeldOutFacts, read_held_out
 
 LEAST_FACTS = 20
-"""A relation with fewer facts gets the common threshold, and no promise; fewer facts found again give no estimate."""
+"""A relation with fewer facts gets the common threshold; with fewer facts found again, there is no estimate."""
 NEVER = 2.0
 """The threshold of a relation whose facts do not reach the requested precision at any probability."""
 NUM_RESAMPLES = 500
 LEVEL = 0.9
 MOST_WIDTH = 0.3
-"""How wide the interval may be: thresholds are lower, and precision with them, if few facts are found again."""
+"""Maximum width of the interval: if few facts are found again, lower thresholds are chosen, at lower precision."""
 _NUM_FOUND = (0.0, 150.0, 250.0, 400.0, 650.0)
-"""How many withheld facts must be found again at precision 1, less at lower ones: the first that is certain enough."""
+"""Withheld facts to be found again at precision 1, fewer at lower ones; the first that is certain enough is used."""
 _PRIOR_FACTS = 20.0
-"""How many new facts of all relations count with those of one relation, so that its threshold does not follow noise."""
+"""New facts at the precision of all relations, added to those of each relation so that its threshold is less noisy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelationThreshold:
-    """The threshold of a relation, and the expected precision of its new facts; None if there is nothing to promise."""
+    """The threshold of a relation, and the expected precision of its new facts; None if there is no estimate."""
 
     relation: str
     num_facts: int
@@ -52,11 +52,11 @@ class RelationThreshold:
 
     @property
     def text(self) -> str:
-        """The promise, as human-readable text."""
+        """The threshold and the expected precision, as human-readable text."""
         if self.threshold is None:
             return "no threshold reaches this precision: no facts"
         if self.num_facts < LEAST_FACTS:
-            return f"threshold {self.threshold:.3f} of all relations: too few to promise ({self.num_facts} known facts)"
+            return f"threshold {self.threshold:.3f} of all relations: too few known facts ({self.num_facts})"
         expected = "–" if self.precision is None else f"{self.precision:.2f}"
         return f"threshold {self.threshold:.3f}, expected precision {expected}, about {self.num_new:,.0f} new facts"
 
@@ -90,7 +90,7 @@ class NewFactThresholds:
 
     @property
     def text(self) -> str:
-        """What to expect, as human-readable text."""
+        """The expected precision and recall, as human-readable text."""
         low, high = self.interval
         best = "" if self.is_reached else f"no threshold reaches {self.wanted_precision:g}, taking the best; "
         return (
@@ -133,15 +133,15 @@ def choose_for_new_facts(
     """Choose the lowest thresholds with at least this expected precision; raise `UserError` if there are none."""
     if facts.is_known_Q.sum() < LEAST_FACTS:
         raise UserError(
-            f"too few facts to promise a precision: {int(facts.is_known_Q.sum())} were withheld, at least {LEAST_FACTS}"
-            f" are needed: give a {option('threshold')}"
+            f"too few facts to estimate a precision: {int(facts.is_known_Q.sum())} were withheld, at least"
+            f" {LEAST_FACTS} are needed: set a {option('threshold')}"
         )
     estimate = _Estimate(facts, len(relations), wanted, assumption.missing_per_known)
     chosen, (precision, optimism, interval) = estimate.certain_enough(assumption)
     if interval.high < wanted:
         raise UserError(
             f"no threshold has an expected precision of {wanted:g} for new facts; the best is {precision:.2f} (90 %:"
-            f" {interval.low:.2f} to {interval.high:.2f}), {assumption.text}: ask for less, or give"
+            f" {interval.low:.2f} to {interval.high:.2f}), {assumption.text}: request a lower precision, or set"
             f" a {option('threshold')}"
         )
     num_facts_R = np.bincount(facts.relation_Q[facts.is_known_Q], minlength=len(relations))
@@ -184,7 +184,7 @@ class _Thresholds(NamedTuple):
 
 
 class _Expected(NamedTuple):
-    """The expected precision, how much choosing has raised it before correction, and its interval."""
+    """The expected precision, its interval, and the optimism subtracted for choosing thresholds on the same facts."""
 
     precision: float
     optimism: float
@@ -219,7 +219,7 @@ class _Estimate:
         probability_Q, known_Q, new_Q = self.facts.probability_Q, times_Q * self.known_Q, times_Q * self.new_Q
         found_Q = np.cumsum(known_Q)
         pooled_Q = _precision(self.rho * found_Q, np.cumsum(new_Q))
-        # Where few facts are found again, the precision may be anything, and nothing can be promised.
+        # Where few facts are found again, the precision cannot be estimated.
         pooled_Q = np.where(found_Q >= np.maximum(LEAST_FACTS, self.num_found * pooled_Q**2), pooled_Q, 0.0)
         reached = min(self.wanted, float(pooled_Q.max(initial=0.0)))
         pooled = _lowest(probability_Q, pooled_Q, reached)
@@ -235,7 +235,7 @@ class _Estimate:
     def certain_enough(self, assumption: Assumption) -> "tuple[_Thresholds, _Expected]":
         """Return the thresholds and what to expect of them, with an interval that is narrow enough, if possible."""
         found = []
-        # With few facts, asking for half of them would leave no precise threshold: then the interval is wide.
+        # With few facts, requiring half of them would leave no precise threshold; the interval is wide instead.
         most = 0.5 * self.known_Q.sum() / self.wanted**2
         for self.num_found in (num for num in _NUM_FOUND if num <= most):
             chosen = self.choose(self.once)
@@ -257,7 +257,7 @@ class _Estimate:
         return min(1.0, rho * float(found_R.sum() / new_R.sum())) if new_R.sum() else 1.0
 
     def resampled(self, chosen: _Thresholds, assumption: Assumption) -> "_Expected":
-        """Return what to expect at these thresholds."""
+        """Return the expected precision at these thresholds."""
         values, optimism = [], []
         resamples = resampled_facts(self.facts, NUM_RESAMPLES)
         for times_Q, rho in zip(resamples, assumption.resampled(NUM_RESAMPLES), strict=True):

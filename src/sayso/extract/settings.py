@@ -32,8 +32,8 @@ class ExtractSettings:
         table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
         max_bad_share: The largest allowed fraction of bad lines.
         device: The device of each worker; `auto` uses a GPU if it has one.
-        quantize: `int8` computes the matrix products of a pretrained encoder in 8 bits, on a CPU.
-        chosen: How the threshold was chosen, with those of single relations; None if it was given.
+        quantize: `int8` uses 8-bit matrix products in a pretrained encoder, on a CPU.
+        chosen: How the thresholds were chosen, including those per relation; None if `threshold` was set directly.
     """
 
     threshold: Annotated[float, SHARE] = 0.5

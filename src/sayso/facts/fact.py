@@ -286,7 +286,7 @@ def _quote(record: dict[str, Any], mark: str, source: Source | None) -> Quote:
 
 def _document(record: dict[str, Any]) -> Source | None:
     if "document" not in record:
-        raise BadLineError("'document' is missing in the evidence")
+        raise BadLineError("'document' is missing from the evidence")
     source = _source(record, "document", "id")
     refuse_control(source.document_id if source else "")
     return source

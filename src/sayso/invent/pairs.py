@@ -74,8 +74,8 @@ class Shortcut:
     def named_after(self, train: Iterable[EntityPair], test: Iterable[EntityPair]) -> dict[int, str]:
         """Return the entities to name after a relation, with the relation.
 
-        In test such a name must not fit more often than by chance, so only a fraction of the entities whose name would
-        fit there are named.
+        In test such a name must not match the relation more often than by chance, so only a fraction of the entities
+        whose name would match there get one.
         """
         shown = {marked_entity(self._world, pair): None for pair in train if self.is_faithful(pair)}
         fitting = {marked_entity(self._world, pair) for pair in test if self.is_faithful(pair)}

@@ -169,7 +169,7 @@ def _share_subwords(encoder: Encoder, lexicon: Lexicon) -> None:
 
 
 PREFIX = "seed-"
-"""How the folder of each seed's run, or model, is called; its seed follows."""
+"""Prefix of the folder name of each seed's run or model; the seed follows."""
 
 
 def seed_folders(folder: Path) -> list[Path]:

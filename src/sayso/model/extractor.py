@@ -114,7 +114,7 @@ class Extractor(nn.Module):
         return self.encoder.num_cut(inputs)
 
     def quantize(self) -> None:
-        """Predict with matrix products in 8 bits from now on; see `Encoder.quantize`."""
+        """Switch prediction to 8-bit matrix products; see `Encoder.quantize`."""
         self.encoder.quantize()
 
     def limit_products(self, max_bytes: int) -> None:

@@ -86,7 +86,7 @@ class _PassedOn(nn.Module):
 
 
 def has_fast_bf16(device: torch.device) -> bool:
-    """Return whether bfloat16 is faster than float32 there: on GPUs, and on CPUs with instructions for it."""
+    """Return whether bfloat16 is faster than float32 on the device: a GPU, or a CPU with bfloat16 instructions."""
     return device.type == "cuda" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
@@ -190,7 +190,7 @@ def _without_pooler(network: nn.Module) -> nn.Module:
 
 def _read_architecture(folder: Path) -> dict[str, Any]:
     if not str(folder).strip("."):
-        raise BadInputError(f"{_SETTING} is not set: give it the folder of a pretrained encoder")
+        raise BadInputError(f"{_SETTING} is not set: set it to the folder of a pretrained encoder")
     path = folder / "config.json"
     if not path.is_file():
         kind = "has no config.json, so it is not a transformers model" if folder.is_dir() else "no such folder"
@@ -242,7 +242,7 @@ def _read_tokenizer(folder: Path) -> tuple[SubwordTokenizer, int]:
         except Exception as error:  # the tokenizers library raises nothing more specific on a damaged file
             raise BadInputError(f"{folder}: its tokenizer cannot be read ({first_line(error)})") from error
     if not getattr(tokenizer, "is_fast", False):
-        raise BadInputError(f"{folder}: its tokenizer gives no offsets: save a fast one (tokenizer.json)")
+        raise BadInputError(f"{folder}: its tokenizer returns no offsets: save a fast tokenizer (tokenizer.json)")
     backend = tokenizer.backend_tokenizer
     if any(backend.token_to_id(name) is None for name in _UNUSED):
         backend.add_special_tokens(list(_ADDED))

@@ -58,7 +58,7 @@ class Slope(NamedTuple):
 
     relation_RD: Tensor
     gate: tuple[Tensor, Tensor] | None
-    """With +E: where the ReLU is on, [B, R, D] (or [B, 1, D] with one representation for all relations), and W_x."""
+    """Where the ReLU of +E is active, [B, R, D] (or [B, 1, D] with one representation for all relations), and W_x."""
 
     def of_bags(self, some: slice = slice(None)) -> Tensor:
         """Return g for some bags, [C, R, D]; [1, R, D] if it is the same for all."""

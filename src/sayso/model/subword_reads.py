@@ -17,7 +17,7 @@ from sayso.store.rows import Rows, ranges
 _LEAST_FILLED = 0.8
 """A chunk ends before a sentence that is shorter than this fraction of its longest one."""
 MULTIPLE = 8
-"""Chunks are padded to a multiple of this many subwords, which processors like."""
+"""Chunks are padded to a multiple of this many subwords, which is faster."""
 
 
 class Reads(NamedTuple):
@@ -116,7 +116,7 @@ class PaddedReads:
 
 
 class KeptStates:
-    """A cache of the frozen layers' output for sentences, which trainings with the same frozen layers share."""
+    """A cache of the frozen layers' output for sentences, shared by runs with the same frozen layers."""
 
     def __init__(self) -> None:
         self.num_bytes = 0

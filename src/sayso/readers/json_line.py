@@ -79,7 +79,7 @@ def whole(record: dict[str, Any], key: str) -> int:
     """Return the integer under the key, which must not be negative."""
     value = record.get(key)
     if type(value) is not int or not 0 <= value < 2**53:
-        raise _wrong(record, key, "is not an integer of at least 0")
+        raise _wrong(record, key, "is not a non-negative integer")
     return value
 
 

@@ -17,8 +17,8 @@ RULE = (
     " the variance of the mean over seeds and the bootstrap variance over pairs are added, and the t quantile uses"
     " Welch-Satterthwaite degrees of freedom. A claim is supported if the interval of the mean difference lies above 0"
     " and no interval of a single difference lies below 0; contradicted if the interval of the mean or of a single"
-    " difference lies below 0; otherwise inconclusive. Intervals of single differences are widened for their number"
-    " (Bonferroni). The claim that gains are alike is supported if the mean's interval lies within"
+    " difference lies below 0; otherwise inconclusive. Intervals of single differences are widened for multiple"
+    " comparisons (Bonferroni). The claim that gains are alike is supported if the mean's interval lies within"
     f" ±{100 * MARGINS[AREA]:g} point of AUC@0.4 (±{100 * MARGINS[PRECISION]:g} of average precision), and contradicted"
     " if an interval lies entirely outside. The claim that the most accurate model is not always the best explained is"
     " supported if some other variant's τ on H is higher with its widened interval above 0, and contradicted if none is"
@@ -51,8 +51,8 @@ def data_table(summary: Summary) -> Table:
             ]
         )
     note = (
-        f"The paper's data: {DATA}. Its positive bags of the test part are our facts (pair, relation). We count"
-        " the distinct sentences of each pair; the paper counts lines."
+        f"The paper's data: {DATA}. What it calls positive bags of the test part, we call facts (pair, relation). We"
+        " count the distinct sentences of each pair; the paper counts lines."
     )
     columns = ["part", "sentences", "positive pairs", "facts", "NA pairs", "largest bag"]
     return Table(f"Table 1: the data, {summary['name']}", columns, rows, note)

@@ -124,7 +124,7 @@ def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str,
 
 
 class DirectSentence(NamedTuple):
-    """A directly supervised sentence and its relation label; empty if nobody gave it one."""
+    """A directly supervised sentence and its relation label; empty if it has none."""
 
     sentence: Sentence
     label: str

@@ -1,4 +1,4 @@
-"""Folds of pairs: each known fact is withheld once, and the model that does not know it may find it again.
+"""Folds of pairs: each known fact is withheld once, to see whether a model trained without it finds it again.
 
 The fold of a pair depends only on its two entities and the seed, so new documents or decisions do not move other pairs.
 Shapes: B bags, N sentences of all bags together.
@@ -25,7 +25,7 @@ from sayso.store.store import Store, folds_file
 from sayso.store.table import BagTable
 
 MAX_REST_LINES = 200_000
-"""About how many lines of unlabelled pairs a store with folds has; more would not make its estimates better."""
+"""Approximate number of lines of unlabelled pairs in a store with folds; more would not improve its estimates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def folds_of(store: Store, part: str) -> PairFolds:
 
 
 class Withheld(NamedTuple):
-    """The training bags without the facts of a fold, each bag's index before, and whether its facts are withheld."""
+    """The training bags without the facts of a fold, each bag's original index, and whether its facts are withheld."""
 
     table: BagTable
     bag_B: np.ndarray
@@ -117,7 +117,7 @@ class Withheld(NamedTuple):
 
 
 def withhold(table: BagTable, folds: PairFolds, fold: int) -> Withheld:
-    """Withhold the facts of a fold: their pairs become NA pairs, of which those that do not stay are left out."""
+    """Withhold the facts of a fold: their pairs become NA pairs, and are sampled like other NA pairs (`stays_B`)."""
     is_withheld_B = (folds.fold_B == fold) & table.is_positive_B
     bag_B = np.flatnonzero(~is_withheld_B | folds.stays_B)
     kept, is_withheld_B = table.take_bags(bag_B), is_withheld_B[bag_B]
@@ -134,11 +134,11 @@ class HeldOutPairs(NamedTuple):
 
 
 def held_out_pairs(store: Store, fold: int) -> HeldOutPairs:
-    """Return the pairs of a fold, labelled and unlabelled, those of `rest` included."""
+    """Return the labelled and unlabelled pairs of a fold, including those of `rest`."""
     parts = [part for part in ("train", "rest") if part in store.parts]
     bags = {part: np.flatnonzero(folds_of(store, part).fold_B == fold) for part in parts}
     tables = {part: store.part(part).take_bags(bags[part]) for part in parts}
-    # Without the other pairs, those that are there stand for them.
+    # Without `rest`, the sampled NA pairs stand for all others.
     share = {"train": 1.0 if "rest" in parts else store.na_share("train")}
     share["rest"] = float(store.manifest["folds"].get("rest_share", 1.0))
     weights = [np.where(tables[part].is_positive_B, 1.0, 1.0 / share[part]) for part in parts]

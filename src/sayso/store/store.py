@@ -146,7 +146,7 @@ class Store:
         return list(self.manifest["parts"])
 
     def na_share(self, part: str) -> float:
-        """Return the fraction of the corpus's NA pairs that a part was given; 1 if unknown."""
+        """Return the fraction of the corpus's NA pairs that are in a part; 1 if unknown."""
         return float(self.manifest.get("na_share", {}).get(part, 1.0))
 
     @property

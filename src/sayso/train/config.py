@@ -43,7 +43,7 @@ class LossConfig:
     `relations`, also their own relation labels, with the weight `direct_relations`. `distractor` is the weight λ of
     learning from distractors (+LD), `margin` is its γ, and `distractor_measure` is how a distractor's contribution is
     measured. `known_share` is the fraction of true facts that the knowledge base has; below 1, learning is
-    positive-unlabelled. `compatible_na` is the weight of a pair without relations for the relations that its types
+    positive-unlabelled (PU). `compatible_na` is the weight of a pair without relations for the relations that its types
     allow. `mark_score` and `mark_ranking` are the weights of learning from marks, with the marks on `marked_bags`
     training bags per batch.
     """
@@ -100,8 +100,8 @@ class TrainConfig:
     the weights of a pretrained encoder. Learning rates rise from 0 in the first `warmup` fraction of the steps, and
     then stay (`schedule = "constant"`) or fall to 0 at the end of `max_epochs` (`linear`). A batch of more than
     `tokens_at_once` tokens is computed in parts whose gradients are added. `precision` applies to matrix products on a
-    GPU (`bf16` to those with words, in captured steps, and to a pretrained encoder, which also uses it on CPUs that
-    have instructions for it); sums and parameters are always float32.
+    GPU (`bf16` to those with words, in captured steps, and to a pretrained encoder, which also uses it on CPUs with
+    bfloat16 instructions); sums and parameters are always float32.
     `keep` is the epoch whose weights are kept: the best on validation, or the last (with `schedule = "linear"`, the
     one whose learning rate has fallen to 0). `calibration` is fitted on validation after training: an affine map of
     each relation's logit, or none.

@@ -1,6 +1,6 @@
 """Training with folds: the facts of each fold are withheld once, then a model is trained on all of them.
 
-The folds decide how many epochs the last training takes, calibrate its model, and show how many withheld facts are
+The folds determine the number of epochs of the last training, calibrate its model, and show how many withheld facts are
 found again among the unlabelled pairs (`held_out.py`). Shapes: B pairs of all folds, R relations.
 """
 
@@ -52,7 +52,7 @@ def train_folds(data: RunData, out: Path, device: str, resume: bool, callbacks: 
 
 
 def _calibrate(pairs: "PairsOfFolds", out: Path, epoch: int, device: str) -> None:
-    """Calibrate the last model with the facts of the folds, and write what the folds found."""
+    """Calibrate the last model with the facts of the folds, and write the results of the folds."""
     parts = load_model(out)
     extractor = parts.extractor.to(choose_device(device))
     aligned = pairs.aligned(predict_logits(extractor, pairs.data.read(BagTable.concatenate(pairs.tables))))
@@ -129,7 +129,7 @@ class PairsOfFolds:
         return calibrated_on(self.logit_BR, self.label_BR, self.weight_B, f"{len(self.tables)} folds")
 
     def facts(self, calibration: Calibration | None) -> HeldOutFacts:
-        """Return the held-out facts with the probabilities that the last model gives facts like them."""
+        """Return the held-out facts with their probabilities, on the last model's scale."""
         logit_BR = self.logit_BR
         if calibration is not None:
             logit_BR = logit_BR * calibration.maps.scale_R + calibration.maps.shift_R

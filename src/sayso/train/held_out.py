@@ -1,6 +1,6 @@
-"""Withheld facts and unlabelled pairs with the probabilities that models without these facts give them, as a file.
+"""A file of withheld facts and unlabelled pairs, with their probabilities under models trained without these facts.
 
-A row is a fact, known or not: a pair is given by a number (no text), which is the same in all runs.
+A row is a fact, known or not. A pair is stored as a number (no text), which is the same in all runs.
 Shapes: Q rows, B pairs of all folds, R relations.
 """
 
@@ -23,7 +23,7 @@ from sayso.train.folder import FOLDS
 FACTS, REPORT = "facts.arrow", "report.json"
 HELD_OUT = "held-out"
 LEAST_PROBABILITY = 0.001
-"""Unlabelled facts with a lower probability are not kept: no useful threshold reaches down to them."""
+"""Unlabelled facts with a lower probability are not kept: no useful threshold is that low."""
 _ADVICE = "train the run again"
 
 
@@ -89,7 +89,7 @@ def held_out_report(run: Path) -> dict[str, Any]:
 
 
 def read_held_out(run: Path) -> HeldOutFacts | None:
-    """Return the held-out facts of a run, or their mean probabilities over the runs of several seeds; None without."""
+    """Return the held-out facts of a run, averaged over the runs of several seeds; None if there are none."""
     found = [_read(each) for each in seed_folders(run) or [run]]
     known = [each for each in found if each is not None]
     if not known or len(known) < len(found):
@@ -111,7 +111,7 @@ def _read(run: Path) -> HeldOutFacts | None:
 
 
 def _mean(runs: Sequence[HeldOutFacts]) -> HeldOutFacts:
-    """Return the facts of all runs with their mean probability; a run without a fact gave it almost none."""
+    """Return the facts of all runs with their mean probability, counted as 0 in runs that lack the fact."""
     every = HeldOutFacts(*(np.concatenate(columns) for columns in zip(*runs, strict=True)))
     key_Q2 = np.stack([every.pair_Q, every.relation_Q.astype(np.int64)], axis=1)
     _, first, number_Q = np.unique(key_Q2, axis=0, return_index=True, return_inverse=True)

@@ -42,7 +42,7 @@ def refuse_growth(epoch: int, loss: float, at_first: float) -> None:
 
 
 class LossTally:
-    """Collects loss terms on the device and checks them at intervals, so that steps do not wait for each other."""
+    """Collects loss terms on the device and checks them at intervals, so that steps need no synchronisation."""
 
     def __init__(self, epoch: int, shard: ProcessShard) -> None:
         self.epoch, self.shard = epoch, shard

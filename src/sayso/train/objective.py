@@ -80,7 +80,7 @@ class Objective(nn.Module):
         return incomplete_term(logit_BR, batch.label_BR, weight_BR, self.config.known_share, self.shard) / num_bags
 
     def _mark_terms(self, vector_SD: Tensor, marks: MarkBatch) -> dict[str, Tensor]:
-        """Return the loss terms for the own scores of marked sentences."""
+        """Return the loss terms for marked sentences' own scores."""
         extractor, config = self.extractor, self.config
         score_KR = extractor.aggregator.own_score(vector_SD[marks.sentence_K], extractor.scorer)
         score_K = score_KR.gather(1, marks.relation_K[:, None])[:, 0]

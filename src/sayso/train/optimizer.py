@@ -1,4 +1,4 @@
-"""The optimizer of a run: Adam, with a learning rate of their own for pretrained weights, and its schedule."""
+"""The optimizer of a run: Adam, with a separate learning rate for pretrained weights, and its schedule."""
 
 import inspect
 from typing import Any

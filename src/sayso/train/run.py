@@ -45,7 +45,7 @@ OnFigures = Callable[[dict[str, Any]], None]
 TrainOne = Callable[[int, OnStep], EpochResult]
 
 _SHARE_KEPT = 4
-"""What frozen layers return is kept in up to one part in this many of the free memory."""
+"""The cached output of frozen layers may use the free memory divided by this number."""
 _COPIES = 6
 """Copies of each parameter: value, gradient, Adam's two moments, the best epoch's value, and the one being written."""
 

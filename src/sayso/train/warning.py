@@ -85,5 +85,5 @@ def _about_precision(data: RunData, device: torch.device) -> list[str]:
     if not (data.is_pretrained and precision == "bf16"):
         return [f"train.precision={precision} applies only to GPUs: this run uses float32"]
     if not has_fast_bf16(device):
-        return ["train.precision=bf16 needs a GPU, or a CPU with instructions for it: this run uses float32"]
+        return ["train.precision=bf16 needs a GPU, or a CPU with bfloat16 instructions: this run uses float32"]
     return []

@@ -47,7 +47,7 @@ class Encoder(nn.Module, ABC):
 
     width: int
     precision: str = "float32"
-    """The precision it is trained in, `train.precision`; pretrained encoders also predict in it."""
+    """The precision that it is trained in, `train.precision`; pretrained encoders also predict in it."""
 
     @abstractmethod
     def __init__(self, config: EncoderConfig, tables: ModelTables, generator: torch.Generator) -> None:
@@ -77,13 +77,13 @@ class Encoder(nn.Module, ABC):
         return 0
 
     def quantize(self) -> None:
-        """Predict with matrix products in 8 bits from now on; only pretrained encoders can."""
+        """Switch prediction to 8-bit matrix products; only pretrained encoders support this."""
         raise UserError(
             f"{option('quantize')}: only pretrained encoders can be quantized; others are faster as they are"
         )
 
     def keep_frozen(self, sentences: Iterable[SentenceBatch], kept: KeptStates, max_bytes: int) -> None:
-        """Use `kept` for the output of the frozen layers, and add that of these sentences, up to this much memory."""
+        """Cache the frozen layers' output for these sentences in `kept`, up to this much memory."""
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Return the pretrained parameters that are trained further."""

@@ -29,17 +29,17 @@ from sayso.model.subword_reads import MULTIPLE, KeptStates, PaddedReads, Reads, 
 
 _SUBWORDS_AT_A_TIME = {"cpu": 8_192, "cuda": 131_072}
 _SMALLEST_CHUNK = {"cpu": 8, "cuda": 512}
-"""Below this many sentences, starting kernels costs a GPU more than reading padding does."""
+"""Below this many sentences, launching kernels costs a GPU more time than processing padding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(EncoderConfig):
     """Settings of a pretrained encoder.
 
-    `folder` has the encoder as `transformers` saves it; a trained model no longer needs it. `reading` is `markers` (a
-    sentence is read once per pair, with markers around its mentions) or `spans` (once for all its pairs, whose mentions
-    are then looked up in it). Sentences of more than `max_length` subwords are cut. If `freeze_layers` is above 0, the
-    subwords' vectors and this many of the first layers are not trained.
+    `folder` contains the encoder as saved by `transformers`; a trained model no longer needs it. `reading` is `markers`
+    (a sentence is read once per pair, with markers around its mentions) or `spans` (once for all its pairs, whose
+    mentions are then looked up in it). Sentences of more than `max_length` subwords are cut. If `freeze_layers` is
+    above 0, the subwords' vectors and this many of the first layers are not trained.
     """
 
     folder: str = ""
@@ -64,7 +64,7 @@ class TransformerEncoder(Encoder):
         super().__init__(config, tables, generator)
         pretrained = tables.pretrained
         if pretrained is None:
-            raise BadConfigError("model.encoder.transformer.folder is not set: give it the folder of an encoder")
+            raise BadConfigError("model.encoder.transformer.folder is not set: set it to a folder with an encoder")
         num_layers, num_frozen = pretrained.num_layers, config.freeze_layers
         if num_frozen > num_layers:
             raise BadConfigError(
@@ -103,14 +103,14 @@ class TransformerEncoder(Encoder):
         return num_cut(inputs, self.pretrained.subwords.rows, self.max_length)
 
     def quantize(self) -> None:
-        """Predict with matrix products in 8 bits from now on, on a CPU; gradients still use the original weights."""
+        """Switch prediction to 8-bit matrix products, on a CPU; gradients still use the original weights."""
         if self._device.type != "cpu":
-            raise UserError(f"{option('quantize')}: products in 8 bits are for CPUs: choose {option('device')} cpu")
+            raise UserError(f"{option('quantize')}: 8-bit products are for CPUs: choose {option('device')} cpu")
         self._quantized = {network: quantized(network) for network in self.networks}
 
     @torch.no_grad()
     def keep_frozen(self, sentences: Iterable[SentenceBatch], kept: KeptStates, max_bytes: int) -> None:
-        """Use `kept` for the output of the frozen layers, and add that of these sentences; only on a CPU."""
+        """Cache the frozen layers' output for these sentences in `kept`; only on a CPU."""
         if self.lower is None or self._packs:
             return
         # Filled before training and in a fixed order: a resumed run must compute with the same bits.
@@ -150,7 +150,7 @@ class TransformerEncoder(Encoder):
         return score_U.new_zeros(len(sentences.token_T) + 1).index_add(0, layout.token_U, score_U)[:-1]
 
     def lay_out(self, sentences: SentenceBatch) -> SubwordLayout:
-        """Return the subwords of the sentences, with markers if the encoder reads these."""
+        """Return the subwords of the sentences, with markers if the encoder uses them."""
         special, has_markers = self.pretrained.subwords.tokenizer.special, self.config.reading == "markers"
         return lay_out(sentences, self._subword_table(sentences.token_T.device), special, self.max_length, has_markers)
 
@@ -216,7 +216,7 @@ class TransformerEncoder(Encoder):
         return state_CLH
 
     def _run(self, network: nn.Module, state: Tensor, others: dict[str, Any]) -> Tensor:
-        """Return the network's output for these input vectors, quantized or in half precision if it is so."""
+        """Return the network's output for these input vectors, quantized or in half precision if enabled."""
         if self._quantized and not torch.is_grad_enabled():
             return self._quantized[network](inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
         if self.is_half:
@@ -245,7 +245,7 @@ class TransformerEncoder(Encoder):
 
     @property
     def is_half(self) -> bool:
-        """Whether the network computes in bfloat16: if it is trained so, on devices where that is fast."""
+        """Whether the network computes in bfloat16: only if it is trained in it, and on devices where it is fast."""
         return self.precision == "bf16" and has_fast_bf16(self._device)
 
     @property

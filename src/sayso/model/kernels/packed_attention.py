@@ -1,7 +1,7 @@
 """Attention within each of many short sentences, concatenated without padding, for GPUs (compiled by Triton).
 
-Attention of PyTorch is made for thousands of tokens: for sentences of 50, its blocks are mostly empty, and its backward
-pass adds up in memory. Here, one program computes a block of at most 64 subwords of one sentence and head.
+PyTorch's attention is tuned for thousands of tokens: for sentences of 50, its blocks are mostly empty, and its backward
+pass accumulates in memory. Here, one program computes a block of at most 64 subwords of one sentence and head.
 
 Shapes: Q sentences, U subwords of all of them, N heads, D width of a head.
 """
@@ -39,7 +39,7 @@ def packed_attention(
     """Return attention within each sentence, from queries, keys and values [1, N, U, D]: a function of `transformers`.
 
     Sentence q has the subwords from `cu_seq_lens_q[q]` up to `cu_seq_lens_q[q + 1]`, at most `max_length_q`; together
-    they have all U. On a CPU, it is a slow loop for tests.
+    they have all U. On a CPU it runs as a slow loop, for tests.
     """
     del module, attention_mask, others
     query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))

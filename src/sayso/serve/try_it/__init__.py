@@ -1,1 +1,1 @@
-"""Try: ask a run's model, in its own process, about pasted sentences."""
+"""Try: run a model, in its own process, on pasted sentences."""

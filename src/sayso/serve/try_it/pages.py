@@ -38,7 +38,7 @@ class TryResponse(BaseModel):
 
 @api.post("/{run}")
 def post_question(bench: Bench, run: str, asked: Question) -> TryResponse:
-    """Ask a run's model; the first question starts its process, which takes a few seconds."""
+    """Run a model on the pasted sentences; the first request starts its process, which takes a few seconds."""
     return TryResponse.model_validate(ask(bench, run, asked))
 
 
@@ -104,7 +104,7 @@ def try_page(
 
 @pages.post("/try")
 def try_form(render: Render, bench: Bench, given: Annotated[TryForm, Form()]) -> Response:
-    """Ask the model, and show its answer below the form."""
+    """Run the model, and show the result below the form."""
     filled = given.model_dump()
     try:
         answer = ask(bench, given.run, given.question)
@@ -119,7 +119,7 @@ def try_form(render: Render, bench: Bench, given: Annotated[TryForm, Form()]) ->
 
 
 def _page(render: Render, filled: dict[str, str], **context: Any) -> Response:
-    """Render the page: the form, with an error or the answer below it."""
+    """Render the page: the form, with an error or the result below it."""
     usual: dict[str, Any] = {"problem": "", "answer": None, "shown": [], "max_sentences": MAX_SENTENCES}
     return render("try/try.html", filled=filled, **(usual | context))
 

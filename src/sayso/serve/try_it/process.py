@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 START_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 180.0, 60.0, 600.0
 MAX_WAITING = 4
-"""The maximum number of pending questions: each blocks one of the threads that all pages share."""
+"""The maximum number of pending requests: each blocks one of the threads that all pages share."""
 _MAX_ANSWER = 8_000_000
 _LAST_SECONDS, _LAST_BYTES = 2.0, 4_000
 
@@ -65,7 +65,7 @@ class Worker:
             self._seats.release()
 
     def close(self) -> None:
-        """Stop the process if it is running; pending questions fail."""
+        """Stop the process if it is running; pending requests fail."""
         process = self._process
         if process is not None:
             process.kill()

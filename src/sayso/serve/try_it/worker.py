@@ -90,7 +90,7 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
     for names in (heads, tails):
         found.append(_locate_any(tokens, names))
         if not found[-1]:
-            raise BadArgumentError(f"{' or '.join(map(repr, names))} is not named in “{_short(text)}”")
+            raise BadArgumentError(f"{' or '.join(map(repr, names))} does not appear in “{_short(text)}”")
     try:
         head_spans, tail_spans = keep_apart(*found)
     except ValueError:

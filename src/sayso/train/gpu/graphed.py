@@ -35,7 +35,7 @@ _NUM_SIZES = 8
 """Steps are padded to multiples of this fraction of the largest."""
 _STEPS_LOOKED_AT = 64
 _SLACK = 1.1
-"""Spare capacity over the largest of the steps looked at, so that later ones fit as well."""
+"""Spare capacity over the largest of the sampled steps, so that later ones fit as well."""
 _MOST_TERMS = 8
 _NUM_THREADS = 4
 _STEPS_AHEAD = 32
