@@ -17,9 +17,9 @@ AXES = {
 REASONS = {
     "sentences": "Every line is read and predicted once, so time should be linear after start-up. Memory should be"
     " constant for `check`, `predict` and `extract`; `prepare` and training keep the corpus in memory.",
-    "bag size": "Time for one bag. A sentence is encoded and compared with each relation, never with another sentence,"
-    " so time should be linear, and so should memory if the scores of all sentences are kept at once.",
-    "relations": "Encoding does not depend on the relations, scoring does: prediction should grow slowly at first."
+    "bag size": "The times are for one bag. A sentence is encoded and compared with each relation, never with another"
+    " sentence, so time should be linear, and so should memory if the scores of all sentences are kept at once.",
+    "relations": "Encoding does not depend on the relations, but scoring does: prediction should grow slowly at first."
     " Explaining gives every sentence four scores for each relation, so its memory should be linear.",
 }
 """The expected growth, shown next to the measured one."""
@@ -29,9 +29,9 @@ Row = dict[str, Any]
 
 TOP = """# Speed
 
-Generated from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` measures the first table again,
-`python bench/growth.py` the plots. These programs write the files, except for the rows on one GPU, which are copied
-from the log of a run of `bench/gpu_training.py`.
+Generated from `bench/results.json` and `bench/growth.json` by `make docs`. `make bench` repeats the measurements of the
+first table, and `python bench/growth.py` those of the plots. These programs write the two files, except for the rows
+about one GPU, which are copied from the log of a run of `bench/gpu_training.py`.
 
 Absolute times depend on the machine and its load, so most results are ratios: our code and a reference alternate in one
 process, with the same weights and bags, after a warm-up round. A value is the median of the rounds; the range is their
@@ -122,13 +122,14 @@ def growth_table(points: Sequence[Row], axis: str) -> list[str]:
 
 
 def growth_said(points: Sequence[Row], axis: str) -> str:
-    """Return which costs grew less than, exactly or more than linearly in the last step."""
-    kinds: dict[str, list[str]] = {"less than linear": [], "linear": [], "more than linear": []}
+    """Return which times and memory grew less than, exactly or more than linearly in the last step."""
+    adverbs = ("less than linearly", "linearly", "more than linearly")
+    kinds: dict[str, list[str]] = {f"{label} grows {adverb}": [] for label in ("time", "memory") for adverb in adverbs}
     for name, line in curves(points, axis).items():
         for what, label in (("seconds", "time"), ("megabytes", "memory")):
             steep = slope(line, what)
-            kind = "linear" if abs(steep - 1) <= LINEAR else "less than linear" if steep < 1 else "more than linear"
-            kinds[kind].append(f"{label} of {name}")
+            adverb = adverbs[1] if abs(steep - 1) <= LINEAR else adverbs[0] if steep < 1 else adverbs[2]
+            kinds[f"{label} grows {adverb}"].append(f"*{name}*")
     return "; ".join(f"{kind} for {', '.join(names)}" for kind, names in kinds.items() if names) + "."
 
 
@@ -144,7 +145,7 @@ def page() -> str:
     lines += [f"{measured_on([growth])} Threads: {growth['threads']}.", ""]
     for axis, title in AXES.items():
         lines += [f"### {title}", "", f"![Time and memory against the {title.lower()}]({plot_name(axis)})", ""]
-        lines += [REASONS[axis], "", f"In the last step, growth is {growth_said(growth['points'], axis)}", ""]
+        lines += [REASONS[axis], "", f"In the last step, {growth_said(growth['points'], axis)}", ""]
         lines += [*growth_table(growth["points"], axis), ""]
     return "\n".join(lines)
 
