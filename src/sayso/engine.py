@@ -22,7 +22,7 @@ MAX_RETRIES = 3
 """How often a shard is retried if its worker dies."""
 
 _TASKS_PER_WORKER = 2
-"""Tasks submitted at a time, enough to keep every worker busy; more would only take memory."""
+"""Tasks submitted at a time, enough to keep every worker busy; more would only use memory."""
 
 _SECONDS_WITHOUT_ROOM = 600.0
 

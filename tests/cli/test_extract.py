@@ -127,7 +127,7 @@ def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, t
         (("--precision", 0.9, "--kb-completeness", 0.3), "trained without folds, which --kb-completeness"),
         (("--kb-completeness", 0.3), "--kb-completeness requires --precision"),
         (("--decisions", "x"), "--decisions requires --precision"),
-        (("--precision", 0.9, "--kb-completeness", 0.3, "--decisions", "x"), "give either --kb-completeness or"),
+        (("--precision", 0.9, "--kb-completeness", 0.3, "--decisions", "x"), "use either --kb-completeness or"),
         (("--data", "x"), "--data requires --precision"),
         (("--precision", 0.9, "--threshold", 0.9, "--data", "x"), "either --threshold or --precision"),
         (("--only", "new"), "--only requires a knowledge base"),

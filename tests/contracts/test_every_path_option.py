@@ -39,5 +39,5 @@ def test_there_are_paths() -> None:
 def test_an_empty_path_is_refused_in_one_line(command: typer.core.TyperCommand, name: str) -> None:
     (param,) = (each for each in command.params if each.name == name)
     shown = param.opts[0] if param.opts[0].startswith("--") else param.metavar
-    with pytest.raises(UserError, match=f"^{shown}: the path is empty; give a file or folder$"):
+    with pytest.raises(UserError, match=f"^{shown}: the path is empty; expected a file or folder$"):
         command.make_context(command.name, words(command, name))

@@ -66,7 +66,7 @@ def test_another_corpus_is_distinguished_from_a_missing_file(tmp_path: Path) -> 
     before.write_text("one\n")
     other.write_text("two\n")
     records = [done(piece) for piece in new_pieces([before], [], "nre", 100)]
-    with pytest.raises(UserError, match=r"before\.txt: .* but not of this corpus: give the same corpus"):
+    with pytest.raises(UserError, match=r"before\.txt: .* but not of this corpus: use the same corpus"):
         list(new_pieces([other], records, "nre", 100))
     before.unlink()
     with pytest.raises(UserError, match=r"before\.txt: part of the earlier extraction, but now missing"):

@@ -80,8 +80,8 @@ def undo_last(
 ) -> list[Change]:
     """Undo the annotator's last step and return the restored values.
 
-    The step is the last one on the fact `shown`. If there is none and the fact is not submitted, it is the last one on
-    any fact of the open part. For a submitted fact, a step on another fact is never undone instead.
+    This is the last step on the fact `shown` or, if it has none and is not submitted, on any fact of the open part.
+    While a submitted fact is shown, steps on other facts are never undone.
     """
     changes = undo(connection, annotator, SCOPE, key, has_fact, shown) if shown else []
     if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:

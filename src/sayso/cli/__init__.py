@@ -99,7 +99,7 @@ class _Command(TyperCommand):
             value, words = _listed(ctx.params.get(param.name)), _listed(given.get(param.name))
             if "" in words and isinstance(value[0], Path):
                 name = next((each for each in param.opts if each.startswith("--")), param.metavar or param.name)
-                raise UserError(f"{name}: the path is empty; give a file or folder")
+                raise UserError(f"{name}: the path is empty; expected a file or folder")
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -69,7 +69,7 @@ def explain(
 def _refuse_mixed(data: Path | None, file: Path | None, part: str, types: Path | None) -> None:
     """Raise `UserError` for options that exclude each other."""
     if (data is None) == (file is None):
-        raise UserError("give either a store (--data) or a file of sentences (--file)")
+        raise UserError("use either a store (--data) or a file of sentences (--file)")
     if part and data is None:
         raise UserError("--part requires --data: with --file, every sentence is used")
     if types is not None and file is None:

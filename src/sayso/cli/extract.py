@@ -176,13 +176,13 @@ class _Asked(NamedTuple):
                     option = f"--{name.replace('_', '-')}"
                     raise UserError(f"{option} requires --precision: add a precision, or leave out {option}")
         elif self.threshold is not None:
-            raise UserError("give either --threshold or --precision")
+            raise UserError("use either --threshold or --precision, not both")
         elif self.kb_completeness is not None and self.decisions:
-            raise UserError("give either --kb-completeness or --decisions, not both")
+            raise UserError("use either --kb-completeness or --decisions, not both")
 
 
 def _chosen_thresholds(run: Path, asked: _Asked) -> "ChosenThreshold | NewFactThresholds | None":
-    """Return the thresholds for the precision, and print what to expect; None if no precision is given."""
+    """Return the thresholds for the precision, and print the expected precision; None if no precision is given."""
     asked.refuse_contradictions()
     if asked.precision is None:
         return None

@@ -46,7 +46,7 @@ def score(
     from sayso.facts.score import NOT_KNOWN, read_decided, read_truth, score_extraction
 
     if (truth is None) == (decisions is None):
-        raise UserError("give either --truth TSV or --decisions FILE to score against")
+        raise UserError("use either --truth TSV or --decisions FILE to score against")
     known = read_truth(truth) if truth else read_decided(decisions or Path())
     found = score_extraction(facts, known, [each.value for each in only or ()] or NOT_KNOWN)
     against = {"truth": truth and str(truth), "decisions": decisions and str(decisions)}

@@ -146,7 +146,7 @@ def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iter
     files, done = _files(folder), 0
     if not any(map(_is_document, files)):
         raise BadInputError(
-            f"{folder}: no documents; expected files ending in {_KNOWN} (for JSON lines, give the file itself)"
+            f"{folder}: no documents; expected files ending in {_KNOWN} (for JSON lines, pass the file itself)"
         )
     for file in files:
         if not _is_document(file):

@@ -1,4 +1,4 @@
-"""The knowledge base: the names of its entities, the relations between them, and those of the pairs in a sentence."""
+"""The knowledge base: entity names, relations between entities, and the relations of the pairs in a sentence."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

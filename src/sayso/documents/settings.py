@@ -15,10 +15,10 @@ NameFinder = Literal["names", "spacy"]
 class BuildSettings:
     """Settings of one corpus; documents appended later must be built with the same settings.
 
-    The pairs of `na_share` are chosen only by their ids and the seed; the others go to `rest`. An ambiguous name is
-    resolved to the entity that the document also mentions by an unambiguous name (`document`), or whose type fits the
-    sentence's other entities (`types`). Of `max_pairs`, related pairs are kept first. Sentences of more than
-    `max_tokens` are mostly tables and lists.
+    Whether an unrelated pair is sampled (`na_share`) depends only on its ids and the seed; other pairs go to `rest`. An
+    ambiguous name is resolved to the entity that the document also mentions by an unambiguous name (`document`), or
+    whose type fits the sentence's other entities (`types`). Of `max_pairs`, related pairs are kept first. Sentences of
+    more than `max_tokens` are mostly tables and lists.
     """
 
     na_share: Annotated[float, SHARE, Option("Fraction of unrelated pairs used for training, as NA.", "--na")] = 0.25

@@ -43,5 +43,5 @@ def _pipeline(model: str) -> Any:
     except OSError as error:
         raise UserError(
             f"{option('spacy_model')} {model}: spaCy has no such model: install it (python -m spacy download {model}),"
-            " give the folder of a model, or omit the option to find only the knowledge base's names"
+            " pass the folder of a model, or omit the option to find only the knowledge base's names"
         ) from error

@@ -52,7 +52,7 @@ def train_skip_gram(
     refuse_unwritable_path(out)
     for path in corpora:
         if str(path) == "-":
-            raise BadInputError("-: training reads the text several times; give a file instead of standard input")
+            raise BadInputError("-: training reads the text several times; use a file instead of standard input")
     gensim = import_extra("gensim.models", "training word vectors", "vectors")  # slow to import
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         text = Path(folder) / "sentences.txt"

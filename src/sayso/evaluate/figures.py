@@ -1,6 +1,6 @@
 """Metrics of an evaluated run as JSON values: extraction, calibration, and the explanations of each mechanism.
 
-Shapes: B bags, N sentences of all bags together, R relations.
+Shapes: B bags, N sentences in all bags, R relations.
 """
 
 from collections.abc import Mapping

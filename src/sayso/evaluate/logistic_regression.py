@@ -2,7 +2,7 @@
 
 There is one classifier per relation, over binary features of a bag: the types of head, tail and both; and, in any of
 its sentences, each word between the mentions, which mention comes first, and how far apart they are.
-Shapes: B bags, N sentences of all bags together, V feature values in all bags, W features kept, R relations.
+Shapes: B bags, N sentences in all bags, V feature values in all bags, W features kept, R relations.
 """
 
 from collections.abc import Iterator

@@ -43,5 +43,5 @@ def mechanisms_named(names: Sequence[str] | None = None) -> dict[str, Explainer]
 
 
 def ranked_by(names: Sequence[str]) -> str:
-    """Return the one of these mechanisms that ranks the sentences."""
+    """Return which of these mechanisms ranks the sentences."""
     return next((name for name in RANKED_BY if name in names), next(iter(names)))

@@ -1,6 +1,6 @@
 """Attention: the weight that the model gives a sentence.
 
-Shapes: N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 from torch import Tensor

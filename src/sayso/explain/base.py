@@ -4,7 +4,7 @@ Gradients come from the aggregator's closed form (`influence_of`). If an aggrega
 NotImplementedError, and automatic differentiation is used: one backward pass per relation, which is slow. Tests use it
 as the reference. Logits of subsets are the basis of removal and Shapley values.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations, C sub-bags.
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations, C sub-bags.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Sums over [N, R, D] values for explanations, compiled by numba so that the full array is never held in memory.
 
-Shapes: B bags, C of them at a time, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, C of them at a time, N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Explain the facts of a part: every mechanism's score for every sentence of every fact of interest.
 
-Shapes: B bags, N sentences of all bags together, R relations, F facts, E sentences of all facts, grouped by fact.
+Shapes: B bags, N sentences in all bags, R relations, F facts, E sentences of all facts, grouped by fact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

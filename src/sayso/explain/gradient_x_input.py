@@ -1,6 +1,6 @@
 """Gradient times input: the first-order change of a logit when a sentence's vector is scaled.
 
-Shapes: N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 from torch import Tensor

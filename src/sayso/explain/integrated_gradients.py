@@ -1,7 +1,7 @@
 """Integrated gradients: gradient times input, averaged over the path from zero vectors to the actual ones.
 
 Sundararajan, Taly, Yan 2017. The baseline is zero for all sentences of the bag, so a bag's scores sum to
-o_k − o_k(zero vectors), up to the error of the integral. Shapes: N sentences of all bags together, D width of a
+o_k − o_k(zero vectors), up to the error of the integral. Shapes: N sentences in all bags, D width of a
 sentence vector, R relations.
 """
 

@@ -4,7 +4,7 @@ The closed forms score all sentences at once without running the model again: at
 follows from the mean with it, and the maximum without a sentence is the maximum of the others. Any other aggregator is
 run again on each bag without each of its sentences, which is slow.
 
-Shapes: B bags, N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences in all bags, C of them at a time, D width of a sentence vector, R relations.
 """
 
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """Saliency: how much a logit can change when a sentence's vector moves slightly in any direction.
 
-Shapes: N sentences of all bags together, C of them at a time, D width of a sentence vector, R relations.
+Shapes: N sentences in all bags, C of them at a time, D width of a sentence vector, R relations.
 """
 
 import torch

@@ -5,7 +5,7 @@ Small bags are computed exactly, over all subsets; larger ones are estimated fro
 of a bag sum to o_k − o_k(empty bag). Along an order, the weighted mean and the maximum of the growing set are running
 sums and running maxima, so all prefixes together cost about as much as the whole bag.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations, L sentences of a bag, Q
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations, L sentences of a bag, Q
 subsets of a bag's sentences, P orders.
 """
 

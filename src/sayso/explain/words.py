@@ -1,6 +1,6 @@
 """Word scores: gradient times input on the vectors of a sentence's tokens.
 
-Shapes: B bags, N sentences of all bags together, F facts, T tokens of these sentences (a token is a word, or the type
+Shapes: B bags, N sentences in all bags, F facts, T tokens of these sentences (a token is a word, or the type
 that stands for a mention), D width of a sentence vector, R relations, W width of a word vector.
 """
 

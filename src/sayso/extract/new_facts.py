@@ -63,12 +63,12 @@ class RelationThreshold:
 
 @dataclass(frozen=True, kw_only=True)
 class NewFactThresholds:
-    """A threshold per relation, and what to expect of the new facts at or above them.
+    """A threshold per relation, and the expected precision of the new facts at or above them.
 
     `precision` and its 90 % interval are over all relations, corrected for having chosen the thresholds on the same
-    facts; `recall` is the fraction of the withheld facts that is found again. If no threshold has the wanted precision
-    but the interval contains it, the thresholds are the most precise ones, and `is_reached` is false. `threshold` is
-    the one of all relations together.
+    facts; `recall` is the fraction of the withheld facts that are found again. If no threshold has the requested
+    precision but the interval contains it, the thresholds are the most precise ones, and `is_reached` is false.
+    `threshold` is the common one.
     """
 
     wanted_precision: float
@@ -212,7 +212,7 @@ class _Estimate:
         self.own = np.flatnonzero(num_known_R >= LEAST_FACTS).tolist()
 
     def choose(self, times_Q: np.ndarray) -> _Thresholds:
-        """Return the lowest thresholds with the wanted precision, or else the most precise common one.
+        """Return the lowest thresholds with the requested precision, or else the most precise common one.
 
         `times_Q` is how often each held-out fact counts.
         """
@@ -233,7 +233,7 @@ class _Estimate:
         return _Thresholds(threshold_R, pooled, reached)
 
     def certain_enough(self, assumption: Assumption) -> "tuple[_Thresholds, _Expected]":
-        """Return the thresholds and what to expect of them, with an interval that is narrow enough, if possible."""
+        """Return the thresholds and their expected precision, with an interval that is narrow enough, if possible."""
         found = []
         # With few facts, requiring half of them would leave no precise threshold; the interval is wide instead.
         most = 0.5 * self.known_Q.sum() / self.wanted**2
@@ -277,7 +277,7 @@ def _precision(found: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def _lowest(probability: np.ndarray, precision: np.ndarray, wanted: float) -> float:
-    """Return the lowest probability with the wanted precision; both are in descending order of probability."""
+    """Return the lowest probability with the requested precision; both are in descending order of probability."""
     is_last = np.append(probability[1:] != probability[:-1], True)[: len(probability)]
     reached = np.flatnonzero(is_last & (precision >= wanted))
     return float(probability[reached[-1]]) if len(reached) else NEVER

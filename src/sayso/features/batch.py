@@ -1,6 +1,6 @@
 """Batches as a model reads them: the sentences of bags concatenated without padding.
 
-Shapes: B bags, N sentences of all bags together, S encoded sentences (the N, then M distractors, then Q directly
+Shapes: B bags, N sentences in all bags, S encoded sentences (the N, then M distractors, then Q directly
 supervised ones, then marked ones), T tokens of the S sentences, concatenated, R relations, K marks, P pairs of marks,
 L sentences with a relation label.
 """

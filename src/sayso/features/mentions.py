@@ -46,7 +46,7 @@ def model_input(
     """Convert sentences to model input: token ids below `num_words` are words, higher ones are types.
 
     Input words with ids of `num_words` or more have no vector and are read as the unknown word, 0; but if `is_open`,
-    the model can read any word, and such words keep their ids, which are beyond those of the types.
+    the model can read any word, and such words keep their ids, which are above those of the types.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [

@@ -111,7 +111,7 @@ class FlatTransformer(nn.Module):
     ) -> Tensor:
         """Return logit_BR."""
         is_there_SL = torch.arange(id_SL.shape[1]) < length_S[:, None]
-        # A mask of four dimensions is taken as it is, whatever the kind of encoder.
+        # A four-dimensional mask is used unchanged by every kind of encoder.
         mask_S11L = torch.where(is_there_SL, 0.0, torch.finfo(torch.float32).min)[:, None, None]
         state_SLH = self.networks[0].get_input_embeddings()(id_SL)  # type: ignore[operator]
         for network in self.networks:

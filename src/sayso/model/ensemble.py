@@ -3,7 +3,7 @@
 An `Ensemble` is an extractor whose sentence vectors are those of its members side by side. Its logit is that of the
 mean probability, o = logit((1/M) Σ_m σ(o_m)), so thresholds, removals and gradients are those of this mean.
 
-Shapes: M members, B bags, N sentences of all bags together, D width of a sentence vector (of all members together in an
+Shapes: M members, B bags, N sentences in all bags, D width of a sentence vector (of all members together in an
 ensemble), R relations.
 """
 
@@ -222,7 +222,7 @@ def save_parts(folder: Path, parts: ModelParts, overwrite: bool = False) -> None
 
 
 def model_fingerprint(folder: Path) -> str:
-    """Return the hash of weights and calibration in a run or model folder, or of those of all its seeds."""
+    """Return the hash of weights and calibration in a run or model folder, or of all seeds in it."""
     if seeds := seed_folders(folder):
         return hashlib.sha256(" ".join(map(model_fingerprint, seeds)).encode()).hexdigest()[:16]
     folder = find_model(folder)

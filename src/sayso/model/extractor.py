@@ -1,6 +1,6 @@
 """The forward pass: from a batch of bags to one logit per bag and relation.
 
-Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, D width of a sentence vector,
+Shapes: B bags, N sentences in all bags, S all sentences that are encoded, D width of a sentence vector,
 R relations, V words, W width of a word vector, E entities.
 """
 

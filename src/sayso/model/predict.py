@@ -1,6 +1,6 @@
 """Predictions for whole parts and corpora, in bounded memory: bags slice by slice, all sentences, no dropout.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
 """Per-bag reductions and products over sentences stored end to end.
 
-Shapes: B bags, N sentences of all bags together, D width of a vector, R relations. `bag_N[i]` is the bag of sentence i;
+Shapes: B bags, N sentences in all bags, D width of a vector, R relations. `bag_N[i]` is the bag of sentence i;
 it never decreases. `value_N` may have further dimensions ([N, R], [N, D], ...), each of which is reduced on its own.
 Nothing here loops over bags, and everything is differentiable.
 """

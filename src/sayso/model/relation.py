@@ -1,6 +1,6 @@
 """Map a bag's representation to one logit per relation, with or without the entity vectors (+E, Shahbazi et al. 2020).
 
-Shapes: B bags, N sentences of all bags together, D width of a vector, R relations, E entities, V width of an entity
+Shapes: B bags, N sentences in all bags, D width of a vector, R relations, E entities, V width of an entity
 vector.
 """
 

@@ -119,7 +119,7 @@ def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]
         if piece.file not in there:
             # If the file still exists, this is a different corpus.
             reason = (
-                "part of the earlier extraction, but not of this corpus: give the same corpus (files may be added)"
+                "part of the earlier extraction, but not of this corpus: use the same corpus (files may be added)"
                 if Path(piece.file).exists()
                 else "part of the earlier extraction, but now missing: restore it"
             )

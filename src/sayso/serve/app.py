@@ -194,7 +194,7 @@ def _too_large(limit: int) -> RequestError:
 
 
 async def refuse_csrf(request: Request) -> None:
-    """Refuse a request that changes something unless one of our own pages sent it (CSRF)."""
+    """Refuse a request that changes data unless one of our own pages sent it (CSRF)."""
     if request.method in _SAFE:
         return
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")

@@ -1,7 +1,7 @@
 """Folds of pairs: each known fact is withheld once, to see whether a model trained without it finds it again.
 
 The fold of a pair depends only on its two entities and the seed, so new documents or decisions do not move other pairs.
-Shapes: B bags, N sentences of all bags together.
+Shapes: B bags, N sentences in all bags.
 """
 
 import hashlib
@@ -90,7 +90,7 @@ def rest_share(path: Path) -> float:
 
 def read_unlabelled(files: SentenceFiles, share: float, seed: int) -> Iterator[Sentence]:
     """Yield the sentences of a sample of the pairs of `rest`, chosen by their ids, without labels."""
-    # Another seed than that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
+    # A different seed from that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
     bound, seed = round(share * 2**64), sub_seed(seed, "rest")
     files.tallies.pop("rest", None)  # read before, for decided pairs
     for sentence in files.read("rest", None):

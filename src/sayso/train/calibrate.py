@@ -13,7 +13,7 @@ from sayso.train.data import RunData
 
 
 def calibration_of(extractor: Extractor, data: RunData) -> Calibration | None:
-    """Fit the calibration that the config asks for on the validation part; None if it asks for none.
+    """Fit the configured calibration on the validation part; None if it is off.
 
     A model that is trained on all facts is calibrated by the folds (`folds.py`).
     """

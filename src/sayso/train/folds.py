@@ -73,7 +73,7 @@ def _is_finished(data: RunData, folder: Path) -> bool:
 def best_epoch(metrics: Sequence[Sequence[dict[str, Any]]]) -> int:
     """Return the epoch with the best mean validation metrics over the folds, among those that all folds have.
 
-    One epoch for all folds is not chosen on the facts of one fold, and suits the training on all of them.
+    A single epoch for all folds is not tuned to the facts of one fold, and can be used for the training on all facts.
     """
     num_epochs = min(len(rows) for rows in metrics)
     names = ("validation/area_up_to_recall_0.4", "validation/average_precision")
@@ -123,7 +123,7 @@ class PairsOfFolds:
         return found
 
     def calibration(self) -> Calibration | None:
-        """Fit the calibration that the config asks for; None if it asks for none."""
+        """Fit the configured calibration; None if it is off."""
         if self.data.config.train.calibration == "none":
             return None
         return calibrated_on(self.logit_BR, self.label_BR, self.weight_B, f"{len(self.tables)} folds")

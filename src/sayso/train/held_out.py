@@ -49,7 +49,7 @@ def held_out_facts(
     label_BR: np.ndarray,
     weight_B: np.ndarray,
 ) -> HeldOutFacts:
-    """Return the known facts of the folds, and those of their pairs without any known fact.
+    """Return the known facts of the folds, and the probable facts of their unlabelled pairs.
 
     Other relations of a pair with a known fact are left out: in use, models are trained on such pairs.
     """

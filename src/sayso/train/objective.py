@@ -1,6 +1,6 @@
 """The loss, term by term: bags, directly supervised sentences and their relation labels, distractors, marks.
 
-Shapes: B bags, N sentences of all bags together, S all sentences that are encoded, M distractors, G sentences of the
+Shapes: B bags, N sentences in all bags, S all sentences that are encoded, M distractors, G sentences of the
 M augmented bags, K marks, L sentences with a relation label, C labels, D width of a sentence vector, R relations.
 """
 

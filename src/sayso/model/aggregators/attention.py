@@ -1,6 +1,6 @@
 """CNNs+ATT: attention weights the sentences of a bag separately for each relation (Lin et al. 2016).
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The interface of an aggregator, and the closed form of its gradients.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
 """DirectSup: a sentence classifier, also trained on directly supervised sentences, weights each sentence.
 
-Beltagy, Lo, Ammar 2019. Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations,
+Beltagy, Lo, Ammar 2019. Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations,
 H hidden units.
 """
 

@@ -1,6 +1,6 @@
 """Noisy-or: each sentence states the relation with its own probability, and one such sentence is enough.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations.
 """
 
 import math

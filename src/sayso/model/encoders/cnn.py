@@ -1,6 +1,6 @@
 """Convolutions of several widths and the maximum over time: the encoder of both systems in the paper.
 
-Shapes: S sentences, F filters of all widths together, D width of a sentence vector, P width of the positions.
+Shapes: S sentences, F filters of all widths, D width of a sentence vector, P width of the positions.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The interface of a kernel: the highest sum of table rows over the windows of a group, and which window it was.
 
 Shapes: S sentences, T tokens of all sentences end to end, G groups of windows (`num_pieces` for each sentence), Y
-distinct tokens, Q distances, K filter widths, F filters of all widths together (F / K of each, narrow widths first),
+distinct tokens, Q distances, K filter widths, F filters of all widths (F / K of each, narrow widths first),
 A = Σ width · F / K columns of a table.
 
 Words are frozen and few are distinct, so each filter's product with each distinct token and each distance is computed

@@ -1,6 +1,6 @@
 """Compute where +E's ReLU is active, for a mixture of sentences per bag and relation (compiled by numba).
 
-Shapes: B bags, N sentences of all bags together, D width of a vector, R relations. No [N, R, D] or [B, R, D] values
+Shapes: B bags, N sentences in all bags, D width of a vector, R relations. No [N, R, D] or [B, R, D] values
 are ever written to memory, only whether each one is above zero.
 """
 

@@ -19,7 +19,7 @@ from sayso.model.kernels import compiler
 from sayso.model.kernels.compiler import jit, tl, triton
 
 NAME = "sayso_packed"
-"""The name of `packed_attention` in `transformers`."""
+"""The name under which `packed_attention` is registered with `transformers`."""
 _BLOCK = 64
 _WIDTHS = (16, 32, 64, 128)
 
@@ -36,7 +36,7 @@ def packed_attention(
     max_length_q: int,
     **others: Any,
 ) -> tuple[Tensor, None]:
-    """Return attention within each sentence, from queries, keys and values [1, N, U, D]: a function of `transformers`.
+    """Return attention within each sentence, from queries, keys and values [1, N, U, D], as `transformers` calls it.
 
     Sentence q has the subwords from `cu_seq_lens_q[q]` up to `cu_seq_lens_q[q + 1]`, at most `max_length_q`; together
     they have all U. On a CPU it runs as a slow loop, for tests.

@@ -191,9 +191,9 @@ class Side(NamedTuple):
 def compare(
     runs: Sequence[RunPredictions], bag: int, relation: str, by: str = "", with_marks: bool = True
 ) -> tuple[list[Side], list[list[dict[str, Any] | None]]]:
-    """Return one side per run, and each sentence as shown on every side; a mechanism ranks the sentences.
+    """Return one side per run, and a row per sentence with its view on every side, ranked by the mechanism `by`.
 
-    The sentences are in the order of the first run that has the fact; there are none if no run has it.
+    Rows are in the order of the first run that has the fact; there are none if no run has it.
     """
     sides = []
     for run in runs:

@@ -1,4 +1,4 @@
-// Requests that change something: sent one at a time, in order, and repeated until the server has them.
+// Requests that change data: sent one at a time, in order, and repeated until the server has them.
 
 const token = document.querySelector('meta[name="form-token"]').content;
 const LONGEST_WAIT = 8000;

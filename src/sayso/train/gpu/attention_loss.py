@@ -1,6 +1,6 @@
 """Attention over bags, the logits, their cross-entropy and all gradients, in one pass.
 
-Shapes: B bags, N sentences of all bags together, D width of a sentence vector, R relations.
+Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations.
 
 With e_nk = x_n · A q_k, s_nk = x_n · r_k, o_k = Σ_n α_nk s_nk + b_k and weight w of the bag:
 ∂l/∂o_k = w (σ(o_k) − y_k), ∂l/∂s_nk = α_nk ∂l/∂o_k, ∂l/∂e_nk = α_nk (s_nk − Σ_m α_mk s_mk) ∂l/∂o_k. As separate

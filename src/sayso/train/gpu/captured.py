@@ -3,7 +3,7 @@
 Shapes: U steps of an epoch, T its tokens, L 8-byte words in a step's row.
 
 A step of this model is about fifty short kernels, which the CPU cannot launch as fast as the GPU finishes them. So all
-data is on the device, an epoch's batches are laid out there beforehand (one row per step, `pack`), and one graph of
+data is on the device, an epoch's batches are laid out there in advance (one row per step, `pack`), and one graph of
 several steps is replayed: each step finds its own row by a counter, which it increments itself. Losses are checked once
 per epoch.
 """

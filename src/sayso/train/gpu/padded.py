@@ -5,7 +5,7 @@ distractors (M1: with one spare), Q direct sentences, S = N + M + Q sentences, T
 sentences of augmented bags, R relations, Y words of a step.
 
 If a step has fewer bags than others, each missing one gets an empty sentence; all other empty sentences are in the
-spare bag. So every bag has a sentence and no maximum is over an empty set. Augmented bags are padded likewise: a
+spare bag. So every bag has a sentence and no maximum is over an empty set. Augmented bags are padded the same way: a
 missing one has an empty sentence of the spare bag and an empty distractor.
 """
 

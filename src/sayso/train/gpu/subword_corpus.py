@@ -144,7 +144,7 @@ class PaddedRow:
 
     Padding has no effect: padded sentences are in bags without weight (one in each that is missing, so that none is
     empty, and the others in a spare bag), and marks and labels have weight 0.
-    Subwords beyond those of the step are sentences of at most `longest`, whose vectors nobody needs.
+    Subwords beyond those of the step are filler sentences of at most `longest`, whose vectors are not used.
     """
 
     def __init__(
