@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from sayso.readers.mention import find_mentions
 from sayso.records import Sentence
-from sayso.store.group import BagBuilder, Grouped
+from sayso.store.group import BagBuilder, Grouped, group_lines
 from sayso.store.vocabulary import Vocabulary
 
 
@@ -17,9 +17,9 @@ def make_sentence(
     return Sentence(tuple(tokens), head_mention, tail_mention, relations, None, expresses)
 
 
-def group_by_pair(sentences: Iterable[Sentence], vocabulary: Vocabulary) -> Grouped:
+def group_by_pair(sentences: Iterable[Sentence], vocabulary: Vocabulary, max_tokens: int = 130) -> Grouped:
     """Return the bags of the sentences, as `sayso prepare` makes them."""
-    builder = BagBuilder(vocabulary)
+    builder = BagBuilder(vocabulary, max_tokens)
     for sentence in sentences:
         builder.add(sentence)
-    return builder.finish()
+    return group_lines(builder.lines(), vocabulary.words)

@@ -4,10 +4,9 @@ from hypothesis import strategies as st
 
 from sayso.features.mentions import FARTHEST, model_input
 from sayso.records import Mention, Sentence, Span
-from sayso.store.group import BagBuilder
 from sayso.store.vocabulary import Vocabulary
 from steps import growth
-from toy import make_sentence
+from toy import group_by_pair, make_sentence
 
 MANY_WORDS = 1000
 
@@ -15,9 +14,8 @@ MANY_WORDS = 1000
 def shown(text: str, appearance: str, head: str = "h", tail: str = "t", max_tokens: int = 130):
     """Return the tokens (types as /0, /1), distances and pieces of a sentence; head has type 0, tail type 1."""
     vocabulary = Vocabulary()
-    builder = BagBuilder(vocabulary, max_tokens)
-    builder.add(make_sentence(text, head, tail))
-    result = model_input(builder.finish().table, appearance, MANY_WORDS, np.array([0, 1]))
+    table = group_by_pair([make_sentence(text, head, tail)], vocabulary, max_tokens).table
+    result = model_input(table, appearance, MANY_WORDS, np.array([0, 1]))
     words = list(vocabulary.words)
     tokens = [words[row] if row < MANY_WORDS else f"/{row - MANY_WORDS}" for row in result.tokens.value]
     return " ".join(tokens), *(a.tolist() for a in (result.head_distance_T, result.tail_distance_T, result.piece_T))
@@ -52,9 +50,8 @@ def test_type_and_words_keep_both_at_distance_zero() -> None:
 
 
 def test_words_without_vector_are_the_unknown_word() -> None:
-    builder = BagBuilder(Vocabulary())
-    builder.add(make_sentence("h met t"))
-    assert model_input(builder.finish().table, "words", 2, np.array([0, 1])).tokens.value.tolist() == [1, 0, 0]
+    table = group_by_pair([make_sentence("h met t")], Vocabulary()).table
+    assert model_input(table, "words", 2, np.array([0, 1])).tokens.value.tolist() == [1, 0, 0]
 
 
 def test_only_the_window_is_read_and_distances_count_in_it() -> None:
@@ -75,9 +72,8 @@ def test_distances_equal_a_plain_loop(num_tokens: int, data) -> None:
     mentions = [
         Mention(name, name, tuple(Span(i, i + 1) for i in where)) for name, where in (("h", heads), ("t", tails))
     ]
-    builder = BagBuilder(Vocabulary())
-    builder.add(Sentence(tuple(f"w{i}" for i in range(num_tokens)), *mentions))
-    result = model_input(builder.finish().table, "words", MANY_WORDS, np.array([0, 1]))
+    sentence = Sentence(tuple(f"w{i}" for i in range(num_tokens)), *mentions)
+    result = model_input(group_by_pair([sentence], Vocabulary()).table, "words", MANY_WORDS, np.array([0, 1]))
     for got, where in ((result.head_distance_T, heads), (result.tail_distance_T, tails)):
         assert np.abs(got).tolist() == [min(abs(i - j) for j in where) for i in range(num_tokens)]
         assert all(i - d in where for i, d in enumerate(got.tolist()))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.records import Mention, Sentence, Source, Span, sentence_key
-from sayso.store.group import BagBuilder, Collector, group
+from sayso.store.group import Collector, group
 from sayso.store.vocabulary import Numbering, Vocabulary
 from toy import group_by_pair, make_sentence
 
@@ -56,27 +56,22 @@ def test_every_occurrence_and_the_place_in_the_document_are_kept() -> None:
 
 
 def test_a_sentence_longer_than_the_window_keeps_how_all_of_it_is_written() -> None:
-    builder = BagBuilder(Vocabulary(), max_tokens=3)
-    builder.add(make_sentence("x x x x h of t x")._replace(source=Source("d1", 0, 12, (1, 5, 7))))
-    table = builder.finish().table
+    sentence = make_sentence("x x x x h of t x")._replace(source=Source("d1", 0, 12, (1, 5, 7)))
+    table = group_by_pair([sentence], Vocabulary(), max_tokens=3).table
     assert table.window_N2.tolist() == [[4, 7]]
     assert (len(table.tokens.row(0)), table.glued.row(0).tolist()) == (8, [1, 5, 7])
 
 
 def test_a_sentence_whose_mentions_no_window_holds_is_counted_and_its_fact_remembered() -> None:
-    builder = BagBuilder(Vocabulary(), max_tokens=5)
-    builder.add(make_sentence("h x x x x x x x t", relations=("r",)))
-    builder.add(make_sentence("a of b", "a", "b", ("r",)))
-    grouped = builder.finish()
+    sentences = [make_sentence("h x x x x x x x t", relations=("r",)), make_sentence("a of b", "a", "b", ("r",))]
+    grouped = group_by_pair(sentences, Vocabulary(), max_tokens=5)
     assert (grouped.num_too_far_apart, grouped.num_facts_unread) == (1, 1)
     assert grouped.table.num_bags == 1
 
 
 def test_a_fact_with_another_readable_sentence_is_not_unread() -> None:
-    builder = BagBuilder(Vocabulary(), max_tokens=5)
-    builder.add(make_sentence("h x x x x x x x t", relations=("r",)))
-    builder.add(make_sentence("h of t", relations=("r",)))
-    assert builder.finish().num_facts_unread == 0
+    sentences = [make_sentence(text, relations=("r",)) for text in ("h x x x x x x x t", "h of t")]
+    assert group_by_pair(sentences, Vocabulary(), max_tokens=5).num_facts_unread == 0
 
 
 @given(

@@ -1,7 +1,7 @@
 """Group the sentences of a corpus by the shard of their pair: one file of lines per piece, with an index.
 
 A shard is a span of every such file, so there are as many files as pieces, and only one block of lines is in memory.
-Unlike the temporary files of `io.shuffle`, these stay: a killed run resumes with them, and later sentences are added.
+Unlike the temporary files of `DiskShuffle`, these stay: a killed run resumes with them, and later sentences are added.
 The index has two layers of blocks and shards: where the lines start, and a checksum of every span; its last block
 contains only a checksum of the index. Shapes: L blocks and one more, K shards and one more.
 """

@@ -167,10 +167,6 @@ class BagBuilder:
         )
         return Lines(table, frozenset(self._left_out), self.num_read, self.num_too_far_apart)
 
-    def finish(self) -> "Grouped":
-        """Return the bags; the builder cannot be used again."""
-        return group_lines(self.lines(), self.vocabulary.words)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped:
