@@ -24,6 +24,13 @@ def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
+def test_numbers_and_fingerprints_may_differ_between_machines() -> None:
+    shape = load("docs/walkthrough.py").shape
+    first, second = "store 99576db3e15cea27\ntrain  10,820\n", "store bd61715c1f80c1d5\ntrain   1,820\n"
+    assert shape(first, False) == shape(second, False)
+    assert shape(first, False) != shape(second.replace("train", "test"), False)
+
+
 def test_the_page_shows_an_output_for_every_command() -> None:
     for step in load("docs/walkthrough.py").steps():
         assert step.output.strip(), step.command
