@@ -37,7 +37,7 @@ class DamagedDecision(NamedTuple):
 
     @property
     def decision(self) -> str:
-        """The word shown instead of the decision: damaged."""
+        """The state to show in place of a decision: `damaged`."""
         return DAMAGED
 
 

@@ -37,9 +37,9 @@ class BuildSettings:
     max_pairs: Annotated[int, Range(1, 1_000_000), Option("Maximum pairs per sentence.")] = 30
     max_tokens: Annotated[int, Range(5, 1_000_000), Option("Longer sentences are left out.")] = 300
     max_document_mb: Annotated[int, Range(1, 100_000), Option("Larger documents are left out.")] = 32
-    only_utf8: Annotated[bool, Option("Leave out documents that are not UTF-8 instead of reading Windows-1252.")] = (
-        False
-    )
+    only_utf8: Annotated[
+        bool, Option("Leave out documents that are not UTF-8 instead of reading them as Windows-1252.")
+    ] = False
     seed: Annotated[int, SEED, Option("Seed for sampling the unrelated pairs used for training.")] = 13
 
     def __post_init__(self) -> None:

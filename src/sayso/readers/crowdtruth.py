@@ -1,4 +1,4 @@
-"""Read sentences labelled by crowd workers: how many of them saw any relation, and how many saw the distant one."""
+"""Read sentences labelled by crowd workers: how many saw any relation, and how many the distantly labelled one."""
 
 from sayso.readers.base import check_length
 from sayso.readers.json_line import has_keys, json_object, share, string, without_na

@@ -1,8 +1,8 @@
 """Fused kernels of the encoder: lookup with dropout, the last layer, and the gradients of distances.
 
 A captured step takes no arguments, so dropout reads a key and a count from the device. The same key and count give the
-same draws, so a resumed run repeats them. The last layer is ReLU(W ReLU(peak + b) + c). The
-gradients of distances are matrix products with a side of 5, for which GPU libraries are not optimised.
+same draws, so a resumed run repeats them. The last layer is ReLU(W ReLU(peak + b) + c). The gradients of distances are
+matrix products with a side of 5, for which GPU libraries are not optimised.
 
 Shapes: S sentences, F filters, D width of a sentence vector (of a filter's row in `weight_AD`), 2 mentions, Q
 distances, P width of a distance, A columns of a table, Y rows that are looked up, V rows of the table, W width of a
