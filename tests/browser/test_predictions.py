@@ -174,7 +174,7 @@ def test_own_sentences_are_marked_and_asked_about_by_keyboard(page: Page) -> Non
     page.get_by_role("textbox", name="Tail").fill("Paris")
     expect(page.locator(".preview .missing").first).to_contain_text("the tail is not named here")
     page.get_by_role("button", name="Run the model").press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("'Paris' is not named")
+    expect(page.get_by_role("alert")).to_contain_text("'Paris' does not appear in")
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def test_a_type_that_is_given_is_what_the_model_sees(worker: Worker) -> None:
 def test_an_unknown_relation_and_a_missing_name_are_reported(worker: Worker) -> None:
     with pytest.raises(UserError, match="not one of the model's 2"):
         worker.ask(question(relation="unheard of"))
-    with pytest.raises(UserError, match="sentence 1: 'Paris' is not named"):
+    with pytest.raises(UserError, match="sentence 1: 'Paris' does not appear in"):
         worker.ask(question(heads=["Paris"]))
 
 
