@@ -59,7 +59,7 @@ def claim(
 
 
 def is_held(connection: Connection, annotator: Annotator, fact: Triple, as_practice: bool = False) -> bool:
-    """Return whether the fact is assigned to the annotator; if `as_practice`, in a pilot round."""
+    """Return whether the fact is assigned to the annotator (with `as_practice`: assigned in a pilot round)."""
     rows = connection.execute(f"{_CLAIMED} AND is_pilot >= ? AND {IS_FACT}", (annotator.id, as_practice, *fact))
     return rows.fetchone() is not None
 

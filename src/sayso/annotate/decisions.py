@@ -1,6 +1,6 @@
 """Decisions on facts: accepted, rejected or needs evidence; the latest decision on a fact counts.
 
-Decisions are entries in the event log, so they can be undone. They belong to no single person: the latest decision
+Decisions are entries in the event log, so they can be undone. They do not belong to one person: the latest decision
 counts for everyone, and the log keeps earlier ones.
 """
 

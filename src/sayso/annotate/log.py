@@ -93,15 +93,15 @@ def undo(
     has_fact: HasFact = accept_all,
     shown: Triple | None = None,
 ) -> list[Change]:
-    """Undo the actor's last effective step on one fact, or on any fact of the open part; return the restored values.
+    """Undo the actor's last step on one fact, or on any fact of the open part; return the restored values.
 
-    A step that someone else has overruled is no longer effective. Steps on facts outside the open part are skipped,
-    since nobody would see the change. Repeating a request with the same key returns the same result and undoes
-    nothing else.
+    Steps that have been undone, or that someone else has overwritten, are skipped, and so are steps on facts outside
+    the open part, since nobody would see the change. Repeating a request with the same key returns the same result and
+    undoes nothing else.
     """
     step = _find_step(connection, actor, key)
     if step is None:
-        events = _last_standing(connection, actor, scope, has_fact, shown)
+        events = _last_undoable(connection, actor, scope, has_fact, shown)
         if not events:
             return []
         step = _new_step(connection, actor, scope, key, undoes=events[0]["step"])
@@ -130,10 +130,10 @@ def _insert(connection: Connection, columns: str, values: tuple[object, ...]) ->
     return number
 
 
-def _last_standing(
+def _last_undoable(
     connection: Connection, actor: Annotator, scope: str, has_fact: HasFact, shown: Triple | None
 ) -> list[Row]:
-    """Return the events of the actor's last effective step."""
+    """Return the events of the actor's last step that has not been undone or overwritten; empty if there is none."""
     is_shown = f"SELECT 1 FROM event JOIN fact ON fact.id = event.fact WHERE event.step = step.id AND {IS_FACT}"
     steps = connection.execute(
         "SELECT id FROM step WHERE actor = ? AND scope = ? AND undoes IS NULL"

@@ -147,7 +147,7 @@ def write_csv(path: Path, marks: Iterable[Mark]) -> int:
 
 
 def read_csv(path: Path) -> Iterator[MarkItem]:
-    """Yield each row's mark with its line number, or the reason why it cannot be read."""
+    """Yield each row's mark with its line number, or why it cannot be read."""
     rows = csv.reader(io.StringIO(read_text(path, "marks"), newline=""), strict=True)
     try:
         header = next(rows, [])

@@ -126,13 +126,16 @@ def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: 
 
 
 def _contrast(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """Put bags with several sentences and relations first, then mixed evidence, and single sentences last."""
+    """Return sort keys: bags with several relations first, then bags whose prediction rests on some of the sentences.
+
+    Single-sentence bags come last.
+    """
     is_single_F = facts.size_F < 2
     return ~facts.is_mixed_F, facts.num_relations_F < 2, is_single_F
 
 
 def _doubtful(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """Put high probability with low faithfulness first, and facts without a prediction last."""
+    """Return a sort key: high probability with low faithfulness first, facts without a prediction last."""
     return (-np.nan_to_num(facts.probability_F - facts.faithfulness_F, nan=-np.inf),)
 
 

@@ -146,7 +146,7 @@ def _refuse_missing(path: Path) -> None:
 
 
 def _open_to_read(path: Path) -> Connection:
-    """Open a file without changing it or leaving files beside it.
+    """Open a file without changing it or leaving other files next to it.
 
     A read-only connection neither merges nor removes the log of a killed server. Without a log, a writable connection
     creates an empty one and removes it; if the file or folder is read-only, nobody is writing.
@@ -232,7 +232,7 @@ def _as_user_errors(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_FULL:
             raise DiskFullError(f"{path}: the disk is full; nothing was saved: free some space and retry") from error
         if code == sqlite3.SQLITE_BUSY:
-            raise BusyError(f"{path}: another program has locked the database; nothing was saved, try again") from error
+            raise BusyError(f"{path}: another program has locked the database; nothing was saved: try again") from error
         if code == sqlite3.SQLITE_IOERR:
             raise DiskFullError(f"{path}: cannot write to the disk ({error}); nothing was saved") from error
         if code in _UNREADABLE:
