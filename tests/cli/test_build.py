@@ -42,8 +42,8 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
         "documents: 2 new, 0 already built",
         "documents left out: 1: empty",
         "names skipped: 1 (single letters)",
-        "facts between an entity and itself, left out: 1, the first is ana /born ana",
-        "facts with an entity that has no name: 1, the first is ana /born nobody",
+        "facts between an entity and itself, left out: 1 (first: ana /born ana)",
+        "facts with an entity that has no name: 1 (first: ana /born nobody)",
     ):
         assert line in result.stderr
     named = f"--relations {out}/relations.jsonl --types {out}/types.json"

@@ -100,7 +100,7 @@ def test_imported_decisions_keep_the_evidence_and_provenance_of_their_facts(tmp_
     decisions.write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = sayso("decisions", "import", decisions, "--facts", facts, "--db", db, "--by", "Bo")
     assert (done.returncode, done.stdout) == (0, "2 decisions\n")
-    assert "1 decisions were left out" in done.stderr
+    assert "1 decisions left out: their facts are not in" in done.stderr
     sayso("decisions", "export", tmp_path / "out", "--db", db)
     (item,) = json.loads((tmp_path / "out").read_text())["first"]["items"]
     assert item["creator"]["name"] == "Ada"

@@ -92,7 +92,7 @@ def test_bad_lines_are_counted_and_too_many_stop_it(run: Path, file: Path, tmp_p
     ):
         predict(run, file, "--out", out)
     assert not out.exists()
-    assert "1 bad lines left out, the first is" in predict(run, file, "--max-bad", 0.5).stderr
+    assert "1 bad lines left out (first: " in predict(run, file, "--max-bad", 0.5).stderr
 
 
 def test_an_unfinished_run_and_a_missing_file_are_errors(run: Path, file: Path, tmp_path: Path) -> None:

@@ -125,7 +125,9 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert "26 runs, all already done" in again.stderr
     assert "resamples" not in again.stderr
     more = invoke(*words(store, tmp_path / "out", "--seeds", 1, "--json", "--resamples", 60))
-    assert "intervals use 50 resamples, not 60: finished runs keep theirs, the smallest is used" in more.stderr
+    assert (
+        "intervals use 50 resamples, not 60: finished runs keep theirs, so the smallest number is used" in more.stderr
+    )
     assert json.loads(again.stdout) == summary
 
 

@@ -28,7 +28,7 @@ def export(
         typer.Option(
             "--format",
             help="By default from the file extension: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
-            " comments includes facts reported as wrong.",
+            " comments also has the facts reported as wrong.",
         ),
     ] = None,
     each: Annotated[bool, typer.Option("--each", help="Every annotator's marks, not one per sentence.")] = False,
@@ -109,7 +109,7 @@ def take(
     known: Annotated[bool, typer.Option("--known", help="The marks are the known answers of a pilot round.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import marks and comments under the annotators' names in the files; replaces marks on the same sentence.
+    """Import marks and comments under the names in the files; they replace the same annotator's earlier ones.
 
     Example: `sayso annotations import colleagues.jsonl --db demo/store.annotations.db`
     """

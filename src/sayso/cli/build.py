@@ -20,7 +20,7 @@ def build(
     settings: BuildSettings,
     *,
     max_bad: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Fail if more than this fraction of the documents is unusable.")
+        float, typer.Option(min=0.0, max=1.0, help="Fail if more than this fraction of the documents are unusable.")
     ] = 0.05,
     append: Annotated[bool, typer.Option("--append", help="Add documents, or continue after an interruption.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove the existing corpus and start over.")] = False,
@@ -73,8 +73,8 @@ def _about_documents(manifest: dict[str, Any]) -> Iterator[str]:
     if documents["num_changed"]:
         named = ", ".join(documents["changed"])
         yield (
-            f"documents: {documents['num_changed']:,} skipped, their ids already exist with different text: {named}"
-            " (give a changed document a new id, or start over with --overwrite)"
+            f"documents: {documents['num_changed']:,} skipped because their ids already exist with different text:"
+            f" {named} (give a changed document a new id, or start over with --overwrite)"
         )
     for reason, number in documents["left_out"].items():
         yield f"documents left out: {number:,}: {reason}"
@@ -100,7 +100,7 @@ def _about_facts(manifest: dict[str, Any]) -> Iterator[str]:
     knowledge = manifest["knowledge"]
     yield f"facts: {knowledge['facts']:,} about {knowledge['pairs']:,} pairs, {knowledge['relations']:,} relations"
     for kind, number in knowledge["odd"].items():
-        yield f"facts {kind}: {number:,}, the first is {knowledge['first_odd'][kind][0]}"
+        yield f"facts {kind}: {number:,} (first: {knowledge['first_odd'][kind][0]})"
     if not manifest["counts"]["lines with a relation"]:
         yield (
             "nothing to learn from: no sentence names two entities that a fact relates; do --names and --kb use the"

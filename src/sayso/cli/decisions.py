@@ -74,7 +74,7 @@ def take(
         typer.Option("--facts", help="The extracted facts: a folder written by `sayso extract`, or facts.jsonl."),
     ],
     db: Annotated[Path, typer.Option("--db", help="Annotation database; created if missing.")],
-    by: Annotated[str, typer.Option("--by", help="Annotator for lines that name none.")] = "import",
+    by: Annotated[str, typer.Option("--by", help="Annotator for lines without one.")] = "import",
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -91,7 +91,7 @@ def take(
     with writing_to(db) as connection:
         num = decide_on_found(connection, read_extracted(facts), wanted, by)
     if num < len(wanted):
-        note(f"{len(wanted) - num:,} decisions were left out: {facts} does not have their facts")
+        note(f"{len(wanted) - num:,} decisions left out: their facts are not in {facts}")
     record = {"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num}
     print_result(as_json, record, f"{num:,} decisions")
     say_next(str(db), as_command("sayso", "decisions", "export", "accepted.jsonld", "--db", db))

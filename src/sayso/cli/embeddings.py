@@ -53,11 +53,11 @@ def train_words(
         note(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
     record = {"words": report.num_words, "sentences": report.num_sentences, "seed": seed}
     print_result(as_json, record, f"{report.num_words:,} words from {report.num_sentences:,} distinct sentences")
-    files = ("--train", corpora[0], *_tables_beside(corpora[0]), "--vectors", out, "--out", "STORE")
+    files = ("--train", corpora[0], *_tables_next_to(corpora[0]), "--vectors", out, "--out", "STORE")
     say_next(str(out), as_command("sayso", "prepare", *files))
 
 
-def _tables_beside(corpus: Path) -> list[object]:
+def _tables_next_to(corpus: Path) -> list[object]:
     """Return the options for the relations and types that `build` or `invent` wrote next to the sentences."""
     from sayso.documents.corpus import RELATIONS, types_of
 

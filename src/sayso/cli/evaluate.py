@@ -22,7 +22,8 @@ def evaluate(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN", help="Run folders, all trained on the same store; if one has several seeds, also each seed."
+            metavar="RUN",
+            help="Run folders, all trained on the same store; several seeds are evaluated as one model and one by one.",
         ),
     ],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
@@ -31,7 +32,7 @@ def evaluate(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the report; by default the run folder or, for several runs, `report` beside them."
+            help="Folder for the report; by default the run folder or, for several runs, `report` next to them."
         ),
     ] = None,
     threshold: Threshold = 0.5,

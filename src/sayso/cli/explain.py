@@ -111,7 +111,7 @@ def _sentences(file: Path, head: str, tail: str) -> list[Sentence]:
             unlabelled = sentence._replace(relations=(), expresses=None)
             found.setdefault(unlabelled._replace(source=None), unlabelled)
     if tally.num_bad:
-        note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
+        note(f"{tally.num_bad:,} bad lines left out (first: {tally.shown[0]})")
     if not found:
         raise UserError(f"{file}: no sentence has the head {head!r} and the tail {tail!r}")
     pairs = list(dict.fromkeys(sentence.pair for sentence in found.values()))

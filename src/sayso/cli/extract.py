@@ -256,7 +256,7 @@ def _remarks(manifest: dict[str, Any]) -> Iterator[str]:
     )
     yield from about_length(manifest["num_too_far_apart"], manifest["num_cut"])
     if manifest["num_bad"]:
-        yield f"{manifest['num_bad']:,} bad lines left out, the first is {manifest['first_bad'][0]}"
+        yield f"{manifest['num_bad']:,} bad lines left out (first: {manifest['first_bad'][0]})"
     if not manifest["num_facts"] and manifest["num_pairs"]:
         yield f"no fact reaches {manifest['threshold']:g}: try a lower --threshold, with --overwrite"
     if manifest["status"]:

@@ -135,7 +135,7 @@ SentenceForm = Annotated[
 ]
 MaxBad = Annotated[
     float,
-    typer.Option("--max-bad", min=0.0, max=1.0, help="Fail if more than this fraction of the lines is bad."),
+    typer.Option("--max-bad", min=0.0, max=1.0, help="Fail if more than this fraction of the lines are bad."),
 ]
 TableMemory = Annotated[
     int, typer.Option(min=0, metavar="MIB", help="Memory for tables that speed up prediction on a CPU, per worker.")

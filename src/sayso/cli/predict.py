@@ -84,6 +84,6 @@ def _note_counts(facts: "CorpusFacts", tally: Tally, threshold: float) -> None:
     for line in about_length(facts.num_too_far_apart, facts.num_cut):
         note(line)
     if tally.num_bad:
-        note(f"{tally.num_bad:,} bad lines left out, the first is {tally.shown[0]}")
+        note(f"{tally.num_bad:,} bad lines left out (first: {tally.shown[0]})")
     if not len(facts) and facts.num_pairs:
         note(f"no fact reaches {threshold:g}; the most probable has {facts.highest:.3f}: try a lower --threshold")

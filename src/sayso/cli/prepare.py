@@ -109,7 +109,7 @@ def _about_words(manifest: dict[str, Any]) -> Iterator[str]:
 def _about_lines(manifest: dict[str, Any]) -> Iterator[str]:
     for part, counts in manifest["read"].items():
         if num := counts["num_too_far_apart"]:
-            yield f"{part}: {num:,} sentences left out, their mentions are too far apart"
+            yield f"{part}: {num:,} sentences left out because their mentions are too far apart"
 
 
 def _about_leakage(manifest: dict[str, Any]) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _about_inputs(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"relations: {missing:,} of {relations['num']:,} have no training bag"
     for name, entry in manifest["inputs"].items():
         if num := entry.get("bad_lines"):
-            yield f"{name}: {num:,} bad lines, the first is {entry['first_bad_lines'][0]}"
+            yield f"{name}: {num:,} bad lines (first: {entry['first_bad_lines'][0]})"
 
 
 def _about_decisions(manifest: dict[str, Any]) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _about_decisions(manifest: dict[str, Any]) -> Iterator[str]:
     hint = "" if "rest" in manifest["inputs"] else " (--rest adds sentences of other pairs)"
     yield (
         f"decisions: {overruled['num_accepted']:,} facts accepted, {overruled['num_rejected']:,} rejected; labels"
-        f" of {overruled['num_sentences_changed']:,} sentences changed, {overruled['num_pairs_without_sentence']:,}"
+        f" of {overruled['num_sentences_changed']:,} sentences changed; {overruled['num_pairs_without_sentence']:,}"
         f" pairs have no training sentence{hint}"
     )
     if num := overruled["num_facts_left_out_by_split"]:

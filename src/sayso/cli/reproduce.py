@@ -91,7 +91,8 @@ def reproduce(
         note(line)
     if there not in (0, num_resamples):
         note(
-            f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, the smallest is used"
+            f"intervals use {there:,} resamples, not {num_resamples:,}: finished runs keep theirs, so the smallest"
+            " number is used"
         )
     print_result(as_json, summary, lambda: _print(summary))
     say_next(f"{page.parent}: tables, figures and claims", hint=f"open {page} in a browser")

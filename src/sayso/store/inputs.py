@@ -73,7 +73,7 @@ class PrepareSettings:
         DEFAULT_MAX_TOKENS
     )
     max_bad_share: Annotated[
-        float, SHARE, Option("Fail if more than this fraction of the lines is bad.", "--max-bad")
+        float, SHARE, Option("Fail if more than this fraction of the lines are bad.", "--max-bad")
     ] = MAX_BAD_SHARE
 
     def __post_init__(self) -> None:
