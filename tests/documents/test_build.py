@@ -334,7 +334,7 @@ def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) ->
 
 
 def test_missing_files_and_unusable_documents_are_reported(world: World) -> None:
-    with pytest.raises(BadInputError, match=r"no usable documents; the first is .*: empty"):
+    with pytest.raises(BadInputError, match=r"no usable documents \(first: .*: empty\)"):
         world.build({"a": " "})
     (world.folder / "names.tsv").unlink()
     with pytest.raises(BadInputError, match=r"names.tsv: no such file"):
@@ -383,9 +383,7 @@ def test_kinds_of_errors_are_counted_without_their_numbers() -> None:
 def test_too_many_unusable_documents_are_refused_but_empty_ones_are_no_fault() -> None:
     intake = DocumentTally()
     taken(intake, Document("a", "one"), LeftOut("y", "empty", is_fault=False), LeftOut("x", "bad"))
-    with pytest.raises(
-        BadInputError, match=r"docs: 1 of 2 documents cannot be used, more than 5%.*the first is x: bad"
-    ):
+    with pytest.raises(BadInputError, match=r"docs: 1 of 2 documents cannot be used, more than 5%.*\(first: x: bad"):
         intake.refuse_too_many_left_out(Path("docs"), 0.05)
     intake.refuse_too_many_left_out(Path("docs"), 0.5)
 
@@ -395,5 +393,5 @@ def test_no_usable_documents_is_an_error_whatever_share_is_allowed() -> None:
     with pytest.raises(BadInputError, match="docs: contains no documents"):
         intake.refuse_too_many_left_out(Path("docs"), 1.0)
     taken(intake, LeftOut("y", "empty", is_fault=False))
-    with pytest.raises(BadInputError, match="no usable documents; the first is y: empty"):
+    with pytest.raises(BadInputError, match=r"no usable documents \(first: y: empty\)"):
         intake.refuse_too_many_left_out(Path("docs"), 1.0)

@@ -138,7 +138,7 @@ class DocumentTally:
     def refuse_too_many_left_out(self, path: Path, max_share: float) -> None:
         """Raise `BadInputError` if no document is usable or more than `max_share` are bad, not counting empty ones."""
         num_used, num_bad = self.num_new + self.num_already_there + self.num_changed, self.num_bad
-        first = "".join(f"; the first is {shown}" for shown in (self.first_bad + self.first_passed_over)[:1])
+        first = "".join(f" (first: {shown})" for shown in (self.first_bad + self.first_passed_over)[:1])
         if not num_used and not self.left_out:
             raise holds_no(path, "documents")
         if not num_used:

@@ -1,7 +1,7 @@
 """Find names in text in one pass over its words, with a trie of all names in the knowledge base.
 
 pyahocorasick is not used: it takes 0.20 s instead of 0.38 s for 3.4 million characters, but finds no name that is
-written with double spaces, line ends or `_`.
+written with double spaces, line breaks or `_`.
 """
 
 import re
@@ -104,7 +104,7 @@ class Gazetteer:
                     yield NameMatch(start, stop, entity_ids)
 
     def _fitting(self, names: list[tuple[str, tuple[str, ...]]], written: str) -> tuple[str, ...]:
-        """Return the entities whose name may be spelled this way; an exact match takes precedence."""
+        """Return the entities whose names may be spelled this way; exact matches take precedence."""
         if "\n" in written and _EMPTY_LINE.search(written):
             return ()
         written = _composed("".join(written.replace("_", " ").split()))

@@ -34,15 +34,15 @@ _CLOSING = "\"'”’»)]"
 _FOLLOWING = re.compile(r"\s*[\"'“‘«(\[¿¡]*(\w\.|\w*)")
 """The next word, or an initial with its stop: the A. of "a.k.a. A. Diaz" is not the word "a"."""
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]*$")
-_LINE_END = re.compile(r"(\S)[^\S\n]*\n(?=[^\S\n]*\S)")
+_LINE_BREAK = re.compile(r"(\S)[^\S\n]*\n(?=[^\S\n]*\S)")
 _DOTTED = re.compile(r"(?:\w\.)+\w")
 
 
 def split(text: str, names: Sequence[CharSpan] = ()) -> list[CharSpan]:
-    """Return the spans of the sentences, in order, without surrounding white space; together they cover the text.
+    """Return the spans of the sentences, in order; together they cover everything but white space.
 
     No sentence ends inside one of `names`, which must be sorted and not overlap. An empty line ends a sentence; a
-    single line end does too if most lines of the text end like sentences.
+    single line break ends one too if most lines end like sentences.
 
     >>> text = "Mr. Holt of Acme Inc. paid 3.5 dollars. It was J. R. Smith's."
     >>> [text[start:stop] for start, stop in split(text)]
@@ -67,8 +67,8 @@ def _ends(text: str, names: Sequence[CharSpan]) -> Iterator[int]:
     lines_are_sentences = _lines_are_sentences(text)
     for match in _CANDIDATE.finditer(text):
         found, end = match[0], match.end()
-        is_line_end = found == "\n" and lines_are_sentences
-        is_end = _is_end(text, match.start(), end) if found[0] in _STOPS else found != "\n" or is_line_end
+        is_line_break = found == "\n" and lines_are_sentences
+        is_end = _is_end(text, match.start(), end) if found[0] in _STOPS else found != "\n" or is_line_break
         if is_end:
             num_before = bisect_left(names, (end,))
             if not num_before or names[num_before - 1][1] <= end:
@@ -77,7 +77,7 @@ def _ends(text: str, names: Sequence[CharSpan]) -> Iterator[int]:
 
 def _lines_are_sentences(text: str) -> bool:
     """Return whether most lines end like a sentence, unlike those of wrapped text; the last line does not count."""
-    ends = _LINE_END.findall(text)
+    ends = _LINE_BREAK.findall(text)
     return bool(ends) and 2 * sum(last in '"”’)' or last in _STOPS for last in ends) > len(ends)
 
 

@@ -1,8 +1,8 @@
 """Pretrained vectors for the words and the entities of a corpus.
 
 Corpora join the words of a name (`el_paso`), but vector files seldom contain the joined form. Such a word gets the mean
-of its parts' vectors, ignoring parts without one. Entity vectors are in the two files of OpenKE and ERNIE, or in a
-word2vec file with entity ids as words.
+of its parts' vectors, ignoring parts without one. Entity vectors come as OpenKE's pair of files (also used by ERNIE)
+or as a word2vec file with entity ids as words.
 Shapes: V words of the vocabulary, D width of a vector.
 """
 

@@ -47,7 +47,7 @@ def train_skip_gram(
     """Train vectors for the words in the corpora; write them as text or, if `out` ends in `.bin`, as binary.
 
     Raises:
-        BadInputError: more than the fraction `max_bad` of the lines in a corpus is bad.
+        BadInputError: More than the fraction `max_bad` of the lines in a corpus are bad.
     """
     refuse_unwritable_path(out)
     for path in corpora:

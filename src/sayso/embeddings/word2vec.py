@@ -1,7 +1,7 @@
 """Read and write word vector files, text or binary, plain or gzip; the format is detected from the content.
 
 Text (word2vec, GloVe): a word and its numbers on each line, separated by spaces or tabs. Binary (word2vec): a header
-line, then for each word the word, a space and its numbers as float32; a line end after each vector is optional. Binary
+line, then for each word the word, a space and its numbers as float32; a newline after each vector is optional. Binary
 files are read in blocks, and rows that were not requested are skipped without being unpacked.
 """
 
@@ -137,7 +137,7 @@ def _looks_like_text(start: bytes, width: int) -> bool:
     columns = start.split(b"\n")[0].split()
     if len(columns) == width + 1 and all(is_number(column) for column in columns[1:]):
         return True
-    # Binary numbers may look like text, but then a line end follows exactly after the last one.
+    # Binary numbers may look like text, but then a newline follows exactly after the last one.
     end = start.find(b" ") + 1 + 4 * width
     if 4 * width < end < len(start) and start[end] == ord("\n"):
         return False
@@ -254,7 +254,7 @@ def _binary_rows(
             space = _end_of_word(block, num_bytes, file, number, num_words)
         word = file.word(number, block[position:space].lstrip(b"\n"))
         if "\n" in word:
-            raise file.fault(number, "the word contains a line end: the header's width does not match the file")
+            raise file.fault(number, "the word contains a newline: the header's width does not match the file")
         position = space + 1 + num_bytes
         if wanted is None or word in wanted:
             yield number, word, block[space + 1 : position]
