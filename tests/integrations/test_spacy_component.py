@@ -127,7 +127,7 @@ def test_a_document_without_pairs_has_no_facts(run: Path) -> None:
 
 def test_a_missing_run_or_sentence_splitter_is_an_error(run: Path) -> None:
     nlp = spacy.blank("en")
-    with pytest.raises(ValueError, match="set the run or model"):
+    with pytest.raises(ValueError, match="`run` is missing: pass a run or model folder"):
         nlp.add_pipe("sayso")
     nlp.add_pipe("sayso", config={"run": str(run)})
     with pytest.raises(ValueError, match="sayso needs sentence boundaries"):

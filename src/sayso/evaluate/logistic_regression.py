@@ -96,7 +96,7 @@ def _feature_kinds(table: BagTable, type_E: np.ndarray) -> Iterator[tuple[np.nda
 
 
 def _as_matrix(features: Rows, kept_W: np.ndarray) -> csr_array:
-    """Return the binary matrix of bags and kept features."""
+    """Return the sparse 0/1 matrix with a row per bag and a column per kept feature."""
     is_kept_V = np.isin(features.value, kept_W)
     column_V = np.searchsorted(kept_W, features.value[is_kept_V])
     start = np.append(0, np.cumsum(is_kept_V))[features.start]

@@ -27,7 +27,8 @@ EXPLAINERS: dict[str, Explainer] = {
 }
 
 RANKED_BY = ("shapley", "gradient_x_input")
-"""The mechanisms that may rank the sentences for the smallest set, by preference; if none is in use, the first in use.
+"""Mechanisms that may rank the sentences for the smallest set, in order of preference; if none of them is in use, the
+first mechanism in use ranks them.
 
 Leave-one-out is not listed: if two sentences say the same thing, removing either one changes nothing, so both would
 rank last.

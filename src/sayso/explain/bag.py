@@ -14,7 +14,7 @@ from sayso.explain.words import WordScores, top_word_scores
 from sayso.facts.explanation import Evidence, Explanation
 from sayso.features.batch import Part
 from sayso.features.lexicon import TypesById
-from sayso.features.user_input import read_bags, too_far_apart
+from sayso.features.user_input import read_bags, too_far_apart_message
 from sayso.model.checkpoint import ModelParts
 from sayso.model.predict import refuse_not_finite, slices_of_logits
 from sayso.records import Bag, Sentence, Support
@@ -60,7 +60,7 @@ def own_bag(model: ModelParts, bag: Bag, types: TypesById | None = None) -> BagT
     """Prepare a bag built by the user; raise `BadArgumentError` if none of its sentences can be read."""
     own = read_bags([bag], model.lexicon)
     if not own.sentences:
-        reason = too_far_apart(model.lexicon)
+        reason = too_far_apart_message(model.lexicon)
         raise BadArgumentError(f"cannot read any sentence of ({bag.head_id}, {bag.tail_id}): {reason}")
     taken = own.input_bags(len(model.relations), types, model.extractor.config.use_entities)
     type_L, names = taken.entities.type_L, model.lexicon.types

@@ -1,1 +1,1 @@
-"""Convert bags to batches: the appearance of mentions, distances to them, and collation."""
+"""Convert bags to batches: how mentions are represented, distances to mentions, and collation."""

@@ -90,7 +90,7 @@ class BagIndex:
         return self.bag_N.shape[0]
 
     def with_sizes(self, bag: np.ndarray, size: np.ndarray) -> "BagIndex":
-        """Return an index for bags of these sizes, each with the pair of the given bag."""
+        """Return an index of new bags: bag i has `size[i]` sentences and the entity pair of `bag[i]`."""
         device = self.bag_N.device
         chosen = torch.from_numpy(bag).to(device)
         bag_N = torch.from_numpy(np.repeat(np.arange(len(bag)), size)).to(device)
@@ -106,7 +106,7 @@ class MarkBatch:
     """K marks on sentences, and P pairs of a rationale and an irrelevant sentence of one fact.
 
     `target_K` is 1 for a rationale and 0 for an irrelevant sentence; `rationale_P` and `irrelevant_P` are indices of
-    marks. Weighted sums are means over the whole batch; with several processes, this is only one shard.
+    marks. Weighted sums are means over the whole batch; with several processes, this is only one shard of it.
     """
 
     sentence_K: Tensor

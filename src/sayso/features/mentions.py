@@ -1,4 +1,4 @@
-"""How mentions appear to the model, and the distance of every token to them.
+"""How mentions are represented in model input, and the distance of every token to them.
 
 Shapes: N sentences, T tokens of all of them.
 """
@@ -12,7 +12,7 @@ from sayso.store.rows import Rows, ranges, starts
 from sayso.store.table import BagTable, SentenceRows, all_spans, first_mentions, replace_mentions
 
 Appearance = Literal["words", "type", "type_and_words"]
-"""How a mention appears: as its words, as its entity's type (+F), or as the type followed by the words (+FE)."""
+"""How a mention is represented: as its words, as its entity's type (+F), or as the type followed by the words (+FE)."""
 
 FARTHEST = 127
 """The largest distance that is stored (in 8 bits)."""
@@ -43,10 +43,10 @@ class ModelInput:
 def model_input(
     table: BagTable, appearance: Appearance, num_words: int, type_E: np.ndarray, is_open: bool = False
 ) -> ModelInput:
-    """Convert sentences to model input: token ids below `num_words` are words, higher ones are types.
+    """Convert sentences to model input.
 
-    Input words with ids of `num_words` or more have no vector and are read as the unknown word, 0; but if `is_open`,
-    the model can read any word, and such words keep their ids, which are above those of the types.
+    Token ids are the model's words (below `num_words`), then entity types, then words new to the model. New words are
+    mapped to the unknown word, 0, unless `is_open` is set: then they keep their ids, because the model reads any word.
     """
     step = _SENTENCES_AT_A_TIME
     pieces = [

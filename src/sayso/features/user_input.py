@@ -148,7 +148,10 @@ class _SpilledSentences:
 
 
 def _partition(head_N: np.ndarray, tail_N: np.ndarray) -> np.ndarray:
-    """Return a partition for each pair; ids are assigned in order of appearance, so their bits are mixed."""
+    """Return a partition per pair, from a hash.
+
+    Ids are assigned in order of first appearance, so their own bits are not evenly spread.
+    """
     mixed_N = head_N.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + tail_N.astype(np.uint64)
     mixed_N *= np.uint64(0xD6E8FEB86659FD93)
     return (mixed_N >> np.uint64(54)).astype(np.int64)
@@ -194,7 +197,7 @@ def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> UserBags:
                 sentences.append(sentence)
     if num := intake.num_too_far_apart:
         left_out = "1 sentence is left out" if num == 1 else f"{num:,} sentences are left out"
-        _log.warning("%s: %s", left_out, too_far_apart(lexicon))
+        _log.warning("%s: %s", left_out, too_far_apart_message(lexicon))
     row_B, bag_N = np.unique(np.array(rows, np.int64), return_inverse=True)
     return UserBags(intake=intake, sentences=sentences, row_B=row_B, bag_N=bag_N)
 
@@ -220,8 +223,8 @@ def _refuse_other_than_bags(bags: Sequence[Bag]) -> None:
             raise TypeError(f"bag {number} is a {type(bag).__name__}, not a sayso.Bag: see Bag.from_sentences")
 
 
-def too_far_apart(lexicon: Lexicon) -> str:
-    """Return the reason why a sentence cannot be read."""
+def too_far_apart_message(lexicon: Lexicon) -> str:
+    """Return the message for sentences whose mentions are too far apart for the model."""
     return f"mentions are more than {lexicon.max_tokens} tokens apart"
 
 

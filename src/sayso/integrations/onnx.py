@@ -17,7 +17,7 @@ from sayso import __version__
 from sayso.errors import BadArgumentError, UserError, import_extra
 from sayso.features.batch import BagBatch, BagIndex, SentenceBatch, collate
 from sayso.features.lexicon import TypesById
-from sayso.features.user_input import read_bags, too_far_apart
+from sayso.features.user_input import read_bags, too_far_apart_message
 from sayso.integrations.onnx_graph import FlatExtractor, FlatTransformer
 from sayso.io.atomic import atomic_file
 from sayso.library import Model
@@ -90,7 +90,7 @@ def onnx_inputs(model: Model, bags: Sequence[Bag], types: TypesById | None = Non
     """
     own = read_bags(bags, model.parts.lexicon)
     if len(own.row_B) < len(bags):
-        raise BadArgumentError(f"a bag has no readable sentence: {too_far_apart(model.parts.lexicon)}")
+        raise BadArgumentError(f"a bag has no readable sentence: {too_far_apart_message(model.parts.lexicon)}")
     taken = own.input_bags(len(model.relations), types, model.parts.extractor.config.use_entities)
     return _arrays(model.parts.extractor, collate(taken.part, np.arange(len(bags))))
 

@@ -85,7 +85,7 @@ class FlatExtractor(nn.Module):
 
 
 class FlatTransformer(nn.Module):
-    """A model with a pretrained encoder as a function of padded subwords and the places of what sentences need."""
+    """A model with a pretrained encoder as a function of padded subwords and the positions of the vectors to use."""
 
     def __init__(self, extractor: Extractor) -> None:
         super().__init__()

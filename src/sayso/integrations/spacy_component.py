@@ -39,7 +39,10 @@ def create(
     """Return the component; `types` maps entity labels to the model's types, such as PERSON: /person."""
     del nlp
     if not run:
-        raise ValueError(f"{name}: set the run or model: nlp.add_pipe('sayso', config={{'run': 'runs/demo'}})")
+        raise ValueError(
+            f"{name}: `run` is missing: pass a run or model folder, e.g."
+            " nlp.add_pipe('sayso', config={'run': 'runs/demo'})"
+        )
     settings = ExtractSettings(threshold=threshold, method=method, max_evidence=max_evidence)
     model = load_parts(Path(run))
     return FactFinder(
@@ -51,7 +54,7 @@ def create(
 class FactFinder:
     """The component; an entity is identified by `kb_id_`, else by `ent_id_`, else by its words."""
 
-    judge: FactPredictor
+    predictor: FactPredictor
     types: dict[str, str]
 
     def __call__(self, doc: Doc) -> Doc:
@@ -60,7 +63,7 @@ class FactFinder:
         for sentence in _sentences(doc):
             bags.setdefault(sentence.pair, []).append(sentence)
         types = {_entity_id(each): self.types[each.label_] for each in doc.ents if each.label_ in self.types}
-        found = replace(self.judge, types=types).find([Bag(*pair, tuple(each)) for pair, each in bags.items()])
+        found = replace(self.predictor, types=types).find([Bag(*pair, tuple(each)) for pair, each in bags.items()])
         # As JSON: spaCy can only serialise plain values, to disk or between processes.
         doc.user_data[_KEY] = [fact.to_json() for fact in sorted(found.facts, key=lambda fact: fact.sort_key)]
         return doc
