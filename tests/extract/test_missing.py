@@ -55,7 +55,7 @@ def test_too_few_decisions_fall_back_to_the_assumption_and_say_so() -> None:
     found = from_decisions([*decided, *elsewhere], named(facts), RELATIONS, 0.8)
     assert found.missing_per_known == pytest.approx(0.25)
     assert found.text.startswith(
-        f"only {LEAST_DECISIONS - 1} decisions on new facts of this corpus, at least 20 are needed;"
+        f"only {LEAST_DECISIONS - 1} decisions on new facts of this corpus (at least 20 are needed);"
     )
 
 

@@ -52,7 +52,7 @@ def prepare_folder(
 ) -> dict[str, Any]:
     """Prepare the folder and return its manifest: the settings that identify it, and the number of shards.
 
-    `num_shards` is the requested number; 0 keeps that of an earlier run, or chooses one by the size of the corpus.
+    `num_shards` is the requested number; 0 keeps that of an earlier run, or else chooses it by the size of the corpus.
     """
     if mode == "new":
         folder.refuse_occupied()

@@ -18,7 +18,7 @@ _ROWS_AT_A_TIME = 10_000
 
 
 class ExportContext(NamedTuple):
-    """Data that formats may need besides the facts: their number, an identity of the collection, and Wikidata ids."""
+    """Data that formats may need besides the facts: their number, what identifies the collection, and Wikidata ids."""
 
     total: int
     identity: str
@@ -33,7 +33,7 @@ class ExtractForm(NamedTuple):
 
 
 def _lines_form(file_name: str, lines_of: Callable[[ExtractedFact, ExportContext], str]) -> ExtractForm:
-    """Return a format with one or more lines per fact; it cannot represent a fact that has none."""
+    """Return a format with one or more lines per fact; facts without lines from `lines_of` count as left out."""
 
     def write(path: Path, facts: Iterable[ExtractedFact], context: ExportContext) -> int:
         num_left_out = 0

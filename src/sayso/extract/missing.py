@@ -19,7 +19,7 @@ KB_COMPLETENESS = 0.5
 
 
 class Assumption(NamedTuple):
-    """How many true facts are missing per known one, and where the number comes from."""
+    """How many true facts are missing per known fact, and where the number comes from."""
 
     missing_per_known: float
     text: str
@@ -27,7 +27,10 @@ class Assumption(NamedTuple):
     """For each decision that was used: the odds that its fact is known rather than new, and whether it was accepted."""
 
     def resampled(self, num_resamples: int, seed: int = 0) -> Iterator[float]:
-        """Yield the number for each resample: the assumed one, or from decisions drawn with replacement."""
+        """Yield the number of missing facts per known fact for each resample.
+
+        It is the assumed value, or an estimate from decisions drawn with replacement.
+        """
         rng = np.random.default_rng(sub_seed(seed, "decisions"))
         for _ in range(num_resamples):
             if not len(self.decided):
@@ -65,11 +68,11 @@ def from_decisions(
     used = np.array(list(decided.values())).reshape(-1, 2)
     if len(used) < LEAST_DECISIONS:
         fallback = assumed(kb_completeness)
-        why = f"only {len(used)} decisions on new facts of this corpus, at least {LEAST_DECISIONS} are needed"
+        why = f"only {len(used)} decisions on new facts of this corpus (at least {LEAST_DECISIONS} are needed)"
         return fallback._replace(text=f"{why}; {fallback.text}")
     text = (
-        f"from {len(used)} decisions on new facts, {int(used[:, 1].sum())} of them accepted, which must be a random"
-        " sample of the extracted ones"
+        f"from {len(used)} decisions on new facts, {int(used[:, 1].sum())} of them accepted (they must be a random"
+        " sample of the extracted facts)"
     )
     return Assumption(_missing_per_known(used), text, used)
 

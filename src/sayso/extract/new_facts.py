@@ -35,7 +35,7 @@ LEVEL = 0.9
 MOST_WIDTH = 0.3
 """Maximum width of the interval: if few facts are found again, lower thresholds are chosen, at lower precision."""
 _NUM_FOUND = (0.0, 150.0, 250.0, 400.0, 650.0)
-"""Withheld facts to be found again at precision 1, fewer at lower ones; the first that is certain enough is used."""
+"""Numbers of withheld facts to find again at precision 1 (fewer at lower ones), tried until the interval is narrow."""
 _PRIOR_FACTS = 20.0
 """New facts at the precision of all relations, added to those of each relation so that its threshold is less noisy."""
 
@@ -56,7 +56,7 @@ class RelationThreshold:
         if self.threshold is None:
             return "no threshold reaches this precision: no facts"
         if self.num_facts < LEAST_FACTS:
-            return f"threshold {self.threshold:.3f} of all relations: too few known facts ({self.num_facts})"
+            return f"common threshold {self.threshold:.3f}: too few known facts ({self.num_facts})"
         expected = "–" if self.precision is None else f"{self.precision:.2f}"
         return f"threshold {self.threshold:.3f}, expected precision {expected}, about {self.num_new:,.0f} new facts"
 
@@ -92,7 +92,7 @@ class NewFactThresholds:
     def text(self) -> str:
         """The expected precision and recall, as human-readable text."""
         low, high = self.interval
-        best = "" if self.is_reached else f"no threshold reaches {self.wanted_precision:g}, taking the best; "
+        best = "" if self.is_reached else f"no threshold reaches {self.wanted_precision:g}, so these are the best; "
         return (
             f"{best}new facts: expect a precision of {self.precision:.2f} (90 %: {low:.2f} to {high:.2f}) among about"
             f" {self.num_new:,.0f} new facts; of {self.num_facts:,} known facts, withheld in {self.num_folds} folds,"
@@ -133,8 +133,8 @@ def choose_for_new_facts(
     """Choose the lowest thresholds with at least this expected precision; raise `UserError` if there are none."""
     if facts.is_known_Q.sum() < LEAST_FACTS:
         raise UserError(
-            f"too few facts to estimate a precision: {int(facts.is_known_Q.sum())} were withheld, at least"
-            f" {LEAST_FACTS} are needed: set a {option('threshold')}"
+            f"too few facts to estimate a precision: {int(facts.is_known_Q.sum())} were withheld (at least"
+            f" {LEAST_FACTS} are needed): set a {option('threshold')}"
         )
     estimate = _Estimate(facts, len(relations), wanted, assumption.missing_per_known)
     chosen, (precision, optimism, interval) = estimate.certain_enough(assumption)

@@ -99,7 +99,7 @@ class ShardPredictor:
         return record
 
     def _slice(self, work: _ShardWork, number: int, num_slices: int) -> tuple[list[ExtractedFact], dict[str, int]]:
-        """Return the facts of one slice of the shard in order, and the counts for the record."""
+        """Return the facts of one slice of the shard in order, and the counts for the shard's record."""
         some = ShardSlice(number, num_slices)
         new = some.lines(gathered_lines(work.new))
         new_pairs = pairs_of(new)

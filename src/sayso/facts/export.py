@@ -32,7 +32,7 @@ QUOTE_COLUMNS = ("rank", "score", "mark", "prefix", "quote", "suffix", "document
 _EQUALS = ("=", "＝")
 _ACTIVE = (*_EQUALS, "+", "-", "@", "＋", "－", "＠", "\t", "\n", "\r", "'")
 _ESCAPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\\(?=x[0-9a-f]{2})")
-"""Control characters other than tab and line ends, and backslashes that would look like the start of an escape."""
+"""Control characters other than tabs and newlines, and backslashes that would look like the start of an escape."""
 _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 
 MAX_REFERENCES = 3
@@ -44,7 +44,7 @@ _ID = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki|prop/direct)/)?
 
 
 class FileForm(NamedTuple):
-    """A file format for facts with one of these `decisions`; `can_hold` is true of a fact that it can represent."""
+    """A file format for facts with one of these `decisions`; `can_hold` says whether it can represent a fact."""
 
     file_name: str
     media_type: str
@@ -62,7 +62,7 @@ class FileForm(NamedTuple):
 
 def triple_line(fact: QuotedFact) -> str:
     """Return head, relation and tail as a tab-separated line; empty if one contains a control character."""
-    # A tab or line end in an id would turn the line into a different fact.
+    # A tab or newline in an id would turn the line into a different fact.
     return "" if control_character(*fact.triple) else "\t".join(fact.triple) + "\n"
 
 
@@ -148,7 +148,7 @@ def _reference(each: Quote) -> Iterator[str]:
     url = each.source.document_id if each.source else ""
     if re.fullmatch(r"https?://[^\s\"|]+", url) and not control_character(url):
         yield from (REFERENCE_URL, f'"{url}"')
-    # The format cannot escape a quotation mark, a tab or a line end; `||` is a line end for some tools.
+    # The format cannot escape a quotation mark, a tab or a newline; some tools read `||` as a newline.
     words = " ".join(_BREAKING.sub(" ", each.sentence.replace('"', "'")).split())
     shown = words if len(words) <= _MAX_QUOTATION else f"{words[: _MAX_QUOTATION - 1]}…"
     yield from (QUOTATION, f'und:"{shown}"')

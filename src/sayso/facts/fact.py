@@ -27,7 +27,7 @@ ChoiceName = TypeVar("ChoiceName", bound=str)
 class Quote(NamedTuple):
     """A sentence as evidence: the shortest span that names both entities, and the text before and after it.
 
-    Together, the three are the sentence as written in its document, with runs of white space collapsed to one space.
+    The three parts together are the sentence as written in its document, with white space collapsed to one space.
     `source` is the position of the whole sentence in its document, None if the corpus has no documents. `score` and
     `rank` come from the mechanism that ranks the sentences; `mark` is the annotators' mark.
     """

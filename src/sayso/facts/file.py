@@ -38,14 +38,14 @@ def read_extracted(path: Path) -> Iterator[ExtractedFact]:
 
 
 def refuse_damaged(path: Path) -> None:
-    """Raise `BadInputError` if a file does not match the extraction manifest beside it."""
+    """Raise `BadInputError` if a file does not match the extraction manifest next to it."""
     advice = "`sayso extract --resume` writes it again; if the change is intended, copy the file to another folder"
-    if manifest := manifest_beside(path):
+    if manifest := manifest_next_to(path):
         checked_files(path.parent / MANIFEST, manifest, advice).path(path.name)
 
 
-def manifest_beside(path: Path) -> dict[str, Any]:
-    """Return the manifest beside a facts file, or an empty dict if none beside it lists the file."""
+def manifest_next_to(path: Path) -> dict[str, Any]:
+    """Return the manifest next to a facts file, or an empty dict if there is none that lists the file."""
     manifest = OutputFolder(path=path.parent, made_by="sayso extract", resume_option="--resume").read()
     return manifest if path.name in manifest.get(FILES, ()) else {}
 

@@ -19,7 +19,7 @@ from sayso.annotate.decisions import DAMAGED, decided_since
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
 from sayso.facts.fact import DECISIONS, ExtractedFact
-from sayso.facts.file import WITHHELD, fact_at, manifest_beside, not_a_fact, refuse_damaged
+from sayso.facts.file import WITHHELD, fact_at, manifest_next_to, not_a_fact, refuse_damaged
 from sayso.input_file import holds_no, os_error
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
@@ -205,7 +205,7 @@ class ExtractedFile:
         _fact_between(path, 1, 0, 1)
         self.name = name
         self.path = path
-        manifest = manifest_beside(path)
+        manifest = manifest_next_to(path)
         self.threshold = _number(manifest.get("threshold"))
         self._thresholds = manifest.get("thresholds") or {}
         self.threshold_note = _threshold_note(self.threshold, manifest.get("threshold_chosen"))
