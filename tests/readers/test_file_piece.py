@@ -57,7 +57,7 @@ def test_a_last_line_without_end_must_not_grow(tmp_path: Path) -> None:
     path.write_text("one\ntwo")
     records = [done(piece) for piece in new_pieces([path], [], "nre", 100)]
     path.write_text("one\ntwo more\n")
-    with pytest.raises(UserError, match=r"c\.txt: text was appended to its last line, which had no line end"):
+    with pytest.raises(UserError, match=r"c\.txt: text was appended to its last line, which did not end in a newline"):
         list(new_pieces([path], records, "nre", 100))
 
 

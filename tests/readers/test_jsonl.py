@@ -75,7 +75,7 @@ def test_how_the_document_writes_the_tokens_is_kept_and_left_out_where_it_says_n
 )
 @pytest.mark.parametrize("key", ["glued", "curly"])
 def test_token_indices_are_increasing_integers(key: str, numbers: object) -> None:
-    with pytest.raises(BadLineError, match=f"'document' '{key}' is not an increasing list of integers from 1"):
+    with pytest.raises(BadLineError, match=f"'document' '{key}' must be an increasing list of integers ≥ 1"):
         parse(changed(document={"id": "d", "start": 0, "stop": 9, key: numbers}))
 
 

@@ -1,6 +1,6 @@
 """Read files into `Sentence`, `Relation`, `Mark` and `Triple` records, with one reader per format.
 
-READERS lists the sentence formats; a new one takes a module, a line here and a heading in docs/data-format.md.
+READERS lists the sentence formats; a new one needs a module, a line here and a heading in docs/data-format.md.
 """
 
 from sayso.readers import crowdtruth, jsonl, nre, opennre, tagged

@@ -31,7 +31,7 @@ class BadLine(NamedTuple):
 
 
 Line = tuple[int, str | BadLine]
-"""A line number (from 1) and the line without its line end, or a `BadLine` if the bytes are not UTF-8."""
+"""A line number (from 1) and the line without its newline, or a `BadLine` if the bytes are not UTF-8."""
 
 SentenceItem = tuple[int, Sentence | BadLine]
 """A line number, and the sentence or bad line found there."""
@@ -89,7 +89,7 @@ def with_plain_names(sentence: Sentence) -> Sentence:
 
 
 def refuse_control(*names: str) -> None:
-    """Raise `BadLineError` for a control character: a tab or line end in a name would corrupt tables."""
+    """Raise `BadLineError` for a control character: a tab or newline in a name would corrupt tables."""
     if found := control_character(*names):
         name = next(name for name in names if control_character(name))
         raise BadLineError(f"the id or name {name[:60]!r} contains the control character {found}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sayso.errors import UserError
 from sayso.input_file import holds_no, refuse_missing, refuse_pipe
+from sayso.io.folder import OVERWRITE
 from sayso.readers.base import Line
 from sayso.readers.files import files_of, is_not_blank, parts_of, read_lines, read_lines_between
 from sayso.readers.read import Tally, read_sentences
@@ -81,7 +82,8 @@ def new_pieces(files: Sequence[Path], done: Sequence[PieceRecord], form: str, si
             is_whole = form_here in _BY_BLOCKS or file.read(len(_GZIP)) == _GZIP
         if is_whole and start:
             raise UserError(
-                f"{path}: this file has grown, but cannot be read from the middle: put new sentences into another file"
+                f"{path}: this file has grown, but this format (or gzip) cannot be resumed partway: put new sentences"
+                " in a separate file"
             )
         for stop in [length] if is_whole else _cuts(path, start, length, size):
             yield FilePiece(number, str(path), form_here, start, stop, is_whole)
@@ -132,12 +134,15 @@ def _stops(done: Sequence[PieceRecord], files: Sequence[Path]) -> dict[str, int]
             file.seek(stop - 1)
             # The last line has already been read.
             if file.read(1) != b"\n" and file.seek(0, os.SEEK_END) > stop:
-                raise UserError(f"{name}: text was appended to its last line, which had no line end: start over")
+                raise UserError(
+                    f"{name}: text was appended to its last line, which did not end in a newline: start over"
+                    f" ({OVERWRITE})"
+                )
     return stops
 
 
 def _cuts(path: Path, start: int, length: int, size: int) -> Iterator[int]:
-    """Yield the end of each piece: after the first line end at least `size` bytes from its start."""
+    """Yield the end of each piece: after the first newline at least `size` bytes from its start."""
     with path.open("rb") as file:
         while length - start > size:
             file.seek(start + size - 1)

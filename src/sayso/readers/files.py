@@ -61,7 +61,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_lines(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Line]:
-    """Yield the numbered lines of a file (`-` is standard input) without line ends and byte order marks.
+    """Yield the numbered lines of a file (`-` is standard input) without newlines and byte order marks.
 
     A line that is not UTF-8, or longer than 16 MiB, is a `BadLine`.
     """
@@ -143,7 +143,7 @@ def parse_lines(path: Path, what: str, parse: Callable[[str], Parsed]) -> Iterat
 
 
 def read_text(path: Path, what: str) -> str:
-    """Return the text of a small file with `\\n` line ends; raise `BadInputError` if it contains no `what`."""
+    """Return the text of a small file with `\\n` line endings; raise `BadInputError` if it contains no `what`."""
     data = read_bytes(path)
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")

@@ -128,7 +128,7 @@ def _numbers(document: dict[str, Any], key: str, num_tokens: int) -> tuple[int, 
     if given is None:
         return ()
     if not isinstance(given, list) or given != sorted({n for n in given if type(n) is int and n > 0}):
-        raise BadLineError(f"'document' {key!r} is not an increasing list of integers from 1")
+        raise BadLineError(f"'document' {key!r} must be an increasing list of integers ≥ 1")
     if given and given[-1] >= num_tokens:
         raise BadLineError(f"'document' {key!r} points beyond the {num_tokens} tokens of the sentence")
     return tuple(given)

@@ -44,11 +44,11 @@ class Tally:
         return sum(count for reason, count in self.reasons.items() if words in reason)
 
     def has_too_many_bad(self, max_share: float) -> bool:
-        """Return whether more than this fraction of the lines is bad."""
+        """Return whether more than this fraction of the lines are bad."""
         return self.num_bad > max_share * (self.num_good + self.num_bad)
 
     def refuse_too_many_bad(self, max_share: float) -> None:
-        """Raise `BadInputError` with the first bad line if more than this fraction of the lines is bad."""
+        """Raise `BadInputError` with the first bad line if more than this fraction of the lines are bad."""
         if self.has_too_many_bad(max_share):
             # `sayso check` reads sentences only.
             see = "" if self.form == MARKS else f"see `{as_command('sayso', 'check', self.path)}`, or "

@@ -1,4 +1,4 @@
-"""Read the small tables beside a corpus: relation inventories, entity types, facts, and decisions on facts.
+"""Read the small tables that come with a corpus: relation inventories, entity types, facts, and decisions on facts.
 
 Relations have an order and a meaning, and come in four formats: NRE's `relation2id.txt`, OpenNRE's `rel2id.json`, a
 tab-separated table with a header, and JSON lines. Types are a JSON object that maps ids to lists of types, or
