@@ -105,7 +105,7 @@ def write_article(
 def direct_blocks(number: int, pairs: Sequence[EntityPair], sampler: Sampler, rng: random.Random) -> Iterator[str]:
     """Yield `number` blocks in KBP37's format about related pairs: numbered sentence, label, two empty lines.
 
-    The caller adds the last line end.
+    The caller adds the final newline.
     """
     for index in range(number):
         pair = rng.choice(pairs)

@@ -133,7 +133,7 @@ def _marks(made: MadeSentence) -> Iterator[Mark]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write the lines, each with a line end."""
+    """Write the lines, each followed by a newline."""
     with opened(path) as file:
         file.writelines(line + "\n" for line in lines)
 

@@ -78,7 +78,7 @@ class OutputFolder:
         return checked_record(self.path / MANIFEST, kind, manifest, what, advice, is_open=True) if manifest else None
 
     def clear(self) -> None:
-        """Remove what the command wrote; the manifest last, because it identifies the folder as ours."""
+        """Remove what the command wrote, the manifest last, because it identifies the folder as ours."""
         for path in (self.path / name for name in (*self.contents, MANIFEST)):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)

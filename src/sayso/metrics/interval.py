@@ -1,7 +1,7 @@
 """Confidence intervals: the bootstrap over whole units, and Wilson's interval for a proportion.
 
 The unit is the bag (one entity pair), because the facts and sentences of one bag are not independent. A resample is a
-weight per unit, how often it was drawn, so that a metric made of sums is a product, without copies.
+weight per unit (how often it was drawn), so a metric made of sums is computed as a product, without copying data.
 The same seed and number of units give the same resamples, so that comparisons of two models are paired.
 Shapes: U units, F values (such as facts) that belong to units, K resamples.
 """

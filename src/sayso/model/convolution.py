@@ -46,7 +46,7 @@ def window_max(
 
 
 def codes_of(index_T: Tensor, positions: PositionRows, sentences: SentenceBatch) -> Codes:
-    """Return each token's rows in the tables."""
+    """Return, for each token, its rows in the product tables (word, head distance, tail distance)."""
     rows = (index_T, positions.head_T, positions.tail_T, sentences.piece_T, sentences.start_S1)
     return Codes(*(row.int() for row in rows))
 

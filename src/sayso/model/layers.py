@@ -44,7 +44,7 @@ LEVELS = 2**16
 class TokenDropout(nn.Module):
     """Sets a fraction of the values to 0 in training and scales up the rest; returns its input otherwise.
 
-    Draws on the generator's device; `generator.get_state()` is its whole state.
+    Random numbers are generated on the generator's device; the layer has no other state than `generator.get_state()`.
     """
 
     def __init__(self, rate: float) -> None:

@@ -128,9 +128,9 @@ class BagBuilder:
         self._left_out: set[tuple[int, int, int]] = set()
 
     def add(self, sentence: Sentence, label: int | None = None) -> None:
-        """Add a sentence; if no window of `max_tokens` contains both mentions, it is counted and left out.
+        """Add a sentence, or only count it if no window of `max_tokens` contains both mentions.
 
-        `label` is its own relation, given for all sentences of a builder or for none.
+        `label` is the relation of a directly supervised sentence; pass it for all sentences or for none.
         """
         self.num_read += 1
         tokens, head, tail, relations, source, expresses = sentence

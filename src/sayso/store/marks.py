@@ -48,7 +48,7 @@ class MarkTargets:
     _rows_of: dict[int, dict[str, int]] = field(default_factory=dict, init=False)
 
     def find(self, mark: Mark) -> tuple[int, int] | str | None:
-        """Return the ids of the mark's sentence and relation, why there are none, or None if no bag has its pair."""
+        """Return the ids of the mark's sentence and relation, or why they are missing; None if no bag has its pair."""
         head, tail = self.entities.get(mark.head_id), self.entities.get(mark.tail_id)
         bag = None if head is None or tail is None else self._bag_of_pair.get((head, tail))
         if bag is None:

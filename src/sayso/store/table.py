@@ -148,7 +148,7 @@ class SentenceRows(NamedTuple):
 
 
 def replace_mentions(sentences: SentenceRows, head: Rows, tail: Rows) -> SentenceRows:
-    """Replace every occurrence of a mention by the sentence's row in `head` or `tail`.
+    """Replace every occurrence of a mention with the sentence's row in `head` or `tail`.
 
     No row may be empty.
     """

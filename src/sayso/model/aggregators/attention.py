@@ -37,7 +37,9 @@ class Attention(Aggregator):
         return bag_softmax(self.own_score(vector_ND, scorer), bags.bag_N, bags.num_bags)
 
     def own_score(self, vector_ND: Tensor, scorer: RelationScorer) -> Tensor:
-        """Return e_NR, before the softmax: a difference is the logarithm of the ratio of the two weights."""
+        """Return e_NR, the scores before the softmax; the difference of two sentences' scores is the log-ratio of their
+        weights.
+        """
         del scorer
         return vector_ND @ self._direction_RD.T
 

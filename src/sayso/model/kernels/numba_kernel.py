@@ -76,7 +76,8 @@ def peaks(tables: ProductTables, codes: Codes, windows: Windows) -> tuple[Tensor
 def gradients(grad_GF: Tensor, token_GF: Tensor, rows: TokenRows, codes: Codes, windows: Windows) -> Gradients:
     """Return the gradients; the filters' gradient comes directly from the rows of the winning windows' tokens.
 
-    One (group, filter) in about 39 windows has a gradient, so this is far less work than a product with whole tables.
+    For each (group, filter), only the winning window has a gradient (about 1 window in 39), so this is far less work
+    than a product with whole tables.
     """
     row_YW = _array(rows.row_YW)
     grad_FG, token_FG = _array(grad_GF.T), _array(token_GF.T)
