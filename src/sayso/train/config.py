@@ -21,7 +21,7 @@ _STEP = Range(0, 1e30, above=True)
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """How mentions appear to the model, and the maximum number of sentences per bag in training.
+    """How mentions are represented, and the maximum number of sentences per bag in training.
 
     `random_width` is the width of random word vectors, used if the store has none.
     """
@@ -180,8 +180,8 @@ class RunConfig:
     @property
     def classifies_sentences(self) -> bool:
         """Whether a sentence classifier learns which directly supervised sentences state a relation."""
-        is_judged = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0
-        return is_judged and self.loss.direct_sentences > 0
+        has_classifier = isinstance(self.model.aggregator, DirectConfig) and self.loss.sentence > 0
+        return has_classifier and self.loss.direct_sentences > 0
 
     @property
     def needs_direct(self) -> bool:

@@ -74,8 +74,8 @@ def steps_of_epoch(data: RunData, epoch: int, shard: ProcessShard = ProcessShard
 class EpochPlan:
     """The random choices of an epoch: order of the bags, their sentences, distractors, direct and marked sentences.
 
-    If `is_numbered`, the sentences of batches have one token, their number: those of training bags from 0, then the
-    directly supervised ones. Then there are no distractors.
+    If `is_numbered`, batches contain placeholders, whose only token is the index of the sentence: training sentences
+    from 0, then directly supervised ones. There are no distractors then.
     """
 
     def __init__(self, data: RunData, epoch: int, is_numbered: bool = False) -> None:
@@ -83,16 +83,18 @@ class EpochPlan:
         table = data.train.table
         self._train, self._direct = data.train, data.direct
         if is_numbered:
-            self._train = replace(data.train, inputs=_numbers(table.num_sentences))
+            self._train = replace(data.train, inputs=_placeholders(table.num_sentences))
         if is_numbered and data.direct:
-            self._direct = replace(data.direct, inputs=_numbers(data.direct.table.num_sentences, table.num_sentences))
+            self._direct = replace(
+                data.direct, inputs=_placeholders(data.direct.table.num_sentences, table.num_sentences)
+            )
         self.order = self._stream("order").permutation(table.num_bags)
         self.kept = _cap(table, data.config.data.max_bag_sentences, self._stream("cap"))
         self.num_targets_B = np.where(table.is_positive_B, 0, self.kept.length)
         self.distractors = self._draw_distractors() if data.distractors else None
         loss, no_rows = data.config.loss, np.zeros(0, np.int64)
-        self.direct_order = self._in_turn("direct", data.direct_rows, loss.direct_sentences) if data.direct else no_rows
-        self.marked_order = self._in_turn("marks", data.marked_bags, loss.marked_bags) if data.marked else no_rows
+        self.direct_order = self._cycled("direct", data.direct_rows, loss.direct_sentences) if data.direct else no_rows
+        self.marked_order = self._cycled("marks", data.marked_bags, loss.marked_bags) if data.marked else no_rows
 
     def batch(self, bags: np.ndarray, number: int, shard: ProcessShard) -> BagBatch:
         """Return this process's shard of the batch with these bags."""
@@ -114,7 +116,7 @@ class EpochPlan:
         return min(-(-num_tokens // self.data.config.train.tokens_at_once), len(bags))
 
     def num_targets(self, bags: np.ndarray, number: int) -> int:
-        """Return the number of sentences in the whole batch that have their own target, at least 1."""
+        """Return how many sentences in the whole batch have their own target, or 1 if none (it is a divisor)."""
         return max(int(self.num_targets_B[bags].sum()) + len(self._direct_rows(number)), 1)
 
     def _stream(self, name: str) -> np.random.Generator:
@@ -143,7 +145,7 @@ class EpochPlan:
             relation_M=relation_M[rows.value],
         )
 
-    def _in_turn(self, name: str, rows: np.ndarray, per_batch: int) -> np.ndarray:
+    def _cycled(self, name: str, rows: np.ndarray, per_batch: int) -> np.ndarray:
         """Return the rows for all batches, in random order; each row is used once before any is repeated."""
         wanted, stream = num_steps(self.data) * per_batch, self._stream(name)
         return np.concatenate([stream.permutation(rows) for _ in range(-(-wanted // len(rows)))])[:wanted]
@@ -171,8 +173,8 @@ class EpochPlan:
         return MarkedSentences(inputs=self._train.inputs.take(rows), marks=marks)
 
 
-def _numbers(num: int, first: int = 0) -> ModelInput:
-    """Return sentences of one token each, which is their number."""
+def _placeholders(num: int, first: int = 0) -> ModelInput:
+    """Return `num` placeholder sentences, each with its own index (from `first`) as its only token."""
     nothing = np.zeros(num, np.int8)
     tokens = Rows(np.arange(first, first + num), np.arange(num + 1))
     return ModelInput(tokens=tokens, head_distance_T=nothing, tail_distance_T=nothing, piece_T=nothing)

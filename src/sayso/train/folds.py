@@ -71,9 +71,9 @@ def _is_finished(data: RunData, folder: Path) -> bool:
 
 
 def best_epoch(metrics: Sequence[Sequence[dict[str, Any]]]) -> int:
-    """Return the epoch with the best mean validation metrics over the folds, among those that all folds have.
+    """Return the epoch with the best mean validation metrics over the folds, among the epochs that all folds reached.
 
-    A single epoch for all folds is not tuned to the facts of one fold, and can be used for the training on all facts.
+    A single epoch for all folds is not tuned to the facts of one fold, and can be used for training on all facts.
     """
     num_epochs = min(len(rows) for rows in metrics)
     names = ("validation/area_up_to_recall_0.4", "validation/average_precision")

@@ -38,7 +38,7 @@ def diverged(epoch: int, what: str) -> TrainingError:
 def refuse_growth(epoch: int, loss: float, at_first: float) -> None:
     """Raise `TrainingError` if the loss of an epoch is far above the initial one."""
     if loss > _MOST_GROWTH * max(at_first, 1.0):
-        raise diverged(epoch, f"loss {loss:.3g}: training has diverged, the initial loss was {at_first:.3g}")
+        raise diverged(epoch, f"loss {loss:.3g}: training has diverged (the initial loss was {at_first:.3g})")
 
 
 class LossTally:

@@ -261,7 +261,7 @@ class TrainingRun:
             self._save()
         load_parameters(self.extractor, self.best)
         if self.folder.is_writer and self.data.withheld is not None:
-            # What is left to do with a fold's model is done: its predictions are kept, its parameters are not.
+            # A fold's model is no longer needed: its predictions are kept, its parameters are not.
             mark_finished(self.folder.state, self.status, self.identity)
         elif self.folder.is_writer:
             self.extractor.calibration = calibration_of(self.extractor, self.data)

@@ -97,7 +97,7 @@ def save_state(
 
 
 def mark_finished(path: Path, status: RunStatus, identity: dict[str, Any]) -> None:
-    """Replace the state by one without parameters, which only says that the run is finished."""
+    """Overwrite the state with one that has no parameters and only records that the run is finished."""
     _write(path, {}, replace(status, is_finished=True), identity)
 
 
@@ -154,7 +154,7 @@ def _checked(path: Path, identity: dict[str, Any]) -> _About:
     status, most = about.standing, identity.get("config", {}).get("train", {}).get("max_epochs", 2**31)
     if not 0 <= status.best_epoch <= status.epoch <= most or (status.epoch and not status.best_epoch):
         raise BadInputError(
-            f"{path}: impossible state, {status.epoch} of at most {most} epochs done, best epoch {status.best_epoch}:"
+            f"{path}: impossible state ({status.epoch} of at most {most} epochs done, best epoch {status.best_epoch}):"
             f" {_ADVICE}"
         )
     return about

@@ -13,7 +13,7 @@ from sayso.train.epoch import EpochPlan, steps_of_epoch
 from sayso.train.gpu.captured import pack
 from sayso.train.gpu.encoder_kernels import Draws
 from sayso.train.gpu.padded import Capacity, PaddedEpoch, pad_epoch
-from sayso.train.gpu.padded_loss import PaddedLoss, _below_each_other
+from sayso.train.gpu.padded_loss import PaddedLoss, _stacked
 from sayso.train.gpu.tokens import TokenSpace
 from sayso.train.objective import Objective
 from toy_batch import make_sentences
@@ -33,9 +33,9 @@ def test_a_distance_has_the_same_row_as_when_it_is_looked_up(form: str) -> None:
 def test_contiguous_filters_are_not_copied() -> None:
     memory = torch.arange(60.0)
     weights = [memory[:24].view(2, 3, 4), memory[24:].view(3, 3, 4)]
-    joined = _below_each_other(weights)
+    joined = _stacked(weights)
     assert joined.data_ptr() == memory.data_ptr()
-    apart = _below_each_other([weight.clone() for weight in weights])
+    apart = _stacked([weight.clone() for weight in weights])
     assert torch.equal(joined, apart)
     assert torch.equal(joined, memory.view(15, 4))
 

@@ -138,7 +138,7 @@ class PlacedDistractors:
         self.capacity = capacity.holding(augmented=int(self.size_UM.sum(1).max()) + 1)
 
     def fill(self, value_UM: Tensor, value_M: Tensor) -> Tensor:
-        """Write the distractors' values to their places; the others are of missing distractors."""
+        """Write the distractors' values to their places in `value_UM`; the other places are for missing distractors."""
         value_UM[self.step_M, self.rank_M] = value_M
         return value_UM
 

@@ -84,7 +84,7 @@ class _PreparedMax(torch.autograd.Function):
     def forward(
         ctx: Any, type_KW: Tensor, table_2QP: Tensor, row_YL: Tensor, codes: Codes, windows: Windows, *weights: Tensor
     ) -> Tensor:
-        weight_AD = _below_each_other(weights)
+        weight_AD = _stacked(weights)
         num_types, width = type_KW.shape
         if num_types:
             row_YL[len(row_YL) - num_types :].zero_()[:, :width] = type_KW
@@ -113,8 +113,8 @@ class _PreparedMax(torch.autograd.Function):
         return types, table, None, None, None, *(part.view(-1, windows.num_filters, part.shape[1]) for part in parts)
 
 
-def _below_each_other(weights: Sequence[Tensor]) -> Tensor:
-    """Return weight_AD, without a copy if the widths' filters are contiguous in memory."""
+def _stacked(weights: Sequence[Tensor]) -> Tensor:
+    """Return the filters of all widths stacked as weight_AD; a view if they are contiguous in memory."""
     place = weights[0].data_ptr()
     for weight in weights:
         if weight.data_ptr() != place or not weight.is_contiguous():
