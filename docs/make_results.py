@@ -32,13 +32,16 @@ def section(path: Path) -> list[str]:
     lines = [f"## {head['title']}", "", *head["text"], ""]
     lines += TABLES[head["table"]](rows)
     seeds = sorted({row["seed"] for row in rows})
-    devices = ", ".join(sorted({row["device"] for row in rows}))
+    devices = " and ".join(
+        "a CPU" if name == "cpu" else f"an {name}" for name in sorted({row["device"] for row in rows})
+    )
+    stores = sorted({row["data_fingerprint"] for row in rows})
     table = head["table"]
     values = SPREADS.get(table, f"mean ± standard deviation over seeds{SCALES.get(table, ', x100')}")
     lines += [
         "",
-        f"Data: {', '.join(sorted({row['data'] for row in rows}))} (store"
-        f" {', '.join(sorted({row['data_fingerprint'] for row in rows}))}); seeds {', '.join(map(str, seeds))};"
+        f"Data: {'; '.join(sorted({row['data'] for row in rows}))} (store{'s' * (len(stores) > 1)}"
+        f" {', '.join(stores)}); seeds {', '.join(map(str, seeds))};"
         f" {len(rows)} runs, {sum(row['seconds'] for row in rows):,.0f} s of training in total, on {devices}.",
         f"From `results/{path.name}`; {values}.",
         "",

@@ -241,7 +241,7 @@ def chosen_changes(rows: list[dict]) -> list[str]:
 
 
 def work(given: argparse.Namespace) -> None:
-    """Run this worker's jobs until the time is over."""
+    """Run this worker's jobs until the time is up."""
     began, (number, num) = time.monotonic(), map(int, given.worker.split("/"))
     jobs = [Job(**json.loads(line)) for line in given.jobs.read_text().splitlines() if line]
     with given.out.open("a") as file:

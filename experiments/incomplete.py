@@ -2,7 +2,7 @@
 
 The data are real documents with a small knowledge base and withheld facts (`--data`: documents.jsonl.gz, kb.tsv, names.tsv,
 types.json, relations.tsv, withheld.tsv). A setting is chosen for each aggregator and method on kb.tsv alone: a fifth of it is
-withheld, three times another fifth, and the setting that finds most of these facts among the 300 most probable new facts wins. Only then are the base loss and the chosen settings trained on all of kb.tsv, with three seeds, and scored with
+withheld, a different one in each of three runs, and the setting that finds most of these facts among the 300 most probable new facts wins. Only then are the base loss and the chosen settings trained on all of kb.tsv, with three seeds, and scored with
 withheld.tsv. `prepare` needs gensim. An interrupted `run` continues where it stopped.
 
     python experiments/incomplete.py prepare --data wiki --stores stores/wiki
@@ -43,8 +43,8 @@ HEAD = {
     "text": [
         "460 real documents with 790 known facts of 6 relations (the wiki data set): how many facts that the knowledge base lacks are among the 100 and 300 most",
         "probable new ones, with the loss of the paper (base), with positive-unlabelled learning (`loss.known_share`) and with a weight for NA pairs whose",
-        "types allow the relation (`loss.compatible_na`)? The setting of each method was chosen on kb.tsv alone: a fifth of it was withheld, three times",
-        "another fifth, one seed each. The chosen settings were then trained on all of kb.tsv with three seeds and scored with the 182 facts of withheld.tsv.",
+        "types allow the relation (`loss.compatible_na`)? The setting of each method was chosen on kb.tsv alone: a fifth of it was withheld,",
+        "a different one in each of three runs, with one seed. The chosen settings were then trained on all of kb.tsv with three seeds and scored with the 182 facts of withheld.tsv.",
         "All runs: `cnns_att_f` with at most 15 epochs and 16 bags per batch, word vectors of the corpus itself, every pair of the corpus ranked.",
         "Result: no reliable gain. On parts of kb.tsv no setting differs from the base loss, and a weight of 0.2 seems to harm attention. On withheld.tsv",
         "attention gains nothing either. Noisy-or finds 3.7 more facts among the first 300 with `known_share` 0.7 and 8.3 more with `compatible_na` 0.5, with intervals",

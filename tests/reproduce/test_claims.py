@@ -69,12 +69,16 @@ def test_gains_that_differ_by_five_points_are_not_alike() -> None:
 
 def test_a_lower_tau_with_fe_supports_the_claim() -> None:
     results = make_results(tau=lambda name: 0.1 if "FE" in features_of(name) else 0.6)
-    for reading in ("τ by readers, −E, each", "τ by readers, −E, on the H of both", "τ by readers, +E, each"):
+    for reading in (
+        "τ; marks: readers; −E; each",
+        "τ; marks: readers; −E; on the facts in H",
+        "τ; marks: readers; +E; each",
+    ):
         assert judged(results, "FE lowers τ on H", reading).outcome == SUPPORTED
 
 
 def test_tau_on_high_and_low_are_compared_within_a_model() -> None:
-    found = judged(make_results(tau=lambda _: 0.5), "τ on H exceeds τ on L", "τ by readers, −E")
+    found = judged(make_results(tau=lambda _: 0.5), "τ on H exceeds τ on L", "τ; marks: readers; −E")
     assert found.outcome == SUPPORTED
     assert len(found.singles) == 36
 
@@ -87,8 +91,8 @@ def test_the_most_accurate_model_need_not_be_the_best_explained() -> None:
     alike = make_results(
         area=lambda name: 0.35 if name == "DirectSup" else 0.3, tau=lambda name: 0.8 if name == "DirectSup" else 0.2
     )
-    assert judged(apart, claim, "τ by readers, −E").outcome == SUPPORTED
-    assert judged(alike, claim, "τ by readers, −E").outcome == CONTRADICTED
+    assert judged(apart, claim, "τ; marks: readers; −E").outcome == SUPPORTED
+    assert judged(alike, claim, "τ; marks: readers; −E").outcome == CONTRADICTED
 
 
 def test_equal_printed_areas_are_ordered_by_average_precision() -> None:
@@ -98,7 +102,7 @@ def test_equal_printed_areas_are_ordered_by_average_precision() -> None:
         results[key] = replace(run, test=run.test | {AREA: area, PRECISION: precision})
     found = check_claims(Sample(results.values()), ["readers"])
     names = [each.reading for each in found if each.claim.startswith("The most accurate")]
-    assert names[0] == "τ by readers, −E: better on H than CNNs+ATT"
+    assert names[0] == "τ; marks: readers; −E; better on H than CNNs+ATT"
 
 
 def test_a_diverged_run_is_left_out_and_its_pairs_have_one_seed_less() -> None:

@@ -1,13 +1,13 @@
 """The paper's claims and their outcomes; each claim is measured in one or more ways by contrasts between variants.
 
 A contrast is signed so that a value above 0 agrees with the paper. The mean of a claim's contrasts has a 95 %
-interval; the intervals of the single contrasts have a joint level of 95 % (Bonferroni).
+interval; the intervals of the individual contrasts have a joint level of 95 % (Bonferroni).
 
-- *raises*: supported if the mean's interval lies above 0 and no single interval lies below 0; contradicted if
-  the mean's interval or a single one lies below 0.
-- *alike*: supported if the mean's interval lies within the margin and no single one lies outside it; contradicted
-  if the mean's interval or a single one lies outside it.
-- *some*: supported if a single interval lies above 0; contradicted if no single value is above 0.
+- *raises*: supported if the mean's interval lies above 0 and no contrast's interval lies below 0; contradicted if
+  the mean's interval or a contrast's interval lies below 0.
+- *alike*: supported if the mean's interval lies within the margin and no contrast's interval lies outside it;
+  contradicted if the mean's interval or a contrast's interval lies outside it.
+- *some*: supported if at least one contrast's interval lies above 0; contradicted if no contrast is above 0.
 
 Everything else is inconclusive, as is every claim with fewer than two seeds.
 """
@@ -153,7 +153,7 @@ def _by_area(contrasts: Callable[[str], list[Contrast]]) -> list[Reading]:
 def _by_marks(
     mark_sets: Sequence[str], pairs: Sequence[VariantPair], mechanisms: Sequence[str], sign: float = 1.0
 ) -> list[Reading]:
-    """Return readings per set of marks, without and with +E: on each model's own H, and on the H that both share."""
+    """Return readings per set of marks, without and with +E: on each model's own H, and on the facts in H for both."""
     readings = []
     for marks, ending in _places(mark_sets):
         own, shared = [], []
@@ -164,7 +164,8 @@ def _by_marks(
                 both = measure._replace(partner=low), measure._replace(partner=high)
                 shared.append(_minus(high, low, *both, sign, about))
         name = _place_name(marks, ending)
-        readings += [Reading(f"{name}, each on its own H", own), Reading(f"{name}, on the H of both", shared)]
+        readings.append(Reading(f"{name}; each model on its own H", own))
+        readings.append(Reading(f"{name}; on the facts in H for both models", shared))
     return readings
 
 
@@ -173,7 +174,7 @@ def _places(mark_sets: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _place_name(marks: str, ending: str) -> str:
-    return f"τ by {marks}, {ending or '−E'}"
+    return f"τ; marks: {marks}; {ending or '−E'}"
 
 
 def _minus(high: str, low: str, of_high: Measure, of_low: Measure, sign: float = 1.0, about: str = "") -> Contrast:
@@ -216,7 +217,7 @@ def _better_explained(sample: Sample, marks: str, ending: str) -> Reading:
     printed = {name: (area, 0.0) for name in names if (area := AREAS[name]) is not None}
     best = f" than {max(ours, key=ours.__getitem__)}" if ours else ""
     contrasts, in_paper = (_others(marks, names, accuracies) for accuracies in (ours, printed))
-    return Reading(f"{_place_name(marks, ending)}: better on H{best}", contrasts, in_paper=in_paper)
+    return Reading(f"{_place_name(marks, ending)}; better on H{best}", contrasts, in_paper=in_paper)
 
 
 def _others(marks: str, names: Sequence[str], accuracies: dict[str, tuple[float, float]]) -> list[Contrast]:

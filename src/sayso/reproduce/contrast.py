@@ -27,7 +27,7 @@ LEVEL = 0.95
 class Measure(NamedTuple):
     """An area, or pooled τ for a set of marks, a mechanism and a band of the model's probabilities.
 
-    With a `partner`, only facts count that are also in the band of that variant, trained with the same seed.
+    With a `partner`, only facts that are also in the band of that variant, trained with the same seed, count.
     """
 
     kind: str

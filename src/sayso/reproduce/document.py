@@ -139,19 +139,19 @@ def _about_store(summary: Summary) -> list[str]:
 
 def _about(summary: Summary) -> str:
     data, marks = summary["data"], summary["marks"]
-    parts = "; ".join(
-        f"{part} {counts['sentences']:,} sentences for {counts['bags']:,} pairs"
+    parts = ", ".join(
+        f"{part} ({counts['sentences']:,} sentences for {counts['bags']:,} pairs)"
         for part, counts in data["parts"].items()
     )
     marked = "; ".join(
-        f"{name}: {size['num_tuples']:,} tuples from {size['num_facts']:,} facts" for name, size in marks.items()
+        f"{name} ({size['num_tuples']:,} tuples from {size['num_facts']:,} facts)" for name, size in marks.items()
     )
     return (
-        f"Data: {summary['name']} (store {data['fingerprint']}): {parts}; {data['relations']['num']} relations."
+        f"Data: {summary['name']}, store {data['fingerprint']}; {parts}; {data['relations']['num']} relations."
         + (f" Marks: {marked}." if marked else "")
         + f" {summary['num_runs']} runs, seeds {', '.join(map(str, summary['seeds']))}, at most"
-        f" {summary['max_epochs']} epochs, {summary['train_seconds']:,.0f} s of training in total on"
-        f" {', '.join(summary['devices'])}; {summary['num_resamples']:,} resamples of the test pairs; sayso"
+        f" {summary['max_epochs']} epochs, {summary['train_seconds']:,.0f} s of training in total"
+        f" ({', '.join(summary['devices'])}); {summary['num_resamples']:,} resamples of the test pairs; sayso"
         f" {summary['sayso']}.{_calls(summary)} Paper: {SOURCE}."
     )
 

@@ -1,4 +1,4 @@
-"""The paper: its variants, the settings of each, and the values it reports, which are printed beside ours."""
+"""The paper: its variants, the settings of each, and the values it reports, which are printed next to ours."""
 
 import difflib
 from collections.abc import Iterable

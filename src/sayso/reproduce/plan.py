@@ -178,7 +178,7 @@ def _about_files(store: Store) -> Iterator[str]:
 def _about_vectors(store: Store) -> Iterator[str]:
     entities = store.manifest.get("entity_vectors", {})
     width = store.manifest["words"]["vector_width"]
-    yield f"word vectors: width {width}" if width else "word vectors: none, random ones are used instead"
+    yield f"word vectors: width {width}" if width else "word vectors: none (random ones are used instead)"
     halves = [f"{half} {entities.get(f'{half}_width', 0)}" for half in ("name", "graph")]
     yield f"entity vectors: width {' + '.join(halves)}"
     yield f"entity types: {len(store.types) - 1:,}"

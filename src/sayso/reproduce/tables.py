@@ -1,4 +1,4 @@
-"""The tables of a summary: the paper's three, the grid of λ and the claims, with the paper's values beside ours."""
+"""The tables of a summary: the paper's three, the grid of λ and the claims, with the paper's values next to ours."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ RULE = (
     " agrees with the paper. All intervals are 95 % intervals and cover two sources of variance, seeds and test pairs:"
     " the variance of the mean over seeds and the bootstrap variance over pairs are added, and the t quantile uses"
     " Welch-Satterthwaite degrees of freedom. A claim is supported if the interval of the mean difference lies above 0"
-    " and no interval of a single difference lies below 0; contradicted if the interval of the mean or of a single"
-    " difference lies below 0; otherwise inconclusive. Intervals of single differences are widened for multiple"
-    " comparisons (Bonferroni). The claim that gains are alike is supported if the mean's interval lies within"
+    " and no interval of an individual difference lies below 0; contradicted if the interval of the mean or of an"
+    " individual difference lies below 0; otherwise inconclusive. Intervals of individual differences are widened for"
+    " multiple comparisons (Bonferroni). The claim that gains are alike is supported if the mean's interval lies within"
     f" ±{100 * MARGINS[AREA]:g} point of AUC@0.4 (±{100 * MARGINS[PRECISION]:g} of average precision), and contradicted"
     " if an interval lies entirely outside. The claim that the most accurate model is not always the best explained is"
     " supported if some other variant's τ on H is higher with its widened interval above 0, and contradicted if none is"
@@ -125,7 +125,7 @@ def explanation_tables(summary: Summary) -> list[Table]:
             names = [name + ending for name in NINE]
             rows = [row for row in summary["explanation"] if row["marks"] == marks and row["variant"] in names]
             if rows:
-                where = f"marks by {marks}, {ending or '−E'}, {summary['name']}"
+                where = f"marks: {marks}; {ending or '−E'}; {summary['name']}"
                 tables += [_tau_table(rows, where, ending), _tau_details(rows, where)]
     return tables
 
@@ -243,7 +243,7 @@ def _by_mean(row: Mapping[str, Any]) -> str:
 
 
 def _contradicted_by(row: Mapping[str, Any]) -> str:
-    """Return the single difference that contradicts a claim if the mean's interval does not."""
+    """Return the individual difference that contradicts a claim if the mean's interval does not."""
     if row["outcome"] != CONTRADICTED or row["sense"] == "some" or _beyond(row, row["mean"]) > 0:
         return ""
     return "by " + str(max(row["singles"], key=lambda single: _beyond(row, single))["name"])
