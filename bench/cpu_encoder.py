@@ -4,7 +4,7 @@
         --encoder models/MiniLM --out cpu_encoder.json
 
 The plain loop reads batches of 32 sentences with marked mentions, padded to the longest, in float32, and classifies the
-sentence token. Ours is from bags to logits. The runs are trained ones, so that what precision costs can be said.
+sentence token. Ours is from bags to logits. The runs are trained, so that the cost of lower precision shows.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from sayso.records import sentence_key
 from sayso.store.store import Store
 
 PLAIN_BATCH, PLAIN_SENTENCES = 32, 1_024
-"""How many of the sentences the plain loop reads: it takes minutes for all."""
+"""How many sentences the plain loop reads: all of them would take minutes."""
 LEAST_SECONDS = 5.0
 
 
@@ -113,7 +113,7 @@ def marked_text(run: TrainedRun, row: int) -> str:
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the shortest seconds of a call, and what it returns, repeated for some seconds after a first call."""
+    """Return the shortest time of a call in seconds, and its result; repeated for some seconds after a warm-up call."""
     result, shortest = call(), float("inf")
     until = time.monotonic() + LEAST_SECONDS
     while time.monotonic() < until or shortest == float("inf"):

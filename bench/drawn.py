@@ -1,4 +1,4 @@
-"""Random bags, models and files with FB-NYT's sizes, for benchmarks that measure time, not quality.
+"""Random bags, models and files as large as FB-NYT's, for benchmarks that measure time, not quality.
 
 39 tokens per sentence, words by Zipf's law, mostly one sentence per bag and sometimes many (mean 1.87), 53 relations.
 The text is meaningless: only sizes and word frequencies affect the time.
@@ -87,7 +87,7 @@ def make_part(table: BagTable, num_relations: int = NUM_RELATIONS) -> Part:
 
 
 def make_extractor(kind: str, use_entities: bool = False, num_relations: int = NUM_RELATIONS) -> Extractor:
-    """Return a model of the paper's size (300-d words, filters of widths 2 to 5) with random weights."""
+    """Return a model as large as the paper's (300-d words, filters of widths 2 to 5) with random weights."""
     generator = torch.Generator().manual_seed(1)
     tables = ModelTables(
         word_VW=0.3 * torch.randn(NUM_WORDS, WORD_WIDTH, generator=generator),

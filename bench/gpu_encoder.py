@@ -72,7 +72,7 @@ def drawn_data(part: Part, config: RunConfig) -> RunData:
 
 
 def timed(call: Callable[[], object], num: int) -> float:
-    """Return the median seconds of a call, after a first one."""
+    """Return the median time of a call in seconds, after a warm-up call."""
     rounds = []
     for _ in range(num + 1):
         torch.cuda.synchronize()

@@ -113,7 +113,7 @@ def main() -> None:
     """Make a random corpus and model, invent documents, and measure every stage with every engine."""
     os.environ["OMP_NUM_THREADS"] = "1"
     building.SHARD_DOCUMENTS = DOCUMENTS_A_SHARD  # smaller shards than usual, so that each of two workers gets some
-    stages: dict[str, dict[str, dict[str, float]]] = {"build": {}, "gather": {}, "judge": {}}
+    stages: dict[str, dict[str, dict[str, float]]] = {"build": {}, "gather": {}, "predict": {}}
     load_average = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -125,7 +125,10 @@ def main() -> None:
             with opened(EngineSettings(num_workers=num_workers)) as engine:
                 stages["build"][engine_name] = measure_build(folder / "raw", folder / f"corpus{number}", engine)
                 found = measure_extract(folder, threshold, folder / f"facts{number}", engine, NUM_SHARDS)
-                stages["gather"][engine_name], stages["judge"][engine_name] = found["Gatherer"], found["ShardPredictor"]
+                stages["gather"][engine_name], stages["predict"][engine_name] = (
+                    found["Gatherer"],
+                    found["ShardPredictor"],
+                )
                 print(engine_name, {stage: each[engine_name] for stage, each in stages.items()}, flush=True)
         with open_ray(EngineSettings(num_workers=1)) as engine:
             large = measure_extract(folder, threshold, folder / "large", engine, LARGE_SHARDS)
@@ -144,7 +147,7 @@ def main() -> None:
             "fact_bytes": bytes_of(folder / "facts0", "shards/*") / found["facts"],
             "shard_sentences": NUM_SENTENCES / NUM_SHARDS,
             "worker_mb": small_mb,
-            "worker_bytes_a_sentence": (large_mb - small_mb) * 2**20 / added,
+            "worker_bytes_per_sentence": (large_mb - small_mb) * 2**20 / added,
             "model_mb": bytes_of(folder / "model", "*") / 2**20,
         }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")

@@ -15,7 +15,7 @@ PAGE, RESULTS = ROOT / "docs" / "scale.md", ROOT / "bench" / "scale.json"
 PLAN_SENTENCES = 1_000_000_000
 PLAN_SHARDS, PLAN_PIECES = 4_096, 2_048
 CORES = 32
-DISK_BYTES_A_SECOND = 1e9
+DISK_BYTES_PER_SECOND = 1e9
 ONE = "Ray, 1 worker"
 
 
@@ -28,10 +28,10 @@ def measured(result: dict[str, Any]) -> list[str]:
     """Return the measurements and the machine, as a table and a few sentences."""
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     about = (
-        f"{result['machine']}, {versions}; {result['num_sentences']:,} random sentences of FB-NYT's sizes (39",
-        "tokens each, a model of the paper's size), and invented articles for `build`. The machine was not idle",
-        f"(load {result['load_average']:.1f} at the start), which lowers sentences per second but hardly affects",
-        "CPU time.",
+        f"{result['machine']}, {versions}; {result['num_sentences']:,} random sentences as",
+        "long as FB-NYT's (39 tokens each), a model as large as the paper's, and invented articles for `build`. The",
+        f"machine was not idle (load {result['load_average']:.1f} at the start), which lowers sentences per second but",
+        "hardly affects CPU time.",
     )
     lines = [
         *paragraph(*about),
@@ -41,13 +41,12 @@ def measured(result: dict[str, Any]) -> list[str]:
     for stage, engines in result["stages"].items():
         rates = " | ".join(f"{each['rate']:,.0f}" for each in engines.values())
         one = engines[ONE]
-        name = {"judge": "predict"}.get(stage, stage)
-        lines.append(f"| {name} | {rates} | {one['cpu_us']:.0f} µs | {one['peak_mb']:,.0f} MB |")
+        lines.append(f"| {stage} | {rates} | {one['cpu_us']:.0f} µs | {one['peak_mb']:,.0f} MB |")
     sizes = (
         f"The last two columns are for {ONE}. A sentence takes {result['input_bytes']:.0f} bytes as a JSON line and",
         f"{result['shuffled_bytes']:.0f} in the shuffle; a fact takes {result['fact_bytes']:.0f} bytes, and",
         f"{result['fact_us']:.0f} µs to write. The memory of a predicting worker grows by",
-        f"{result['worker_bytes_a_sentence']:,.0f} bytes per sentence of a shard; most of the rest is the model with",
+        f"{result['worker_bytes_per_sentence']:,.0f} bytes per sentence of a shard; most of the rest is the model with",
         "its tables of word products.",
     )
     return [*lines, "", *paragraph(*sizes)[:-1]]
@@ -58,7 +57,7 @@ def plan(result: dict[str, Any]) -> list[str]:
     num, shard = PLAN_SENTENCES, PLAN_SENTENCES / PLAN_SHARDS
     hours = {stage: num * each[ONE]["cpu_us"] / 3.6e9 for stage, each in result["stages"].items()}
     shuffled, facts = num * result["shuffled_bytes"], num * result["facts"]
-    more = (shard - result["shard_sentences"]) * result["worker_bytes_a_sentence"] / 2**20
+    more = (shard - result["shard_sentences"]) * result["worker_bytes_per_sentence"] / 2**20
     worker_gb = (result["worker_mb"] + more) / 1024
     segment = shuffled / PLAN_PIECES / PLAN_SHARDS / 1e3
     writing = facts * result["fact_us"] / 3.6e9
@@ -69,21 +68,22 @@ def plan(result: dict[str, Any]) -> list[str]:
         ("sentences in a shard", f"{shard:,.0f}", f"{PLAN_SHARDS:,} shards"),
         ("memory of a predicting worker", f"{worker_gb:.1f} GB", "measured peak, and bytes per sentence"),
         ("gather", f"{hours['gather']:,.0f} core-hours", "CPU time"),
-        ("predict", f"{hours['judge']:,.0f} core-hours", "CPU time"),
+        ("predict", f"{hours['predict']:,.0f} core-hours", "CPU time"),
         ("facts", f"{facts / 1e6:,.0f} million, {facts * result['fact_bytes'] / 1e9:,.0f} GB", "facts per sentence"),
-        ("write, one process", f"{writing:.1f} hours", "time per fact"),
+        ("write, one process", f"{60 * writing:.0f} minutes", "time per fact"),
         ("build, if there are only documents", f"{hours['build']:,.0f} core-hours", "CPU time"),
     ]
-    extracting = hours["gather"] + hours["judge"]
-    moved = 2 * shuffled / DISK_BYTES_A_SECOND / 60
+    extracting = hours["gather"] + hours["predict"]
+    moved = 2 * shuffled / DISK_BYTES_PER_SECOND / 60
     table = [f"| {what} | {how_much} | {source} |" for what, how_much, source in rows]
-    comes_to = (
-        f"Extraction takes {extracting:,.0f} core-hours: {extracting / CORES:.1f} hours on a machine of {CORES} such",
-        f"cores, {60 * extracting / CORES / 8:.0f} minutes on eight of them, and {writing:.1f} hours of writing after",
-        f"that. The shuffle keeps a shared disk of {DISK_BYTES_A_SECOND / 1e9:.0f} GB/s busy for {moved:.0f} minutes.",
-        f"{CORES} workers on a machine need {CORES * worker_gb:.0f} GB of memory.",
+    totals = (
+        f"Extraction takes {extracting:,.0f} core-hours: {60 * extracting / CORES:.0f} minutes on one {CORES}-core",
+        f"machine, or {60 * extracting / CORES / 8:.0f} minutes on eight such machines, plus {60 * writing:.0f}",
+        "minutes to write the result.",
+        f"The shuffle keeps a shared disk of {DISK_BYTES_PER_SECOND / 1e9:.0f} GB/s busy for {moved:.0f} minutes.",
+        f"{CORES} workers on one machine need {CORES * worker_gb:.0f} GB of memory.",
     )
-    return ["| | | from |", "|---|---|---|", *table, "", *paragraph(*comes_to)[:-1]]
+    return ["| | | from |", "|---|---|---|", *table, "", *paragraph(*totals)[:-1]]
 
 
 def page() -> str:

@@ -121,7 +121,7 @@ def growth_table(points: Sequence[Row], axis: str) -> list[str]:
     return lines
 
 
-def growth_said(points: Sequence[Row], axis: str) -> str:
+def growth_text(points: Sequence[Row], axis: str) -> str:
     """Return which times and memory grew less than, exactly or more than linearly in the last step."""
     adverbs = ("less than linearly", "linearly", "more than linearly")
     kinds: dict[str, list[str]] = {f"{label} grows {adverb}": [] for label in ("time", "memory") for adverb in adverbs}
@@ -145,7 +145,7 @@ def page() -> str:
     lines += [f"{measured_on([growth])} Threads: {growth['threads']}.", ""]
     for axis, title in AXES.items():
         lines += [f"### {title}", "", f"![Time and memory against the {title.lower()}]({plot_name(axis)})", ""]
-        lines += [REASONS[axis], "", f"In the last step, {growth_said(growth['points'], axis)}", ""]
+        lines += [REASONS[axis], "", f"In the last step, {growth_text(growth['points'], axis)}", ""]
         lines += [*growth_table(growth["points"], axis), ""]
     return "\n".join(lines)
 

@@ -12,5 +12,5 @@ def test_the_page_has_the_figures_that_were_measured_and_nothing_else() -> None:
 
 def test_every_stage_was_measured_with_every_engine() -> None:
     stages = json.loads((ROOT / "bench" / "scale.json").read_text())["stages"]
-    assert set(stages) == {"build", "gather", "judge"}
+    assert set(stages) == {"build", "gather", "predict"}
     assert all(list(each) == ["this process", "Ray, 1 worker", "Ray, 2 workers"] for each in stages.values())

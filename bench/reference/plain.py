@@ -47,7 +47,7 @@ class PlainModel(ABC):
         loss = cross_entropy(logit_BR, batch.label_BR, reduction="sum") / num_bags
         if not self._attends:
             has_target_S = ~batch.target_S.isnan()
-            logit_S = self._judge(vector_SD[has_target_S])[:, 0]
+            logit_S = self._sentence_logit(vector_SD[has_target_S])[:, 0]
             loss = loss + cross_entropy(logit_S, batch.target_S[has_target_S], reduction="sum") / max(num_targets, 1)
         return loss
 
@@ -101,13 +101,13 @@ class PlainModel(ABC):
         """Return the scores of CNNs+ATT before the softmax."""
         return (vector_ND * self.weight["aggregator.diagonal_D"]) @ self.weight["aggregator.query_RD"].T
 
-    def _judge(self, vector_ND: Tensor) -> Tensor:
+    def _sentence_logit(self, vector_ND: Tensor) -> Tensor:
         """Return DirectSup's logit_N1: the sentence expresses some relation."""
         return self._perceptron("aggregator.classifier", vector_ND)
 
     def _weigh(self, vector_ND: Tensor) -> Tensor:
         """Return DirectSup's weight_N1."""
-        logit_N1 = self._judge(vector_ND)
+        logit_N1 = self._sentence_logit(vector_ND)
         if "aggregator.second_map.hidden.weight" in self.weight:
             logit_N1 = self._perceptron("aggregator.second_map", logit_N1)
         return logit_N1.sigmoid()
