@@ -116,7 +116,7 @@ class Model:
             One list per bag, in the order given: its facts, most probable first.
 
         Raises:
-            TypeError, ValueError: As `predict_proba`.
+            TypeError, ValueError: As for `predict_proba`.
 
         Example:
             ```python

@@ -176,8 +176,8 @@ def enter(
 ) -> Response:
     """Sign in by link, immediately or after a click; the token is removed from the URL.
 
-    Another site may have sent the browser here with someone else's link. No click is needed only if the browser reports
-    that the user opened the link and nobody is signed in; over plain HTTP, browsers do not report this.
+    Another site may have sent the browser here with someone else's link. The click is skipped only if the browser
+    reports that the user opened the link and nobody is signed in; over plain HTTP, browsers do not report this.
     """
     annotator, signed_in = sessions.link_annotator(token), sessions.annotator(request)
     if annotator == signed_in:

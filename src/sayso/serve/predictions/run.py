@@ -201,7 +201,7 @@ _DEFAULT_PART = "test"
 class OpenRun:
     """A run and its predictions for the open part.
 
-    `problem` is the reason why its predictions cannot be shown, or None; pages of other runs still work.
+    `problem` says why its predictions cannot be shown, or is None; pages of other runs still work.
     """
 
     def __init__(self, name: str, folder: Path, store: Store, part: str, table: BagTable) -> None:
