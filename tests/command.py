@@ -1,4 +1,4 @@
-"""Runs the command line as a user does: in a process of its own."""
+"""Runs the command line as a user does: in its own process."""
 
 import inspect
 import os
@@ -26,9 +26,9 @@ _FORKED.set_forkserver_preload([*_COMMANDS, "pandas", "pytest", "rich.table", "s
 
 
 def sayso(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """Return what a command printed and its exit code, from a process that need not import everything again.
+    """Return the output and exit code of a command, from a process that need not import everything again.
 
-    All these processes share Python's hash seed; where two must agree whatever theirs is, take `sayso_process`.
+    All these processes share Python's hash seed; to test that results do not depend on it, use `sayso_process`.
     """
     with tempfile.TemporaryDirectory() as name:
         printed = [Path(name) / "stdout", Path(name) / "stderr"]
@@ -45,7 +45,7 @@ def sayso(*words: object, stdin: bytes | None = None) -> subprocess.CompletedPro
 
 
 def sayso_process(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """Return what a command printed and its exit code, from a Python started for it."""
+    """Return the output and exit code of a command, from a newly started Python."""
     program = [sys.executable, "-c", "from sayso.cli import main; main()", *map(str, words)]
     result = subprocess.run(program, input=stdin, capture_output=True, env=_environment(), check=False)
     return subprocess.CompletedProcess(program, result.returncode, result.stdout.decode(), result.stderr.decode())
@@ -75,7 +75,7 @@ def _feed(pipe: "Connection[bytes, bytes]", data: bytes) -> None:
 def _run(
     words: list[str], environment: dict[str, str], folder: Path, stdin: "Connection[bytes, bytes]", printed: list[Path]
 ) -> None:
-    """Be the command; called in the process of its own."""
+    """Run the command; called in its own process."""
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

@@ -1,4 +1,4 @@
-"""What all tests share: the profiles of generated examples, tests that need a GPU, and a Ctrl-C that counts.
+"""What all tests share: Hypothesis profiles, the handling of tests that need a GPU, and a working Ctrl-C.
 
 `make test` draws the same examples every time, so that it passes or fails for the code alone; `make fuzz` draws others.
 Where tests are started in the background Ctrl-C is ignored, and so it would be in the commands that they start.

@@ -1,4 +1,4 @@
-"""Change one byte of one file at a time in everything that sayso reads back, and see what becomes of it.
+"""Change one byte of one file at a time in everything that sayso reads back, and see what happens.
 
     python tests/flip_bytes.py --flips 2000 --seed 1
 
@@ -65,7 +65,7 @@ Read = TypeVar("Read")
 
 
 class Outcome(NamedTuple):
-    """What became of one changed byte: of which file, and how it was read."""
+    """The outcome of one changed byte: in which file, and how reading it ended."""
 
     kind: str
     file: str
@@ -174,7 +174,7 @@ class World:
 
 
 def read_store(path: Path) -> object:
-    """Return all that a store holds."""
+    """Return the whole content of a store."""
     store = Store(path)
     parts = [store.part(name) for name in store.parts]
     columns = [getattr(part, field.name) for part in parts for field in fields(part)]
@@ -194,7 +194,7 @@ def read_store(path: Path) -> object:
 
 
 def read_model(path: Path) -> object:
-    """Return all that a model holds."""
+    """Return the whole content of a model."""
     parts, lexicon = load_model(path), load_model(path).lexicon
     weights = {name: value.tolist() for name, value in parts.extractor.state_dict().items()}
     named = (lexicon.words, lexicon.entity_ids, lexicon.entity_names, lexicon.type_E.tolist(), lexicon.types)
@@ -203,19 +203,19 @@ def read_model(path: Path) -> object:
 
 
 def read_predictions(path: Path) -> object:
-    """Return all that a store of predictions holds."""
+    """Return the whole content of stored predictions."""
     found = Predictions(path)
     tables = (found.facts, found.evidence, found.words)
     return found.manifest, [{name: column.to_pylist() for name, column in table.items()} for table in tables]
 
 
 def read_reproduction(path: Path) -> object:
-    """Return a run's outcome and what was noted of the calls."""
+    """Return a run's outcome and the recorded calls."""
     return read_result(path / "outcomes" / "x.json"), ReproductionFolder(path).calls()
 
 
 def in_child(read: Callable[[], object]) -> tuple[str, str]:
-    """Return how reading ended in a child process: its result's digest or its error, whatever becomes of the child."""
+    """Return how reading ended in a child process: its result's digest or its error, even if the child crashes."""
     reader, writer = os.pipe()
     if not (child := os.fork()):
         os.close(reader)
@@ -231,7 +231,7 @@ def in_child(read: Callable[[], object]) -> tuple[str, str]:
 
 
 def _end_child(writer: int, read: Callable[[], object]) -> None:
-    """Read and tell what came of it; never returns."""
+    """Read and report the outcome; never returns."""
     signal.alarm(_SECONDS)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
@@ -245,7 +245,7 @@ def _end_child(writer: int, read: Callable[[], object]) -> None:
 
 
 def flip(world: World, num: int, seed: int) -> list[Outcome]:
-    """Return what became of so many changed bytes, each in a copy of its own."""
+    """Return the outcomes of this many changed bytes, each in its own copy."""
     # In a child, too: a process whose libraries have started threads cannot be forked.
     assert in_child(world.make)[0] == SAME
     draw, files = random.Random(seed), world.files()
@@ -267,7 +267,7 @@ def flip(world: World, num: int, seed: int) -> list[Outcome]:
 
 
 def _read_copy(world: World, kind: str, file: Path | None = None, place: int = 0, change: int = 0) -> tuple[str, str]:
-    """Return how reading a copy ended in which a byte of the file, if one is named, was changed."""
+    """Return how reading a copy ended after a byte of the file, if one is named, was changed."""
 
     def read(copy: Path) -> tuple[str, str]:
         if file is not None:
@@ -288,7 +288,7 @@ def _copied(world: World, kind: str, read: Callable[[Path], Read]) -> Read:
 
 
 def main() -> None:
-    """Make the folders, change bytes, and print how often each result came."""
+    """Make the folders, change bytes, and count the outcomes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--flips", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,6 +1,6 @@
 """Run the property tests with new random examples until the time is up: `make fuzz SECONDS=600`.
 
-What it finds is printed with the example that fails; that example goes into the test as `@example(…)`, so that
+A failure is printed with its example; add the example to the test as `@example(…)`, so that
 `make test` has it from then on.
 """
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> int:
-    """Return 1 as soon as a property fails, 0 if none did in the time."""
+    """Return 1 as soon as a property fails, 0 if none fails within the time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0, help="how long to search (default: 600)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="the first seed (default: the time)")

@@ -8,7 +8,7 @@ DEVICE = "cuda"
 
 
 def distance(found: Tensor, expected: Tensor) -> float:
-    """Return how far a result is from one in float64, relative to the latter's size."""
+    """Return the distance of a result from one in float64, relative to the norm of the latter."""
     return float(
         (found.detach().cpu().double() - expected.detach().cpu()).norm() / expected.detach().norm().clamp(min=1e-30)
     )

@@ -22,13 +22,13 @@ class Load(NamedTuple):
 
 
 def make_room(database: Path) -> None:
-    """Make the database of a workbench where everybody gets every fact, in no order."""
+    """Make the database of a workbench in which everyone gets every fact, in random order."""
     with writing_to(database) as connection:
         write_settings(connection, QueueSettings(annotators_per_fact=20, order="random"))
 
 
 async def put_load(url: str, num_people: int, num_marks: int, name: str = "annotator") -> Load:
-    """Let so many people of this name make so many marks together; return what was sent and how long it took."""
+    """Let annotators with this name prefix make marks at the same time; return what was sent and how long it took."""
     load = Load([], {})
     async with asyncio.TaskGroup() as group:
         for number in range(num_people):
@@ -69,7 +69,7 @@ def _token(answer: httpx.Response) -> str:
 
 
 def num_lost(database: Path, load: Load) -> int:
-    """Return how many of the marks that were sent are not in the database as they were sent."""
+    """Return how many of the sent marks are missing from the database, or differ."""
     with reading_from(database) as connection:
         rows = connection.execute(
             "SELECT name, head_id, relation, tail_id, text, value FROM entry JOIN annotator ON annotator.id = owner"

@@ -20,7 +20,7 @@ def label_matrix(table: BagTable, num_relations: int) -> np.ndarray:
 
 
 def names_only_scores(store: Store) -> np.ndarray:
-    """Return for each test bag and relation what a logistic regression makes of the words of the two names."""
+    """Return, for each test bag and relation, the score of a logistic regression on the words of the two names."""
     names = store.entities["name"].to_pylist()
 
     def features(table: BagTable) -> list[dict[str, int]]:
@@ -43,7 +43,7 @@ def names_only_scores(store: Store) -> np.ndarray:
 
 
 def has_unseen_wording(store: Store, corpus: Path) -> np.ndarray:
-    """Return for each test bag whether no sentence of it states something in a wording that training has."""
+    """Return for each test bag whether all its stating sentences have wordings that are not in training."""
     seen: set[tuple[str, str]] = set()
     with (corpus / "test.jsonl").open() as sentences, (corpus / "wordings.tsv").open() as wordings:
         for line, wording in zip(sentences, csv.DictReader(wordings, delimiter="\t"), strict=True):

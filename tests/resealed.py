@@ -1,4 +1,4 @@
-"""Files of sayso that a test has changed, with checksums that fit again: as if they had been written so."""
+"""Files of sayso changed by a test, with matching checksums, as if they had been written that way."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from sayso.io.json_file import to_json
 
 
 def rewrite(path: Path, **changes: Any) -> None:
-    """Change keys (None: remove) of a JSON file that carries its checksum, and in a manifest the sums of its files."""
+    """Change keys (None: remove) of a JSON file with a checksum and, in a manifest, the checksums of its files."""
     record = {name: value for name, value in (json.loads(path.read_text()) | changes).items() if value is not None}
     if FILES in record:
         record[FILES] = sums_of(path.parent, [name for name in record[FILES] if (path.parent / name).exists()])

@@ -1,4 +1,4 @@
-"""The workbench as a user runs it: `sayso serve` in a process of its own."""
+"""The workbench as a user runs it: `sayso serve` in its own process."""
 
 import subprocess
 import sys
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 
 class Running(NamedTuple):
-    """A workbench's address, and the process that it is."""
+    """A workbench's URL and its process."""
 
     url: str
     process: subprocess.Popen[str]
 
 
 def start(*options: object) -> Running:
-    """Start a workbench on a free port, and return when it says where it is."""
+    """Start a workbench on a free port, and return once it has printed its URL."""
     program = [sys.executable, "-c", "from sayso.cli import main; main()", "serve", *map(str, options)]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     assert process.stdout
@@ -28,7 +28,7 @@ def start(*options: object) -> Running:
 
 @contextmanager
 def serving(store: Path, database: Path, *options: object) -> Iterator[Running]:
-    """Give a running workbench, and end it afterwards."""
+    """Yield a running workbench, and stop it afterwards."""
     running = start("--data", store, "--db", database, *(options or ("--port", 0)))
     try:
         yield running

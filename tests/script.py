@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def load(path: str) -> ModuleType:
-    """Return the program at a path from the project's root; it finds its neighbours, as it does when it is run."""
+    """Return the program at a path relative to the project's root; it can import its neighbours, as when it is run."""
     folder = str((ROOT / path).parent)
     if folder not in sys.path:
         sys.path.append(folder)

@@ -1,4 +1,4 @@
-"""How much work a call is, in lines of Python that are run: grows as time does, and is the same on every machine."""
+"""The work of a call, as the number of Python lines executed: grows like time, and is the same on every machine."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def num_steps(call: Callable[[], object]) -> int:
-    """Return how many lines are run; what a loop in C does counts for nothing."""
+    """Return how many lines are executed; loops in C are not counted."""
     num = 0
 
     def trace(_frame: FrameType, event: str, _value: Any) -> Any:
@@ -25,6 +25,6 @@ def num_steps(call: Callable[[], object]) -> int:
 
 
 def growth(call: Callable[[int], object], size: int) -> float:
-    """Return how much more work is done for four times the size: about 4 in proportion, about 16 where squared."""
+    """Return how much the work grows for four times the size: about 4 if linear, about 16 if quadratic."""
     call(1)  # what is made once is made
     return num_steps(lambda: call(4 * size)) / num_steps(lambda: call(size))

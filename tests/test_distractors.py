@@ -13,7 +13,7 @@ def corpus(*lines):
 
 
 def drawn_texts(table, vocabulary, type_E, num: int = 200) -> set[str]:
-    """Return what is ever drawn for the first fact."""
+    """Return all texts that are drawn for the first fact."""
     pool = DistractorPool(table, type_E)
     bag_M, relation_M = (column[:1] for column in facts_of(table))
     words = list(vocabulary.words)

@@ -1,4 +1,4 @@
-"""What the documents say is what the program does."""
+"""The docs agree with the program."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Generated examples: the same in every `make test`, others in every round of `make fuzz`."""
+"""Generated examples: the same in every `make test`, different in every round of `make fuzz`."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every module of sayso has a test file of the same path, or a line here that says which tests cover it."""
+"""Every module of sayso has a test file with the same path, or a line here that names the tests that cover it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page of results says what the committed runs say."""
+"""The results pages agree with the committed runs."""
 
 import json
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""The table of GPU tests says for which code they ran, and `make check` warns once that code is another."""
+"""The table of GPU tests records which code they ran on, and `make check` warns when that code has changed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The figures of docs/scale.md are those of bench/scale.json."""
+"""The numbers in docs/scale.md are those of bench/scale.json."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, and every link in it leads somewhere."""
+"""The documentation site: it builds without warnings, and no link in it is broken."""
 
 import os
 import shutil

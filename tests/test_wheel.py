@@ -1,4 +1,4 @@
-"""The wheel holds all that sayso reads beside its code."""
+"""The wheel contains all data files that sayso reads."""
 
 import subprocess
 import tomllib
@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "sayso"
 
 
 def files_of_wheel(folder: Path) -> set[str]:
-    """Return the files of a wheel built in the folder; without hatchling, those that it would choose."""
+    """Return the files of a wheel built in the folder; without hatchling, the files that it would include."""
     try:
         from hatchling.builders.wheel import WheelBuilder
     except ModuleNotFoundError:

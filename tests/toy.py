@@ -11,7 +11,7 @@ from sayso.store.vocabulary import Vocabulary
 def make_sentence(
     text: str, head: str = "h", tail: str = "t", relations: tuple[str, ...] = (), expresses: float | None = None
 ) -> Sentence:
-    """Return a sentence whose mentions are named like their ids: `make_sentence("h lives in t")`."""
+    """Return a sentence whose mentions have their ids as names: `make_sentence("h lives in t")`."""
     tokens = text.split()
     head_mention, tail_mention = find_mentions(tokens, (head, head), (tail, tail))
     return Sentence(tuple(tokens), head_mention, tail_mention, relations, None, expresses)

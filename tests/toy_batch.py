@@ -61,7 +61,7 @@ def make_batch(sizes: Sequence[int], seed: int = 0, num_types: int = NUM_TYPES) 
 
 
 def make_vectors(num_sentences: int, width: int, seed: int = 0, scale: float = 1.0) -> Tensor:
-    """Return sentence vectors in float64, none negative, about half of the values zero, as encoders give them."""
+    """Return sentence vectors in float64, none negative, about half of the values zero, as encoders return them."""
     generator = torch.Generator().manual_seed(seed)
     return (scale * torch.randn(num_sentences, width, generator=generator, dtype=torch.float64)).relu()
 

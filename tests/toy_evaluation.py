@@ -1,4 +1,4 @@
-"""The toy corpus with a test part and people's marks on it, and a run that was made on it."""
+"""The toy corpus with a test part and people's marks on it, and a run trained on it."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,13 @@ NUM_TEST_PAIRS = 6
 
 
 def evaluation_lines() -> list[str]:
-    """Return sentences of pairs that training does not have: capitals, birthplaces and pairs of no relation."""
+    """Return sentences of pairs that training does not have: capitals, birthplaces and pairs without a relation."""
     columns = [line.split("\t") for line in corpus_lines()[: 6 * NUM_TEST_PAIRS]]
     return ["\t".join((f"x{head}", f"x{tail}", *rest)) for head, tail, *rest in columns]
 
 
 def mark_line(line: str, label: str, **other: str) -> str:
-    """Return the mark on a sentence of the corpus for its own relation; `other` puts in other values."""
+    """Return the mark on a sentence of the corpus for its own relation; `other` replaces values."""
     head, tail, _, _, relation, sentence = line.split("\t")[:6]
     record = {"head": head, "tail": tail, "relation": relation, "sentence": sentence, "label": label}
     return json.dumps(record | other)

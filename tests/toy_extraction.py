@@ -1,4 +1,4 @@
-"""A file of facts as an extraction leaves it: a few that differ in all that can be asked for, and a hostile one."""
+"""A file of facts as an extraction writes it: a few that differ in every filter, and a hostile one."""
 
 from pathlib import Path
 
@@ -61,12 +61,12 @@ def write_found(folder: Path, facts: tuple[ExtractedFact, ...] = FACTS) -> Path:
 
 
 def write_found_manifest(folder: Path, **values: object) -> None:
-    """Write the manifest of an extraction beside its facts."""
+    """Write the manifest of an extraction next to its facts."""
     files = {FACTS_FILE: sums_of(folder, (FACTS_FILE,))[FACTS_FILE]}
     manifest = {"made_by": "sayso extract", **values, FILES: files}
     (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
 
 
 def ids(fact: ExtractedFact) -> dict[str, str]:
-    """Return what names a fact in an address."""
+    """Return the parameters that name a fact in a URL."""
     return {"head": fact.head_id, "relation": fact.relation, "tail": fact.tail_id}

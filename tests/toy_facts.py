@@ -1,4 +1,4 @@
-"""Facts to compare, export and decide on, all of them in sight."""
+"""Facts to compare, export and decide on, as literals."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A run's folder as an evaluation leaves it, with drawn scores: what pages read, without training anything."""
+"""A run's folder as an evaluation writes it, with random scores: what pages read, without training."""
 
 import json
 from pathlib import Path
@@ -29,14 +29,14 @@ HOSTILE = {
 
 
 def hostile_lines() -> list[str]:
-    """Return a bag whose every sentence is hostile, and whose names are."""
+    """Return a bag with hostile sentences and names."""
     head, tail = "<i>land</i>", "o'town\"&amp;"
     texts = [text.format(h=head, t=tail) for text in HOSTILE.values()]
     return ["\t".join(("h<1>", "t'2", head, tail, "capital", text, "###END###")) for text in texts]
 
 
 def documented(lines: list[str]) -> list[str]:
-    """Return lines of the NRE form in our own, from documents that leave no space before punctuation."""
+    """Return NRE lines in our format, as from documents without spaces before punctuation."""
     sentences = [nre.parse(line) for line in lines]
     glued = [tuple(n for n, token in enumerate(each.tokens) if n and token in (".", ",", "'s")) for each in sentences]
     sources = [Source(f"news/{n}", 0, len(each.text), glued[n]) for n, each in enumerate(sentences)]
@@ -45,7 +45,7 @@ def documented(lines: list[str]) -> list[str]:
 
 
 def make_plain_store(folder: Path, train: list[str], test: list[str]) -> Store:
-    """Return a store of sentences in the NRE form; those to test with come from documents."""
+    """Return a store of sentences in NRE format; test sentences come from documents."""
     for name, lines in (("train.txt", train), ("test.txt", documented(test))):
         (folder / name).write_text("\n".join(lines) + "\n")
     settings = PrepareSettings(validation_share=0.3, leak="allow")
@@ -61,7 +61,7 @@ def make_run_folder(
     with_words: bool = True,
     part: str = "test",
 ) -> Path:
-    """Return a run's folder with predictions on a part: every label, and one drawn relation for each bag."""
+    """Return a run's folder with predictions on a part: every label, and one random relation for each bag."""
     rng, table = np.random.default_rng(seed), store.part(part)
     num_words = len(store.words)
     (folder / "model").mkdir(parents=True)
@@ -150,7 +150,7 @@ def _words(
     num_words: int,
     rng: np.random.Generator,
 ) -> dict[str, Column]:
-    """Return a drawn score for every token of the first sentences; types are written as the unknown word."""
+    """Return a random score for every token of the first sentences; types are stored as the unknown word."""
     tokens = model_input(
         table, mentions, num_words, np.zeros(int(table.head_B.max() + table.tail_B.max()) + 1, int)
     ).tokens

@@ -1,4 +1,4 @@
-"""A small corpus with everything that belongs to it, its store, and a model trained on it for one epoch."""
+"""A small corpus with its tables, its store, and a model trained on it for one epoch."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ MAX_TOKENS = 20
 
 
 def corpus_lines() -> list[str]:
-    """Return sentences in the NRE form: capitals, birthplaces and pairs of no relation."""
+    """Return sentences in NRE format: capitals, birthplaces and pairs without a relation."""
     lines = []
     for i in range(NUM_PAIRS):
         land, town, person = f"north_land{i}", f"port_town{i}", f"ada_{i}"
@@ -39,7 +39,7 @@ def _line(*columns: str) -> str:
 
 
 def make_store(folder: Path, vectors: bool = True) -> Path:
-    """Return a store of the corpus, with types and entity vectors; half of the names have no vector of their own."""
+    """Return a store of the corpus, with types and entity vectors; half of the names have no vector."""
     (folder / "train.txt").write_text("\n".join(corpus_lines()) + "\n")
     kinds = {"l": "/location/country", "t": "/location/city", "p": "/person"}
     types = {f"{letter}{i}": [kind] for letter, kind in kinds.items() for i in range(NUM_PAIRS)}
@@ -64,7 +64,7 @@ def make_store(folder: Path, vectors: bool = True) -> Path:
 def toy_config(
     mentions: Appearance = "words", aggregator: AggregatorConfig | None = None, use_entities: bool = False
 ) -> RunConfig:
-    """Return a run of one epoch, of a model as small as can be."""
+    """Return the config of a one-epoch run with a very small model."""
     encoder = CnnConfig(num_filters=4, output_width=6, position_width=2)
     return RunConfig(
         seed=1,

@@ -1,4 +1,4 @@
-"""A workbench over a toy store and two drawn runs, and a client that is signed in to it."""
+"""A workbench with a toy store and two random runs, and a signed-in client."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def make_toy_settings(folder: Path) -> ServeSettings:
 
 
 class Client(TestClient):
-    """A browser without a window, signed in: all its requests carry the token of its forms."""
+    """A signed-in HTTP client; all its requests carry the form token."""
 
     def __init__(self, settings: ServeSettings, name: str = "Ada") -> None:
         self.application = make_app(settings)

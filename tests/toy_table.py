@@ -1,4 +1,4 @@
-"""Bags as columns, written as a few numbers; the words 1 and 2 of a sentence are its mentions."""
+"""Bags as columns, from a few numbers; the words 1 and 2 of a sentence are its mentions."""
 
 from typing import NamedTuple
 

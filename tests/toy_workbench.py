@@ -1,4 +1,4 @@
-"""A small store with known answers, a workbench over it, and somebody who is signed in to it."""
+"""A small store with known answers, a workbench for it, and a signed-in user."""
 
 import json
 import re
@@ -24,7 +24,7 @@ STATED, NOT_STATED = "{t} is the capital of {h} .", ("{h} beat {t} in the final 
 
 
 def fact_lines(pair: int, relation: str = "capital", texts: tuple[str, ...] = (STATED, *NOT_STATED)) -> list[str]:
-    """Return a bag in the NRE form; the first sentence says so."""
+    """Return a bag in NRE format; the first sentence states the fact."""
     head, tail = f"north_land{pair}", f"port_town{pair}"
     return [
         "\t".join((f"l{pair}", f"t{pair}", head, tail, relation, text.format(h=head, t=tail), "###END###"))
@@ -38,7 +38,7 @@ def big_bag(num: int) -> list[str]:
 
 
 def make_store(folder: Path, extra: list[str] | None = None) -> Store:
-    """Return a store of capitals, the first of which is also `contains`, with every sentence's truth for `capital`."""
+    """Return a store of capitals (the first is also labelled `contains`), with known answers for `capital`."""
     test = [line for pair in range(NUM_PAIRS) for line in fact_lines(pair)] + fact_lines(0, "contains")
     train = [line for pair in range(50, 60) for line in fact_lines(pair)] + fact_lines(60, "contains")
     (folder / "train.txt").write_text("\n".join(train) + "\n")
@@ -67,14 +67,14 @@ def _answers(pair: int) -> list[str]:
 
 
 def make_settings(folder: Path, with_run: bool = True, extra: list[str] | None = None, **other: Any) -> ServeSettings:
-    """Return what a workbench over the small store, with a hostile bag in it, is started with."""
+    """Return the settings of a workbench for the small store, which contains a hostile bag."""
     store = make_store(folder, extra if extra is not None else hostile_lines())
     runs = (make_run_folder(folder / "run", store),) if with_run else ()
     return ServeSettings(data=store.folder, database=folder / "marks.db", runs=runs, **other)
 
 
 class Person:
-    """A browser without a window: keeps its cookie, and sends the form token of its last page."""
+    """An HTTP client that keeps its cookie and sends the form token of its last page."""
 
     def __init__(self, client: TestClient, name: str | None = None) -> None:
         self.client = client
@@ -84,21 +84,21 @@ class Person:
             self.post_form("/sign-in", name=name)
 
     def page(self, address: str, headers: dict[str, str] | None = None, /, **parameters: object) -> str:
-        """Return a page, which must be there."""
+        """Return a page, which must exist."""
         answer = self.client.get(address, params=parameters or None, headers=headers)
         assert answer.status_code == 200, answer.text
         self.token = re.search(r'name="form-token" content="(\w*)"', answer.text)[1]
         return answer.text
 
     def post_form(self, address: str, **fields: object) -> str:
-        """Send a form and return the page that comes of it."""
+        """Send a form and return the resulting page."""
         answer = self.client.post(address, data={"form_token": self.token, **fields})
         assert answer.status_code == 200, answer.text
         self.token = re.search(r'name="form-token" content="(\w*)"', answer.text)[1]
         return answer.text
 
     def ask(self, method: str, address: str, status: int = 200, **body: object) -> Any:
-        """Send JSON and return what comes back."""
+        """Send JSON and return the response."""
         headers = {"X-Form-Token": self.token}
         answer = self.client.request(method, f"/api{address}", json=body or None, headers=headers)
         assert answer.status_code == status, answer.text
@@ -116,5 +116,5 @@ class Person:
 
 
 def open_client(settings: ServeSettings) -> TestClient:
-    """Return a client of the workbench's own host."""
+    """Return a client on the workbench's own host."""
     return TestClient(make_app(settings), base_url=settings.url, raise_server_exceptions=False)

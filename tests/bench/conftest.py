@@ -1,4 +1,4 @@
-"""Imports what is tested of bench/, whose programs find each other by standing in one folder.
+"""Imports the tested programs of bench/, which import each other because they are in the same folder.
 
 The folder does not stay on the path: its `explain.py` would hide the tests' own folder of that name.
 """

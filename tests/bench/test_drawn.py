@@ -1,4 +1,4 @@
-"""Drawn bags still fit the code that the benchmarks measure."""
+"""Random bags still fit the code that the benchmarks measure."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""The committed figures are whole, and rows say what was measured."""
+"""The committed measurements are complete, and rows say what was measured."""
 
 import json
 from pathlib import Path

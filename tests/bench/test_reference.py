@@ -24,7 +24,7 @@ UNSIGNED = ModelConfig(encoder=CnnConfig(num_filters=3, output_width=4, position
 
 
 def toy_batch() -> BagBatch:
-    """Return bags of several sizes; every other sentence has a target of its own."""
+    """Return bags of several sizes; every other sentence has its own target."""
     batch = make_batch([1, 3, 2, 1, 20])
     target_S = torch.full((27,), torch.nan, dtype=torch.float64)
     target_S[::2] = torch.arange(14) % 2

@@ -1,4 +1,4 @@
-"""The page of speeds says what the committed figures say."""
+"""docs/speed.md agrees with the committed measurements."""
 
 from script import ROOT, load
 

@@ -1,4 +1,4 @@
-"""`sayso build` as users call it: in a process of its own, killed, interrupted, on files that are odd."""
+"""`sayso build` as users call it: in its own process, killed, interrupted, on unusual files."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ WORDS = ("kb", "names", "types")
 
 @pytest.fixture
 def tables(tmp_path: Path) -> list[object]:
-    """The options that name a small world's tables."""
+    """The options for the tables of a small invented world."""
     (tmp_path / "kb").write_text("ana\t/born\trome\nana\t/born\tana\nana\t/born\tnobody\n")
     (tmp_path / "names").write_text("ana\tAna Diaz\tAna\trome\tA\nrome\tRome\nbo\tBo\tRome\n")
     (tmp_path / "types").write_text("ana\t/person\nrome\t/city\n")
@@ -96,7 +96,7 @@ def test_a_user_error_is_one_line_with_exit_code_2(tmp_path: Path, tables: list[
 
 
 def many(number: int) -> bytes:
-    """So many articles, in shards of two thousand."""
+    """Many articles, in shards of two thousand."""
     texts = (f"Ana Diaz met Bo on day {index} in May. It rained." for index in range(number))
     return "".join(f"{json.dumps({'id': str(index), 'text': text})}\n" for index, text in enumerate(texts)).encode()
 

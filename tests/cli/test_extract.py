@@ -183,7 +183,7 @@ def test_a_killed_extraction_continues_and_gives_the_same_facts(run: Path, tmp_p
 
 @pytest.fixture(scope="module")
 def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with documents built into a corpus, a store with folds and a run, all by the commands."""
+    """A folder with a corpus built from documents, a store with folds and a run, all made by the commands."""
     folder = tmp_path_factory.mktemp("folded")
     towns = range(60)
     texts = [f"Port{n} is the capital of Land{n} . " + f"Ada{n} flew over Port{n} and Land{n} . " for n in towns]

@@ -16,7 +16,7 @@ from sayso.errors import UserError
 
 @pytest.fixture
 def completed(monkeypatch, capsys):
-    """Return what the last word of a line may become."""
+    """Return the completions of the last word of a line."""
 
     def complete(line: str) -> list[str]:
         monkeypatch.setattr(sys, "argv", ["sayso"])

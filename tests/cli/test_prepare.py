@@ -112,7 +112,7 @@ def test_usage_errors_exit_2(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
-    """A limit on the size of files stands in for the end of the disk: writing fails in the same place."""
+    """A file size limit stands in for a full disk: writing fails in the same place."""
     path, out = write_corpus(tmp_path / "x.txt"), tmp_path / "store"
 
     def limit() -> None:

@@ -14,7 +14,7 @@ JOBS = [PlannedRun(variant=name, config=variant_config(name, ["train.max_epochs=
 
 @pytest.fixture
 def overview() -> Overview:
-    """Five runs of at most 20 epochs, one done already, two side by side."""
+    """Five runs of at most 20 epochs: one already done, two in parallel."""
     shown = Overview(is_live=False)
     plan = RunPlan(runs=JOBS, left_out={"DirectSup+E": "the store has no entity vectors"})
     shown.begin(PlanStatus(plan=plan, done=JOBS[:1], todo=JOBS[1:], num_workers=2))

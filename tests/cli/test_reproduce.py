@@ -1,4 +1,4 @@
-"""The command on a small invented store: whole, killed, interrupted, with data missing, with a run that diverges."""
+"""The command on a small invented store: complete, killed, interrupted, with missing data, with a diverging run."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def words(store: Path, out: Path, *more: object, epochs: int = 4) -> list[str]:
 
 
 def start(store: Path, out: Path, *more: object, epochs: int) -> subprocess.Popen[str]:
-    """Start the command in a process of its own, as a user does."""
+    """Start the command in its own process, as a user does."""
     return subprocess.Popen(
         [sys.executable, "-m", "sayso", *words(store, out, *more, epochs=epochs)],
         stdout=subprocess.PIPE,
@@ -44,14 +44,14 @@ def start(store: Path, out: Path, *more: object, epochs: int) -> subprocess.Pope
 
 
 def wait_for(pattern: str, folder: Path, process: subprocess.Popen[str]) -> None:
-    """Wait until the process has made a file of this name."""
+    """Wait until the process has written a file with this name."""
     while not list(folder.glob(pattern)):
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
 
 
 def tables(out: Path) -> dict[str, Any]:
-    """Return all that a reproduction found; how long it took, and which text of the program made it, left aside."""
+    """Return the results of a reproduction, without times and code fingerprints."""
     summary = json.loads((out / "reproduction.json").read_text())
     for row in summary["extraction"]:
         del row["seconds"]

@@ -41,7 +41,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sayso(monkeypatch, capsys):
-    """Call the command line in this process, where torch is loaded already."""
+    """Call the command line in this process, where torch is already loaded."""
 
     def call(*words: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["sayso", *map(str, words)])

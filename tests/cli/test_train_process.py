@@ -1,4 +1,4 @@
-"""Training in processes of its own: killed, interrupted, several at once."""
+"""Training in separate processes: killed, interrupted, several at once."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tupl
 
 
 def train_here(config: RunConfig, store: Path, out: Path) -> None:
-    """Train in this process, with one thread, as those that `start` starts."""
+    """Train in this process, with one thread, like the processes that `start` starts."""
     num_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -60,7 +60,7 @@ def finish(process: subprocess.Popen) -> tuple[int, str]:
 
 
 def read_until_epoch(process: subprocess.Popen, epoch: int) -> str:
-    """Return what was said until the epoch had ended."""
+    """Return what was printed up to the end of the epoch."""
     said = ""
     for line in process.stderr:
         said += line

@@ -1,4 +1,4 @@
-"""What every reader of a user's file promises: what it takes, and what it refuses in one line."""
+"""What every reader of user files promises: what it accepts, and what it refuses in one line."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ from sayso.readers.tables import read_decisions, read_entity_types, read_invento
 
 
 class Input(NamedTuple):
-    """A kind of input: what reads it, a file of it, and what it holds none of where it is blank."""
+    """A kind of input: what reads it, a file of it, and what a blank file is said not to contain."""
 
     read: Callable[[Path], Any]
     sample: str

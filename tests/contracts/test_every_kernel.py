@@ -1,4 +1,4 @@
-"""What `kernels.base` promises, for every kernel whose compiler and hardware are here."""
+"""What `kernels.base` promises, for every kernel whose compiler and hardware are available."""
 
 from typing import Any
 

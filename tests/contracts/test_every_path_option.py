@@ -1,4 +1,4 @@
-"""No command takes an empty word for a path, which `pathlib` would read as the folder where the command was started."""
+"""No command accepts an empty path, which `pathlib` would read as the folder where the command was started."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def paths() -> Iterator[tuple[typer.core.TyperCommand, str]]:
 
 
 def words(command: typer.core.TyperCommand, empty: str) -> list[str]:
-    """Return a command line with all that is required, and this parameter empty."""
+    """Return a command line with all required parameters, and this one empty."""
     line = []
     for each in command.params:
         if each.required or each.name == empty:

@@ -1,4 +1,4 @@
-"""Every number of every settings dataclass has a range, which is checked wherever it comes from."""
+"""Every number in every settings dataclass has a range, which is checked wherever the number comes from."""
 
 import importlib
 import math
@@ -30,7 +30,7 @@ def settings_classes() -> Iterator[type]:
 
 
 class Number(NamedTuple):
-    """A numeric field: its class, its name, and its type with what is said about it."""
+    """A numeric field: its class, its name, and its annotated type."""
 
     kind: type
     name: str
@@ -46,7 +46,7 @@ class Number(NamedTuple):
         return next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Range)), None)
 
     def outside(self) -> list[float]:
-        """Return values beyond both ends of the range, and what is not a number."""
+        """Return values beyond both ends of the range, and NaN."""
         found = self.range
         assert found is not None
         beyond = [found.least - 1, found.most + 1 if found.most < 1e15 else 2 * found.most, found.most * 1e9 + 1e9]

@@ -1,4 +1,4 @@
-"""The whole way, in this process; `tests/cli/test_build.py` has it as users call it."""
+"""A whole build in this process; `tests/cli/test_build.py` runs the command as users do."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -75,7 +75,7 @@ def world(tmp_path: Path) -> World:
 def small_shards(
     build_shard: Callable[[DocumentShard], BuiltShard], shards: Iterable[DocumentShard]
 ) -> Iterator[BuiltShard]:
-    """An engine that gives every document a shard of its own."""
+    """An engine that gives every document its own shard."""
     number = 0
     for shard in shards:
         for document in shard.documents:

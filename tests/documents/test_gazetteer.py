@@ -89,7 +89,7 @@ phrases = st.lists(words, min_size=1, max_size=3).map(" ".join)
 
 
 def naive(text: str, names: Names) -> list[tuple[int, int]]:
-    """Every name at every place, then the longest, then the first, while there is room."""
+    """The definition: match every name at every position; keep the longest, then the first, without overlap."""
     places = set()
     for name in {name for found in names.values() for name in found}:
         if name == "of":

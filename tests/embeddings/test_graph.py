@@ -137,7 +137,7 @@ def test_standard_input_cannot_be_excluded():
 
 
 def plain_rank(scores, target, known):
-    """The definition as a loop: mean of the best and the worst place among the entities that are left."""
+    """The definition as a loop: the mean of the best and the worst rank among the remaining entities."""
     left = [score for entity, score in enumerate(scores) if entity == target or entity not in known]
     best = 1 + sum(score > scores[target] for score in left)
     worst = sum(score >= scores[target] for score in left)

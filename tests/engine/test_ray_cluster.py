@@ -1,4 +1,4 @@
-"""Extraction on a real cluster of two nodes: the same facts as here, whoever dies meanwhile."""
+"""Extraction on a real cluster of two nodes: the same facts as in one process, even if workers or nodes die."""
 
 import filecmp
 import os
@@ -49,9 +49,9 @@ def expected(inputs: ExtractInputs, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def dying_once(function: Callable[[Any], Any], marker: Path) -> Callable[[Any], Any]:
-    """Return the function in a worker that is killed, as the operating system kills, with the first shard it gets.
+    """Return the function, in a worker that is killed (as by the operating system) with its first shard.
 
-    That is when the shard's files are written but nobody knows: it is done again, over what is there.
+    It dies after writing the shard's files but before returning: the shard is done again and overwrites them.
     """
 
     def work(shard: Any) -> Any:
@@ -65,7 +65,7 @@ def dying_once(function: Callable[[Any], Any], marker: Path) -> Callable[[Any], 
 
 
 def meeting(function: Callable[[Any], Any], folder: Path) -> Callable[[Any], Any]:
-    """Return the function that works only once both nodes have come to it, each of which leaves a file."""
+    """Return the function, which waits until both nodes have called it; each leaves a file."""
 
     def work(shard: Any) -> Any:
         import ray

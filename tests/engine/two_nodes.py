@@ -20,7 +20,7 @@ _ENVIRONMENT = {
 
 @contextmanager
 def two_nodes() -> Iterator[Any]:
-    """Give a running cluster, and end it afterwards."""
+    """Yield a running cluster, and stop it afterwards."""
     os.environ |= _ENVIRONMENT
     from ray.cluster_utils import Cluster
 
@@ -34,7 +34,7 @@ def two_nodes() -> Iterator[Any]:
 
 
 def add_node(cluster: Any) -> Any:
-    """Return a node that has just come, once the cluster knows it."""
+    """Add a node and return it once the cluster knows it."""
     node = cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
     cluster.wait_for_nodes(timeout=120)
     return node

@@ -1,4 +1,4 @@
-"""Models and bags for the tests of explainers, and what the explainers should say, written down bag by bag."""
+"""Models and bags for the tests of explainers, and the expected scores, computed bag by bag."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""An aggregator without a closed form, for what must work with any: the mean of the sentences."""
+"""An aggregator without a closed form, the mean of the sentences, for code that must work with any aggregator."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Another library's attributions of the same logits, one bag at a time."""
+"""Comparison with another library's attributions of the same logits, one bag at a time."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ over_names = pytest.mark.parametrize("name", VARIANTS)
 
 
 class OneBag:
-    """A bag's logits as functions of its vectors, and of a mask that says which of its sentences are there."""
+    """A bag's logits as functions of its vectors, and of a mask of the sentences present."""
 
     def __init__(self, name: str) -> None:
         self.extractor: Extractor

@@ -27,7 +27,7 @@ def encoded_by_hand(vectors: list[list[float]], bias: float) -> Encoded:
 
 
 class SummingSentences(Encoded):
-    """A model by hand: the logit is the sum of the first numbers of the sentences' vectors, less 1."""
+    """A model by hand: the logit is the sum of the first numbers of the sentences' vectors, minus 1."""
 
     def probability(self, sentences: Rows, facts: np.ndarray | slice = slice(None)) -> np.ndarray:
         value_N = self.vector_ND[:, 0].numpy()

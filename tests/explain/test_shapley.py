@@ -17,7 +17,7 @@ from sayso.model.extractor import ModelConfig
 
 
 def over_all_orders(case: Case) -> Tensor:
-    """The definition: what each sentence adds when it comes, in the mean over all orders."""
+    """The definition: what each sentence adds when it joins, averaged over all orders."""
     extractor, vector_ND, bags = case
     score_NR = torch.zeros(len(vector_ND), 5, dtype=torch.float64)
     for bag in range(bags.num_bags):

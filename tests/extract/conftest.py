@@ -12,5 +12,5 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def run(store: Path) -> Path:
-    """Return a run whose model sees types, words and entity vectors."""
+    """Return a run whose model reads types, words and entity vectors."""
     return make_run(toy_config("type_and_words", use_entities=True), store, store.parent / "run")

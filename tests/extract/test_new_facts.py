@@ -1,4 +1,4 @@
-"""Thresholds for new facts, on held-out facts whose truth is known because they are drawn."""
+"""Thresholds for new facts, on randomly generated held-out facts, whose truth is known."""
 
 import json
 

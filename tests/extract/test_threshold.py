@@ -36,7 +36,7 @@ def test_an_unreachable_precision_is_reported_with_the_best_one() -> None:
 
 
 def test_the_held_out_precision_is_lower_than_the_wanted_one() -> None:
-    """Labels that have nothing to do with the scores: a chosen precision is luck, which other pairs do not share."""
+    """Labels are independent of the scores: the chosen precision is chance and does not carry over to other pairs."""
     rng = np.random.default_rng(3)
     label_BR = rng.random((300, 1)) < 0.5
     chosen = choose_threshold(rng.random((300, 1)), label_BR, wanted=0.7)

@@ -34,7 +34,7 @@ def write(path: Path, found: list[Sentence]) -> Path:
 
 
 def facts_of(run: Path, corpus: Path, out: Path, settings: ExtractSettings = EVERYTHING) -> list[ExtractedFact]:
-    """Return the facts of a corpus, extracted in one go."""
+    """Return the facts of a corpus, extracted in one run."""
     return list(extract(ExtractInputs(run=run, corpus=corpus), settings, out))
 
 

@@ -1,4 +1,4 @@
-"""One toy corpus for all tests here: making it takes a second, reading it less."""
+"""One toy corpus for all tests here: inventing it takes a second, reading it less."""
 
 import json
 from pathlib import Path

@@ -79,7 +79,7 @@ def test_names_go_with_relations_in_training_only_and_only_with_the_shortcut(str
 
 
 def share_of_fitting_names(plan: CorpusPlan, part: PartPlan) -> float:
-    """Return how often the part of a name is one that the pair's relation owns."""
+    """Return how often a name contains a part that the pair's relation owns."""
     namer = namer_of(plan)
     fits = []
     for bag in part.bags:
@@ -91,7 +91,7 @@ def share_of_fitting_names(plan: CorpusPlan, part: PartPlan) -> float:
 
 
 def namer_of(plan: CorpusPlan) -> Namer:
-    """Return the namer that the plan was made with, made again: the same seeds share out the same parts."""
+    """Return a namer like the one that the plan was made with: the same seeds assign the same parts."""
     coin, names = (random.Random(sub_seed(13, f"invent/{name}")) for name in ("coin", "names"))
     return Namer(len(plan.world.kinds), Coiner.of_corpus(coin), names)
 

@@ -63,7 +63,7 @@ with atomic.atomic_folder(target, overwrite=True) as folder:
 
 
 def sleeping(target: Path, kind: str) -> subprocess.Popen[str]:
-    """Start a process that is in the midst of writing."""
+    """Start a process that stops in the middle of writing."""
     command = [sys.executable, "-c", SLEEPING, str(target), kind]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""Folders are written by one command at a time and told apart; if another kind is needed, the line says what to do."""
+"""Folders are written by one command at a time; a folder of the wrong kind gives an error that says what to do."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""Builds marked facts in sight: each fact a list of (score, mark), mark 1 rationale, 0 irrelevant, -1 neither."""
+"""Builds marked facts: each fact is a list of (score, mark), mark 1 rationale, 0 irrelevant, -1 neither."""
 
 import numpy as np
 from hypothesis import strategies as st

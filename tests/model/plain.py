@@ -1,4 +1,4 @@
-"""The bag models written down bag by bag, as the paper does: slow, and an oracle for the batched forms."""
+"""The bag models, bag by bag, as in the paper: slow, and the reference for the batched forms."""
 
 import torch
 from torch import Tensor

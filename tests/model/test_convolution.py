@@ -42,7 +42,7 @@ def kept(extractor: Extractor) -> KeptProducts:
 
 
 def learned(extractor: Extractor, sentences: SentenceBatch) -> Tensor:
-    """Return the vectors by the path that training takes, which keeps nothing."""
+    """Return the vectors as in training, without the cache."""
     return extractor.encode(sentences).detach()
 
 

@@ -1,4 +1,4 @@
-"""A real pretrained encoder, MiniLM-L6, out of the wheel that tests/encoders.txt pins."""
+"""A real pretrained encoder, MiniLM-L6, from the wheel that tests/encoders.txt pins."""
 
 import importlib.util
 import os

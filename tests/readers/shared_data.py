@@ -1,4 +1,4 @@
-"""The real files, if they are on this machine."""
+"""Real files, if they are on this machine."""
 
 import os
 from pathlib import Path

@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "data-format.md").read_text()
 
 
 def examples(heading: str) -> list[str]:
-    """Return the fenced examples under the heading that begins so."""
+    """Return the fenced examples under the heading that begins with these words."""
     section = next(part for part in PAGE.split("\n## ")[1:] if part.startswith(heading))
     return re.findall(r"```\w*\n(.*?)```", section, flags=re.DOTALL)
 

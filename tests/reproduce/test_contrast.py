@@ -79,7 +79,7 @@ def test_only_common_seeds_count_and_without_any_there_is_no_estimate() -> None:
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_its_level() -> None:
-    """Other seeds and other test pairs both move the figures; 95 % of the intervals must hold the true difference."""
+    """Both seeds and test pairs change the metrics; 95 % of the intervals must contain the true difference."""
     rng, truth, num_held, num_tried = np.random.default_rng(7), 0.02, 0, 300
     for _ in range(num_tried):
         pairs = rng.normal(0, 0.01)

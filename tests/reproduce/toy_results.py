@@ -1,4 +1,4 @@
-"""Results of runs that were never made, with any figures."""
+"""Results of imaginary runs, with any metrics."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ def make_result(
     tau: float = 0.2,
     label: str = "",
 ) -> RunResult:
-    """Return a finished run of these figures; facts are in H and in L by turns, τ on L is 0."""
+    """Return a finished run with these metrics; facts are in H and L alternately, and τ on L is 0."""
     noise = np.random.default_rng([seed, *variant.encode()])
     moved = {AREA: area + noise.normal(0.0, 0.002), PRECISION: precision + noise.normal(0.0, 0.002)}
     config = variant_config(variant, [f"seed={seed}"])
@@ -71,7 +71,7 @@ def make_result(
 def make_results(
     area: Figure = lambda _: 0.3, precision: Figure = lambda _: 0.5, tau: Figure = lambda _: 0.2, num_seeds: int = 3
 ) -> dict[str, RunResult]:
-    """Return three runs of every variant, with figures that depend on the variant."""
+    """Return three runs of every variant, with metrics that depend on the variant."""
     runs = [
         make_result(variant, seed, area(variant), precision(variant), tau(variant))
         for variant in VARIANTS
@@ -81,6 +81,6 @@ def make_results(
 
 
 def diverged(result: RunResult) -> RunResult:
-    """Return the same run without figures."""
+    """Return the same run without metrics, as diverged."""
     bare = {"validation": {}, "test": {}, "resampled": {}, "curve": [], "orders": {}}
     return RunResult(**(vars(result) | bare | {"status": DIVERGED, "why": "epoch 1, batch 3: the loss is nan"}))

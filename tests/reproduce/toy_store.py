@@ -1,4 +1,4 @@
-"""A small store with all that a reproduction can use, or with some of it left out."""
+"""A small store with everything that a reproduction can use, or without some of it."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def make_store(folder: Path, *left_out: str) -> Path:
 
 
 def _direct_block(number: int) -> str:
-    """Return a sentence in KBP37's format, with and without a relation by turns."""
+    """Return a sentence in KBP37's format, alternately with and without a relation."""
     person = f"<e1> ada_{number} </e1>"
     if number % 2:
         return f'{number}\t"{person} sailed past <e2> north_land{number} </e2> ."\nno_relation\n\n\n'

@@ -178,7 +178,7 @@ class Hasty(DeadlineProtocol):
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    """The address of a small application behind the middleware, and the request bodies it received."""
+    """The URL of a small application behind the middleware, and the request bodies it received."""
     bodies: list[bytes] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

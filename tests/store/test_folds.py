@@ -16,7 +16,7 @@ from toy import make_sentence
 
 
 def lines_of(names: range, relation: str | None = "capital") -> str:
-    """Return a line per pair, and one more in which it stands beside the next pair."""
+    """Return a line per pair, and one more that it shares with the next pair."""
     relations = () if relation is None else (relation,)
     sentences = []
     for n in names:

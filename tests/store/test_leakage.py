@@ -8,7 +8,7 @@ from toy import group_by_pair, make_sentence
 
 
 def many_pairs(num: int):
-    """Return `num` pairs with a sentence of their own each and one sentence that all of them share."""
+    """Return `num` pairs, each with its own sentence, and one sentence that all of them share."""
     return [
         make_sentence(text, f"e{i}", f"f{i}")
         for i in range(num)

@@ -19,7 +19,7 @@ from toy_run import corpus_lines
 
 
 def out_of_order(function: Callable[[Any], Any], shards: Iterable[Any], /) -> Iterator[Any]:
-    """Give results in an order of their own, as workers that are not equally fast do."""
+    """Yield results out of order, like workers of different speeds."""
     results = [function(shard) for shard in shards]
     random.Random(2).shuffle(results)
     yield from results

@@ -31,7 +31,7 @@ def line(head: str, tail: str, relation: str, text: str) -> str:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Inputs:
-    """Return a whole corpus in small files."""
+    """Return the small files of a whole corpus."""
     train, test = tmp_path / "train.txt", tmp_path / "test.txt"
     train.write_text(
         "".join(line(p, c, "/lived" if p < "f" else "NA", f"{p} was seen in {c} .") for p in PEOPLE for c in CITIES[:3])
@@ -74,7 +74,7 @@ def files(tmp_path: Path) -> Inputs:
 
 
 def quiet(*_: object) -> None:
-    """Hear of progress and say nothing."""
+    """Ignore progress."""
 
 
 def make(inputs: Inputs, out: Path, **settings) -> Store:
@@ -347,7 +347,7 @@ def test_a_folder_that_holds_something_is_not_written_over(files: Inputs, tmp_pa
 
 
 def test_only_a_store_is_replaced_by_a_store(files: Inputs, tmp_path: Path) -> None:
-    """The folder of one's own files, named by mistake, must survive --overwrite."""
+    """A folder of the user's own files, passed by mistake, must survive --overwrite."""
     before = sorted(tmp_path.iterdir())
     with pytest.raises(UserError, match=r"the folder contains .*, which is not part of a store; choose another folder"):
         prepare(files, PrepareSettings(), tmp_path, quiet, overwrite=True)

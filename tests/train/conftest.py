@@ -33,7 +33,7 @@ def marked(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Tests run beside each other, and toy batches are too small to be shared out."""
+    """Tests run in parallel, and toy batches are too small to split among threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

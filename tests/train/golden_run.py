@@ -1,6 +1,6 @@
-"""A few numbers of a toy run, by which a change that should not alter numbers can show that it does not.
+"""A few numbers of a toy run, to check that a change alters no results.
 
-`python tests/train/golden_run.py` writes them anew.
+`python tests/train/golden_run.py` regenerates them.
 """
 
 import json
@@ -13,7 +13,7 @@ VARIANTS = {"CNNs+ATT+F+LD": "attention", "DirectSup+F+LD": "direct"}
 
 
 def golden_figures(store: Path, folder: Path) -> dict[str, list[dict[str, float]]]:
-    """Return the loss terms of two epochs of each variant; dropout and all draws take part."""
+    """Return the loss terms of two epochs of each variant; with dropout and all other randomness."""
     from sayso.train.config import config_of
     from sayso.train.folder import read_metrics
     from sayso.train.run import train

@@ -20,7 +20,7 @@ CAP = 4
 
 @pytest.fixture(scope="module")
 def large_bags(tmp_path_factory) -> Path:
-    """A store with twelve bags, of 1 to 12 sentences each; every sentence has a word of its own."""
+    """A store with twelve bags, of 1 to 12 sentences each; every sentence has its own word."""
     sentences = [
         make_sentence(f"h{bag} met t{bag} word{bag}x{i}", f"h{bag}", f"t{bag}", ("r",) if bag % 2 else ())
         for bag in range(12)
@@ -45,7 +45,7 @@ def own_texts(steps: list[TrainStep]) -> list[tuple[int, ...]]:
 
 
 def distractors(data: RunData, epoch: int) -> set[tuple[int, ...]]:
-    """Return the distractors of an epoch, each with the pair it was given, whatever batch they are in."""
+    """Return the distractors of an epoch, each with the pair it was drawn for, over all batches."""
     found = set()
     for step in steps_of_epoch(data, epoch):
         batch, first = step.batch, step.batch.bags.num_sentences

@@ -81,7 +81,7 @@ def test_the_last_model_learns_all_facts_for_the_epochs_that_suit_the_folds(fold
 
 
 def killed_after(num_epochs: int) -> Callbacks:
-    """Return callbacks that end a run after this many epochs, whatever its fold."""
+    """Return callbacks that end a run after this many epochs, in any fold."""
     seen = []
 
     def on_epoch(row: dict) -> None:

@@ -6,7 +6,7 @@ from sayso.train.loop import LossTally, TrainingError, refuse_growth
 
 
 def tally_of(*rows: tuple[float, float, float, int], epoch: int = 3) -> LossTally:
-    """Return a tally of batches given as bag term, sentence term, norm of the gradient and number of bags."""
+    """Return a tally of batches, each given as bag term, sentence term, gradient norm and number of bags."""
     tally = LossTally(epoch, ProcessShard())
     for bag, sentence, norm, num_bags in rows:
         tally.add({"bag": torch.tensor(bag), "sentence": torch.tensor(sentence)}, torch.tensor(norm), num_bags)

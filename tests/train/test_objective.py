@@ -72,7 +72,7 @@ def plain_measure(
 
 
 def plain_distractor_term(extractor: Extractor, batch: BagBatch, measure: str, margin: float) -> Tensor:
-    """Σ max(0, γ + GI(s′) − max GI) + |GI(s′)|: for each distractor its bag is built anew, with it at the end."""
+    """Σ max(0, γ + GI(s′) − max GI) + |GI(s′)|: each distractor is appended to a copy of its bag."""
     vector_SD = extractor.encode(batch.sentences)
     total = vector_SD.new_zeros(())
     for number, (bag, relation) in enumerate(DISTRACTED):

@@ -39,11 +39,11 @@ over_variants = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANT
 
 
 class StopError(Exception):
-    """What a test throws into a run."""
+    """The error that a test raises in a run."""
 
 
 def stop_after(epoch: int) -> Callbacks:
-    """Return a watcher that breaks the run off at the first step after this epoch."""
+    """Return callbacks that stop the run at the first step after this epoch."""
 
     def on_step(progress) -> None:
         if progress.epoch > epoch:

@@ -70,7 +70,7 @@ def test_a_state_of_another_format_is_refused(path: Path) -> None:
 
 
 def old_state(path: Path, status: dict[str, object]) -> None:
-    """Write the state in the form that it had before there were checksums."""
+    """Write the state in the format from before checksums."""
     metadata = {"format": "1", "standing": json.dumps(status), "identity": json.dumps(IDENTITY)}
     save_file(load_file(path), path, metadata)
 

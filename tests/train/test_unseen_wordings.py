@@ -1,4 +1,4 @@
-"""Every variant reads sentences: on wordings that training does not have it beats a baseline that reads names."""
+"""Every variant reads sentences: on wordings unseen in training it beats a baseline that reads names."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def run(*words: object) -> None:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an invented corpus, vectors of its words and entities, and the store of them."""
+    """Return a folder with an invented corpus, vectors of its words and entities, and their store."""
     return made_once(tmp_path_factory, "unseen", make_store)
 
 

@@ -57,7 +57,7 @@ def padded(data: RunData, epoch: int) -> PaddedEpoch:
 
 
 def codes_of_step(steps: PaddedEpoch, fields: dict[str, Tensor], extractor: Extractor) -> Codes:
-    """Return the codes of one step alone, which kernels for CPUs want."""
+    """Return the codes of one step alone, as CPU kernels require."""
     start_S1 = fields["start_S1"]
     tokens = slice(int(start_S1[0]), int(start_S1[-1]))
     _, head_T, tail_T, piece_T = (column[tokens] for column in steps.tokens.columns)
