@@ -67,7 +67,7 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
     record(connection, annotator, SCOPE, key, [Change(fact, WHOLE_FACT, DECISION, value)], owner=AGREED)
 
 
-def decide_on_found(
+def decide_on_extracted(
     connection: Connection, facts: Iterable[ExtractedFact], wanted: Mapping[Triple, FactDecision], by: str
 ) -> int:
     """Save decisions on extracted facts and return their count; `by` is used for decisions without a name."""

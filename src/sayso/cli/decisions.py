@@ -82,14 +82,14 @@ def take(
 
     Example: `sayso decisions import decisions.jsonl --facts facts --db decisions.db --by Ada`
     """
-    from sayso.annotate.decisions import decide_on_found
+    from sayso.annotate.decisions import decide_on_extracted
     from sayso.annotate.store import writing_to
     from sayso.facts.file import read_extracted
     from sayso.readers.tables import read_decisions
 
     wanted = {each.fact: each for each in read_decisions(file)}
     with writing_to(db) as connection:
-        num = decide_on_found(connection, read_extracted(facts), wanted, by)
+        num = decide_on_extracted(connection, read_extracted(facts), wanted, by)
     if num < len(wanted):
         note(f"{len(wanted) - num:,} decisions left out: their facts are not in {facts}")
     record = {"written": str(db), "num_decisions": num, "num_left_out": len(wanted) - num}
