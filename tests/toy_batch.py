@@ -77,7 +77,12 @@ def make_extractor(config: ModelConfig, seed: int = 0, dtype: torch.dtype = torc
         entity_EV=torch.randn(NUM_ENTITIES, 3, generator=generator).index_fill(0, torch.tensor(0), 0.0),
         pretrained=toy_pretrained(NUM_WORDS, NUM_TYPES),
     )
-    return Extractor(config, tables, seed).to(dtype).eval()
+    extractor = Extractor(config, tables, seed)
+    size_R = getattr(extractor.aggregator, "size_R", None)
+    if size_R is not None:
+        # It starts at 0, where nothing depends on it.
+        torch.nn.init.normal_(size_R, generator=generator)
+    return extractor.to(dtype).eval()
 
 
 def calibrate(extractor: Extractor, seed: int = 0) -> Extractor:

@@ -59,7 +59,7 @@ def test_without_the_extra_one_line_says_what_to_install(
 @pytest.mark.slow
 def test_a_model_with_a_pretrained_encoder_is_exported_whole(store: Path, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
-    plain = toy_config("type_and_words", NoisyOrConfig())
+    plain = toy_config("type_and_words", NoisyOrConfig(context=True))
     encoder = TransformerConfig(folder=str(write_encoder(tmp_path / "encoder")), output_width=8, max_length=48)
     run = make_run(replace(plain, model=replace(plain.model, encoder=encoder)), store, tmp_path / "run")
     model, out = load(run), tmp_path / "model.onnx"

@@ -1,5 +1,7 @@
 """The bag models, bag by bag, as in the paper: slow, and the reference for the batched forms."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -29,6 +31,9 @@ def plain_bag_logits(extractor: Extractor, vector_nD: Tensor, bags: BagIndex, ba
     if not isinstance(extractor.aggregator, NoisyOr):
         return logit_R
     # The logit so far is that of the pair alone.
+    if extractor.aggregator.context_RD is not None:
+        logit_R = logit_R + vector_nD.mean(0) @ extractor.aggregator.context_RD.T
+        logit_R = logit_R + math.log(len(vector_nD)) * extractor.aggregator.size_R
     text_nD = vector_nD if entity is None else vector_nD @ entity.text_DD.T
     own_nR = text_nD @ scorer.relation_RD.T + extractor.aggregator.bias_R
     log_none_R = torch.nn.functional.logsigmoid(-torch.cat([own_nR, logit_R[None]])).sum(0)

@@ -12,6 +12,7 @@ AGGREGATORS: dict[str, AggregatorConfig] = {
     "attention": AttentionConfig(),
     "direct": DirectConfig(hidden_width=6),
     "noisy_or": NoisyOrConfig(),
+    "noisy_or-context": NoisyOrConfig(context=True),
     "direct-second-map": DirectConfig(weight="second_map", hidden_width=6),
 }
 VARIANTS = {

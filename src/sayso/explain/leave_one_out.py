@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sayso.explain.base import SENTENCES_AT_A_TIME, Explain, Explainer, sentences_of, sub_bag_logits
 from sayso.features.batch import BagIndex
@@ -19,7 +19,7 @@ from sayso.memory import slices, slices_by_cost
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
-from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
+from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise, num_sentences
 from sayso.model.ensemble import MeanAggregator, mean_logit, members_with
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible, is_compiled
@@ -123,11 +123,17 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     """Return the score from the sentence's own term of −log(1 − p)."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
+    scorer, bag_N, num_bags = extractor.scorer, bags.bag_N, bags.num_bags
     # In float64: one sentence may account for almost all of the sum.
-    alone_BR, added_NR = (term.double() for term in aggregator.surprises(vector_ND, bags, extractor.scorer))
-    total_NR = (alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags))[bags.bag_N]
-    others_NR = torch.maximum(total_NR - added_NR, alone_BR[bags.bag_N])
-    return (logit_of_surprise(total_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)
+    alone_BR, added_NR = (term.double() for term in aggregator.surprises(vector_ND, bags, scorer))
+    stated_NR = bag_sum(added_NR, bag_N, num_bags)[bag_N]
+    context_NR = aggregator.context_score(vector_ND).double()
+    total_NR = bag_sum(context_NR, bag_N, num_bags)[bag_N] - context_NR
+    num_N1 = num_sentences(vector_ND, bags)[bag_N].double() - 1.0
+    pair_NR = aggregator.logit_of_pair(vector_ND, bags, scorer).double()[bag_N]
+    others_NR = nn.functional.softplus(pair_NR + aggregator.context_logit(total_NR, num_N1))
+    others_NR = others_NR + (stated_NR - added_NR).clamp(min=0.0)
+    return (logit_of_surprise(alone_BR[bag_N] + stated_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)
 
 
 def _without_one_averaged(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:

@@ -186,8 +186,14 @@ def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
     """Return the logits from running sums of −log(1 − p)."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, NoisyOr)
-    alone_BR, added_LR = (term.double() for term in aggregator.surprises(vector_LD, bags, extractor.scorer))
-    return logit_of_surprise(added_LR[order_PL].cumsum(1) + alone_BR)
+    scorer = extractor.scorer
+    added_LR = aggregator.surprises(vector_LD, bags, scorer)[1].double()
+    context_PLR = aggregator.context_score(vector_LD).double()[order_PL].cumsum(1)
+    num_L1 = torch.arange(1.0, len(vector_LD) + 1, dtype=torch.float64, device=vector_LD.device)[:, None]
+    logit_PLR = aggregator.logit_of_pair(vector_LD, bags, scorer).double() + aggregator.context_logit(
+        context_PLR, num_L1
+    )
+    return logit_of_surprise(added_LR[order_PL].cumsum(1) + torch.nn.functional.softplus(logit_PLR))
 
 
 def _averaged(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:

@@ -1,3 +1,4 @@
+import math
 from itertools import pairwise
 
 import torch
@@ -37,3 +38,19 @@ def test_a_fresh_model_gives_every_sentence_the_initial_probability() -> None:
     extractor = make_extractor(VARIANTS["noisy_or"])
     weight_NR = extractor.aggregator.weigh(torch.zeros(2, WIDTH, dtype=torch.float64), make_bags([2]), extractor.scorer)
     torch.testing.assert_close(weight_NR, torch.full_like(weight_NR, 0.01))
+
+
+def test_with_context_a_fact_that_no_sentence_states_depends_on_what_the_sentences_are_about_and_how_many() -> None:
+    extractor, vector_ND = make_extractor(VARIANTS["noisy_or-context"]), make_vectors(4, WIDTH)
+    aggregator = extractor.aggregator
+    with torch.no_grad():
+        aggregator.bias_R.fill_(-1e3)
+    expected_R = extractor.scorer.bias_R + vector_ND.mean(0) @ aggregator.context_RD.T + math.log(4) * aggregator.size_R
+    torch.testing.assert_close(extractor.classify(vector_ND, make_bags([4]))[0], expected_R)
+
+
+def test_with_context_marks_still_train_each_sentences_own_probability_alone() -> None:
+    extractor, vector_ND = make_extractor(VARIANTS["noisy_or-context"]), make_vectors(4, WIDTH)
+    own_NR = extractor.aggregator.own_score(vector_ND, extractor.scorer)
+    extractor.aggregator.context_RD.data.add_(1.0)
+    assert own_NR.equal(extractor.aggregator.own_score(vector_ND, extractor.scorer))

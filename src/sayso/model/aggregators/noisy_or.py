@@ -13,15 +13,21 @@ from torch import Tensor, nn
 from sayso.config import Range, check_ranges
 from sayso.features.batch import BagIndex
 from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
+from sayso.model.layers import uniform_parameter
 from sayso.model.ragged import bag_sum
 from sayso.model.relation import RelationScorer, Slope
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyOrConfig(AggregatorConfig):
-    """`initial_probability` is the probability that an untrained model gives each sentence for each relation."""
+    """`initial_probability` is the probability that an untrained model gives each sentence for each relation.
+
+    With `context`, the probability that a pair has the relation although no sentence states it also depends on the mean
+    vector and the number of its sentences. Distant labels need not be stated; without `context`, they teach otherwise.
+    """
 
     initial_probability: Annotated[float, Range(0, 1, above=True, below=True)] = 0.01
+    context: bool = False
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -30,14 +36,18 @@ class NoisyOrConfig(AggregatorConfig):
 class NoisyOr(Aggregator):
     """p_k = 1 − (1 − λ_k) Π_n (1 − σ(z_nk)) with z_nk = x_n · u_k + c_k.
 
-    u_k is the relation's vector r_k, or W_xᵀ r_k with +E. λ_k is the probability without any sentence, from the
-    relation's bias and, with +E, the entities.
+    u_k is the relation's vector r_k, or W_xᵀ r_k with +E. λ_k is the probability without any stating sentence, from the
+    relation's bias, with +E the entities, and with `context` v_k · mean of x_n + w_k log N.
     """
 
     def __init__(self, config: NoisyOrConfig, num_relations: int, width: int, generator: torch.Generator) -> None:
         super().__init__(config, num_relations, width, generator)
         logit = math.log(config.initial_probability / (1.0 - config.initial_probability))
         self.bias_R = nn.Parameter(torch.full((num_relations,), logit))
+        self.context_RD, self.size_R = None, None
+        if config.context:
+            self.context_RD = uniform_parameter(num_relations, width, fan_in=width, generator=generator)
+            self.size_R = nn.Parameter(torch.zeros(num_relations))
 
     def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return logit_BR."""
@@ -53,17 +63,22 @@ class NoisyOr(Aggregator):
         return nn.functional.linear(vector_ND, _direction(scorer), self.bias_R)
 
     def influence(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Influence:
-        """Return the terms of ∂o_k/∂x_n = σ(z_nk) / p_k · u_k."""
+        """Return the terms of ∂o_k/∂x_n = (σ(z_nk) u_k + λ_k v_k / N) / p_k; the second one only with `context`."""
         probability_BR = -torch.expm1(-self._surprise(vector_ND, bags, scorer))
         weight_NR, direction_RD = self.weigh(vector_ND, bags, scorer), _direction(scorer)
+        pull_NR, context_RD = torch.zeros_like(weight_NR), torch.zeros_like(direction_RD)
+        if self.context_RD is not None:
+            context_RD = self.context_RD
+            alone_BR = self._logit_alone(vector_ND, bags, scorer).sigmoid()
+            pull_NR = (alone_BR / probability_BR / num_sentences(vector_ND, bags).clamp(min=1.0))[bags.bag_N]
         return Influence(
             weight_NR=weight_NR / probability_BR[bags.bag_N],
             share_ND=vector_ND.new_ones(1, 1),
             slope=Slope(direction_RD, None),
             match_NR=vector_ND @ direction_RD.T,
-            pull_NR=torch.zeros_like(weight_NR),
-            direction_NRD=torch.zeros_like(direction_RD)[None],
-            lean_NR=torch.zeros_like(weight_NR),
+            pull_NR=pull_NR,
+            direction_NRD=context_RD[None],
+            lean_NR=vector_ND @ context_RD.T,
         )
 
     def _surprise(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
@@ -72,9 +87,42 @@ class NoisyOr(Aggregator):
         return alone_BR + bag_sum(added_NR, bags.bag_N, bags.num_bags)
 
     def surprises(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> tuple[Tensor, Tensor]:
-        """Return the terms of −log(1 − p_k): of each bag without sentences, and softplus(z_nk) of each sentence."""
-        logit_BR = scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
-        return nn.functional.softplus(logit_BR), nn.functional.softplus(self.own_score(vector_ND, scorer))
+        """Return the terms of −log(1 − p_k): −log(1 − λ_k) of each bag, and softplus(z_nk) of each sentence."""
+        alone_BR = nn.functional.softplus(self._logit_alone(vector_ND, bags, scorer))
+        return alone_BR, nn.functional.softplus(self.own_score(vector_ND, scorer))
+
+    def _logit_alone(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return the logit of λ_k."""
+        logit_BR = self.logit_of_pair(vector_ND, bags, scorer)
+        if self.context_RD is None:
+            return logit_BR
+        total_BR = bag_sum(self.context_score(vector_ND), bags.bag_N, bags.num_bags)
+        return logit_BR + self.context_logit(total_BR, num_sentences(vector_ND, bags))
+
+    def logit_of_pair(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
+        """Return the part of the logit of λ_k that does not depend on the sentences, as logit_BR."""
+        return scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
+
+    def context_score(self, vector_ND: Tensor) -> Tensor:
+        """Return x_n · v_k as [N, R]; zeros without `context`."""
+        if self.context_RD is None:
+            return vector_ND.new_zeros(len(vector_ND), len(self.bias_R))
+        return vector_ND @ self.context_RD.T
+
+    def context_logit(self, total_XR: Tensor, num_X1: Tensor) -> Tensor:
+        """Return what `num_X1` sentences whose context scores sum to `total_XR` add to the logit of λ_k.
+
+        A bag without sentences counts as one with a single sentence whose vector is 0.
+        """
+        if self.size_R is None:
+            return total_XR
+        num_X1 = num_X1.clamp(min=1.0)
+        return total_XR / num_X1 + num_X1.log() * self.size_R
+
+
+def num_sentences(vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    """Return each bag's number of sentences as num_B1."""
+    return bag_sum(torch.ones_like(vector_ND[:, 0]), bags.bag_N, bags.num_bags)[:, None]
 
 
 def _direction(scorer: RelationScorer) -> Tensor:
