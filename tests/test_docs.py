@@ -55,7 +55,8 @@ def test_the_functions_of_a_data_flow_are_where_the_architecture_says(flow: str,
         named = re.findall(r"`([\w/]+\.(?:py|js))`(?: `([\w.]+)`)?", step)
         folder = (SOURCE / named[0][0]).parent
         for path, name in named:
-            file = next((each for each in (SOURCE / path, folder / path) if each.is_file()), None)
+            roots = (SOURCE, SOURCE.parent, folder) if "/" in path else (folder,)
+            file = next((root / path for root in roots if (root / path).is_file()), None)
             assert file, f"{step}: there is no {path}"
             for part in name.split(".") if name else ():
                 defined = rf"^ *(?:export )?(?:async )?(?:def|class|function) {part}\b"
