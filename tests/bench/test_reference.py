@@ -19,7 +19,7 @@ from toy_batch import make_batch, make_extractor
 
 REFERENCES = {"padded": PaddedModel, "no padding": UnpaddedModel}
 # The references are written for the two aggregators of the paper.
-PAPER = {name: config for name, config in VARIANTS.items() if not name.startswith("noisy_or")}
+PAPER = {name: config for name, config in VARIANTS.items() if "context" not in name and "noisy_or" not in name}
 UNSIGNED = ModelConfig(encoder=CnnConfig(num_filters=3, output_width=4, positions="shared_unsigned"))
 
 

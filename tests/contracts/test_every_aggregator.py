@@ -28,7 +28,7 @@ def extractor_of(kind: str, use_entities: bool = False, seed: int = 0) -> Extrac
 
 def test_every_file_of_the_folder_is_registered() -> None:
     files = {module.name for module in pkgutil.iter_modules(sayso.model.aggregators.__path__)}
-    assert files - {"base"} == set(AGGREGATORS)
+    assert files - {"base", "context"} == set(AGGREGATORS)
 
 
 @over_kinds
@@ -115,10 +115,9 @@ def test_the_parts_of_the_influence_make_the_gradient(kind: str, use_entities: b
     parts = extractor.aggregator.influence(vector_ND, bags, extractor.scorer)
     slope = parts.slope.of_bags()
     slope_NRD = slope if len(slope) == 1 else slope[bags.bag_N]
-    closed_NRD = (
-        parts.weight_NR[..., None] * parts.share_ND[:, None] * slope_NRD
-        + parts.pull_NR[..., None] * parts.direction_NRD
-    )
+    closed_NRD = parts.weight_NR[..., None] * parts.share_ND[:, None] * slope_NRD
+    for pull in parts.pulls:
+        closed_NRD = closed_NRD + pull.change_NR[..., None] * pull.direction_NRD
     for k in range(logit_BR.shape[1]):
         (gradient_ND,) = torch.autograd.grad(logit_BR[:, k].sum(), vector_ND, retain_graph=True)
         torch.testing.assert_close(closed_NRD[:, k], gradient_ND, atol=1e-12, rtol=1e-9)

@@ -28,12 +28,12 @@ def plain_bag_logits(extractor: Extractor, vector_nD: Tensor, bags: BagIndex, ba
         whole = torch.cat([entity.text_DD, entity.pair_DV], 1)
         mean_RD = (torch.cat([mean_RD, pair_V], 1) @ whole.T + entity.bias_D).relu()
     logit_R = (mean_RD * scorer.relation_RD).sum(1) + scorer.bias_R
+    context = getattr(extractor.aggregator, "context", None)
+    if context is not None:
+        logit_R = logit_R + vector_nD.mean(0) @ context.direction_RD.T + math.log(len(vector_nD)) * context.size_R
     if not isinstance(extractor.aggregator, NoisyOr):
         return logit_R
     # The logit so far is that of the pair alone.
-    if extractor.aggregator.context_RD is not None:
-        logit_R = logit_R + vector_nD.mean(0) @ extractor.aggregator.context_RD.T
-        logit_R = logit_R + math.log(len(vector_nD)) * extractor.aggregator.size_R
     text_nD = vector_nD if entity is None else vector_nD @ entity.text_DD.T
     own_nR = text_nD @ scorer.relation_RD.T + extractor.aggregator.bias_R
     log_none_R = torch.nn.functional.logsigmoid(-torch.cat([own_nR, logit_R[None]])).sum(0)

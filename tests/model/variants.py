@@ -10,6 +10,7 @@ from sayso.model.extractor import ModelConfig
 WIDTH = 8
 AGGREGATORS: dict[str, AggregatorConfig] = {
     "attention": AttentionConfig(),
+    "attention-context": AttentionConfig(context=True),
     "direct": DirectConfig(hidden_width=6),
     "noisy_or": NoisyOrConfig(),
     "noisy_or-context": NoisyOrConfig(context=True),

@@ -94,7 +94,8 @@ def influence_of(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Inf
         return None
     if extractor.calibration is None:
         return parts
-    return replace(parts, weight_NR=extractor.rescaled(parts.weight_NR), pull_NR=extractor.rescaled(parts.pull_NR))
+    pulls = tuple(pull._replace(change_NR=extractor.rescaled(pull.change_NR)) for pull in parts.pulls)
+    return replace(parts, weight_NR=extractor.rescaled(parts.weight_NR), pulls=pulls)
 
 
 def scores_from_autograd(extractor: Extractor, vector_ND: Tensor, bags: BagIndex, of_gradient: FromGradient) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 from sayso.explain.leave_one_out import Removal
 from sayso.features.batch import BagIndex
 from sayso.memory import slices
-from sayso.model.aggregators.base import Influence
+from sayso.model.aggregators.base import Influence, Pull
 from sayso.model.kernels.base import Array
 from sayso.model.kernels.gate import add_mixture, compiled
 from sayso.model.kernels.threads import compiled_only, over_bags
@@ -22,8 +22,10 @@ VALUES_AT_A_TIME = 2**18
 
 
 def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
-    """Return ‖∂o_k/∂x_n‖₁ as [N, R]."""
-    norm_NR, width = torch.empty_like(parts.match_NR), parts.direction_NRD.shape[2]
+    """Return ‖∂o_k/∂x_n‖₁ as [N, R], for an influence with at most one pull."""
+    norm_NR, width = torch.empty_like(parts.match_NR), parts.slope.relation_RD.shape[1]
+    no_change_NR, no_direction_NRD = torch.zeros_like(norm_NR), norm_NR.new_zeros(1, 1, width)
+    (pull,) = parts.pulls or (Pull(no_change_NR, no_direction_NRD, no_change_NR),)
     at_a_time = max(1, VALUES_AT_A_TIME // max(1, norm_NR.shape[1] * width))
 
     def in_pieces(*arguments: Any) -> None:
@@ -37,7 +39,7 @@ def gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
 
     share_ND = parts.share_ND.expand(-1, width)
     with compiled_only():
-        over_bags(in_pieces, bags, parts.weight_NR, share_ND, parts.pull_NR, parts.direction_NRD, norm_NR)
+        over_bags(in_pieces, bags, parts.weight_NR, share_ND, pull.change_NR, pull.direction_NRD, norm_NR)
     return norm_NR
 
 

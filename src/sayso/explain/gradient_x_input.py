@@ -25,7 +25,8 @@ def gradient_x_input(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) ->
 def input_times_gradient(parts: Influence, bags: BagIndex) -> Tensor:
     """Return x_n · ∂o_k/∂x_n as [N, R]."""
     del bags
-    return parts.weight_NR * parts.match_NR + parts.pull_NR * parts.lean_NR
+    through_scores = (pull.change_NR * pull.lean_NR for pull in parts.pulls)
+    return sum(through_scores, start=parts.weight_NR * parts.match_NR)
 
 
 EXPLAINER = Explainer(

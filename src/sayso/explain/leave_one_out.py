@@ -19,7 +19,7 @@ from sayso.memory import slices, slices_by_cost
 from sayso.model.aggregators.attention import Attention
 from sayso.model.aggregators.base import Aggregator
 from sayso.model.aggregators.direct import Direct
-from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise, num_sentences
+from sayso.model.aggregators.noisy_or import NoisyOr, logit_of_surprise
 from sayso.model.ensemble import MeanAggregator, mean_logit, members_with
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_if_possible, is_compiled
@@ -53,6 +53,18 @@ def leave_one_out(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Te
 
 
 def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
+    """Return the score from the means with and without the sentence, and with `context` from the change of c_k."""
+    aggregator = extractor.aggregator
+    assert isinstance(aggregator, Attention)
+    score_NR = _removal_from_mean(extractor, vector_ND, bags)
+    if aggregator.context is None:
+        return score_NR
+    change_NR = aggregator.context(vector_ND, bags)[bags.bag_N] - aggregator.context.without_one(vector_ND, bags)
+    found: Tensor = score_NR + change_NR.to(score_NR.dtype)
+    return found
+
+
+def _removal_from_mean(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
     """Return α_nk (s_nk − s̄_k,−n), the mean s̄_k,−n taken under the softmax over the *other* sentences."""
     aggregator, scorer = extractor.aggregator, extractor.scorer
     score_NR = aggregator.own_score(vector_ND, scorer)
@@ -127,11 +139,10 @@ def _without_one_stating(extractor: Extractor, vector_ND: Tensor, bags: BagIndex
     # In float64: one sentence may account for almost all of the sum.
     alone_BR, added_NR = (term.double() for term in aggregator.surprises(vector_ND, bags, scorer))
     stated_NR = bag_sum(added_NR, bag_N, num_bags)[bag_N]
-    context_NR = aggregator.context_score(vector_ND).double()
-    total_NR = bag_sum(context_NR, bag_N, num_bags)[bag_N] - context_NR
-    num_N1 = num_sentences(vector_ND, bags)[bag_N].double() - 1.0
     pair_NR = aggregator.logit_of_pair(vector_ND, bags, scorer).double()[bag_N]
-    others_NR = nn.functional.softplus(pair_NR + aggregator.context_logit(total_NR, num_N1))
+    if aggregator.context is not None:
+        pair_NR = pair_NR + aggregator.context.without_one(vector_ND, bags)
+    others_NR = nn.functional.softplus(pair_NR)
     others_NR = others_NR + (stated_NR - added_NR).clamp(min=0.0)
     return (logit_of_surprise(alone_BR[bag_N] + stated_NR) - logit_of_surprise(others_NR)).to(vector_ND.dtype)
 

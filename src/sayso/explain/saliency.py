@@ -24,7 +24,7 @@ def saliency(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
 
 def norms_of(parts: Influence, bags: BagIndex) -> Tensor:
     """Return ‖∂o_k/∂x_n‖₁ as [N, R]."""
-    if is_compiled(parts.match_NR.device):
+    if len(parts.pulls) <= 1 and is_compiled(parts.match_NR.device):
         from sayso.explain.compiled import gradient_norms
 
         return gradient_norms(parts, bags)
@@ -39,8 +39,9 @@ def plain_gradient_norms(parts: Influence, bags: BagIndex) -> Tensor:
         change_CRD = parts.weight_NR[rows][:, :, None] * (slope if len(slope) == 1 else slope[bags.bag_N[rows]])
         if parts.share_ND.shape != (1, 1):
             change_CRD = change_CRD * parts.share_ND[rows][:, None]
-        direction_CRD = parts.direction_NRD if parts.direction_NRD.shape[0] == 1 else parts.direction_NRD[rows]
-        change_CRD.addcmul_(parts.pull_NR[rows][:, :, None], direction_CRD)
+        for pull in parts.pulls:
+            direction_CRD = pull.direction_NRD if pull.direction_NRD.shape[0] == 1 else pull.direction_NRD[rows]
+            change_CRD.addcmul_(pull.change_NR[rows][:, :, None], direction_CRD)
         # In place: small results between large blocks would stop the allocator from reusing the blocks.
         score_NR[rows] = change_CRD.abs_().sum(2)
     return score_NR

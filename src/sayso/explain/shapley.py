@@ -140,7 +140,15 @@ def prefix_logits(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order
 
 
 def _attended(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return the logits from running sums over the softmax."""
+    """Return the logits from running sums over the softmax, and with `context` from running means."""
+    aggregator = extractor.aggregator
+    assert isinstance(aggregator, Attention)
+    logit_PLR = _from_running_mean(extractor, vector_LD, bags, order_PL)
+    return logit_PLR if aggregator.context is None else logit_PLR + aggregator.context.of_prefixes(vector_LD, order_PL)
+
+
+def _from_running_mean(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
+    """Return the logits of attention without `context`."""
     scorer = extractor.scorer
     # The best sentence may come last; float64 resolves the others down to a gap of 700 between the scores.
     score_LR = extractor.aggregator.own_score(vector_LD, scorer).double()
@@ -188,11 +196,9 @@ def _stated(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: T
     assert isinstance(aggregator, NoisyOr)
     scorer = extractor.scorer
     added_LR = aggregator.surprises(vector_LD, bags, scorer)[1].double()
-    context_PLR = aggregator.context_score(vector_LD).double()[order_PL].cumsum(1)
-    num_L1 = torch.arange(1.0, len(vector_LD) + 1, dtype=torch.float64, device=vector_LD.device)[:, None]
-    logit_PLR = aggregator.logit_of_pair(vector_LD, bags, scorer).double() + aggregator.context_logit(
-        context_PLR, num_L1
-    )
+    logit_PLR = aggregator.logit_of_pair(vector_LD, bags, scorer).double()
+    if aggregator.context is not None:
+        logit_PLR = logit_PLR + aggregator.context.of_prefixes(vector_LD, order_PL)
     return logit_of_surprise(added_LR[order_PL].cumsum(1) + torch.nn.functional.softplus(logit_PLR))
 
 

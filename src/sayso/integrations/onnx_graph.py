@@ -172,11 +172,12 @@ def _window_scores(rows: WindowRows, weight: Tensor, before: int = 0) -> Tensor:
 def _attend(aggregator: Attention, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
     weight_SR = aggregator.weigh(vector_SD, bags, scorer)
     if scorer.entity is None:
-        return scorer.score_mixed(vector_SD, weight_SR, bags)
+        return aggregator(vector_SD, bags, scorer)  # type: ignore[no-any-return]
     text_SD = scorer.entity.project_text(vector_SD)
     text_BRD = bag_sum(weight_SR[:, :, None] * text_SD[:, None], bags.bag_N, bags.num_bags)
     state_BRD = (text_BRD + scorer.entity.project_pair(bags)[:, None]).relu()
-    return (state_BRD * scorer.relation_RD).sum(2) + scorer.bias_R
+    logit_BR = (state_BRD * scorer.relation_RD).sum(2) + scorer.bias_R
+    return logit_BR if aggregator.context is None else logit_BR + aggregator.context(vector_SD, bags)
 
 
 def _run(aggregator: Aggregator, vector_SD: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:

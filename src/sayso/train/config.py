@@ -164,6 +164,7 @@ class RunConfig:
         name = "DirectSup" if is_direct else f"{shown}{plural}+{'OR' if is_noisy_or else 'ATT'}"
         if is_direct and encoder != "cnn":
             name += f"({shown})"
+        name += "+C" if getattr(self.model.aggregator, "context", False) else ""
         name += {"words": "", "type": "+F", "type_and_words": "+FE"}[self.data.mentions]
         return name + ("+LD" if self.loss.distractor else "") + ("+E" if self.model.use_entities else "")
 

@@ -1,4 +1,3 @@
-import math
 from itertools import pairwise
 
 import torch
@@ -40,17 +39,10 @@ def test_a_fresh_model_gives_every_sentence_the_initial_probability() -> None:
     torch.testing.assert_close(weight_NR, torch.full_like(weight_NR, 0.01))
 
 
-def test_with_context_a_fact_that_no_sentence_states_depends_on_what_the_sentences_are_about_and_how_many() -> None:
+def test_with_context_a_fact_that_no_sentence_states_depends_on_all_of_them() -> None:
     extractor, vector_ND = make_extractor(VARIANTS["noisy_or-context"]), make_vectors(4, WIDTH)
     aggregator = extractor.aggregator
     with torch.no_grad():
         aggregator.bias_R.fill_(-1e3)
-    expected_R = extractor.scorer.bias_R + vector_ND.mean(0) @ aggregator.context_RD.T + math.log(4) * aggregator.size_R
+    expected_R = extractor.scorer.bias_R + aggregator.context(vector_ND, make_bags([4]))[0]
     torch.testing.assert_close(extractor.classify(vector_ND, make_bags([4]))[0], expected_R)
-
-
-def test_with_context_marks_still_train_each_sentences_own_probability_alone() -> None:
-    extractor, vector_ND = make_extractor(VARIANTS["noisy_or-context"]), make_vectors(4, WIDTH)
-    own_NR = extractor.aggregator.own_score(vector_ND, extractor.scorer)
-    extractor.aggregator.context_RD.data.add_(1.0)
-    assert own_NR.equal(extractor.aggregator.own_score(vector_ND, extractor.scorer))

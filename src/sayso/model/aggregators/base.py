@@ -5,6 +5,7 @@ Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relatio
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,13 +19,24 @@ class AggregatorConfig:
     """The settings of an aggregator; each kind has its own."""
 
 
+class Pull(NamedTuple):
+    """The effect on the logits through a score x_n · direction of each sentence, such as that of its weight."""
+
+    change_NR: Tensor
+    """The effect of a change in the score; [N, 1] if it is the same for all relations."""
+    direction_NRD: Tensor
+    """The gradient of the score: [1, R, D] or [N, 1, D]."""
+    lean_NR: Tensor
+    """x_n · direction; [N, 1] if it is the same for all relations."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Influence:
     """How each logit o_k of a bag depends on each of its sentence vectors x_n, in closed form.
 
-    ∂o_k/∂x_n = weight · (share ∘ g_k) + pull · direction: through the representation, and through the weight.
-    g_k is `slope`; a dimension that does not vary has size 1. The fields can be differentiated with respect to the
-    vectors and the parameters; shares and ReLU indicators are treated as constants.
+    ∂o_k/∂x_n = weight · (share ∘ g_k) + Σ change · direction: through the representation, and through the scores in
+    `pulls`. g_k is `slope`; a dimension that does not vary has size 1. The fields can be differentiated with respect to
+    the vectors and the parameters; shares and ReLU indicators are treated as constants.
     """
 
     weight_NR: Tensor
@@ -34,12 +46,7 @@ class Influence:
     slope: Slope
     match_NR: Tensor
     """(share ∘ x_n) · g_k."""
-    pull_NR: Tensor
-    """The effect of a change in the weight."""
-    direction_NRD: Tensor
-    """The gradient of the weight's score: [1, R, D] or [N, 1, D]."""
-    lean_NR: Tensor
-    """x_n · direction; [N, 1] if it is the same for all relations."""
+    pulls: tuple[Pull, ...] = ()
 
 
 class Aggregator(nn.Module, ABC):

@@ -13,7 +13,7 @@ from torch import Tensor
 from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError
 from sayso.features.batch import BagIndex
-from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence, Pull
 from sayso.model.layers import Affine
 from sayso.model.ragged import bag_max, max_share
 from sayso.model.relation import RelationScorer
@@ -102,9 +102,7 @@ class Direct(Aggregator):
             share_ND=share_ND,
             slope=slope,
             match_NR=match_NR,
-            pull_NR=match_NR,
-            direction_NRD=direction_ND[:, None],
-            lean_NR=(vector_ND * direction_ND).sum(1, keepdim=True),
+            pulls=(Pull(match_NR, direction_ND[:, None], (vector_ND * direction_ND).sum(1, keepdim=True)),),
         )
 
     def _weight_logit_gradient(self, vector_ND: Tensor) -> Tensor:

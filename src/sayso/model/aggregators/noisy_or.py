@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from sayso.config import Range, check_ranges
 from sayso.features.batch import BagIndex
-from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence
-from sayso.model.layers import uniform_parameter
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence, Pull
+from sayso.model.aggregators.context import BagContext, num_sentences
 from sayso.model.ragged import bag_sum
 from sayso.model.relation import RelationScorer, Slope
 
@@ -44,10 +44,7 @@ class NoisyOr(Aggregator):
         super().__init__(config, num_relations, width, generator)
         logit = math.log(config.initial_probability / (1.0 - config.initial_probability))
         self.bias_R = nn.Parameter(torch.full((num_relations,), logit))
-        self.context_RD, self.size_R = None, None
-        if config.context:
-            self.context_RD = uniform_parameter(num_relations, width, fan_in=width, generator=generator)
-            self.size_R = nn.Parameter(torch.zeros(num_relations))
+        self.context = BagContext(num_relations, width, generator) if config.context else None
 
     def forward(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return logit_BR."""
@@ -66,19 +63,18 @@ class NoisyOr(Aggregator):
         """Return the terms of ∂o_k/∂x_n = (σ(z_nk) u_k + λ_k v_k / N) / p_k; the second one only with `context`."""
         probability_BR = -torch.expm1(-self._surprise(vector_ND, bags, scorer))
         weight_NR, direction_RD = self.weigh(vector_ND, bags, scorer), _direction(scorer)
-        pull_NR, context_RD = torch.zeros_like(weight_NR), torch.zeros_like(direction_RD)
-        if self.context_RD is not None:
-            context_RD = self.context_RD
+        pulls: tuple[Pull, ...] = ()
+        if self.context is not None:
             alone_BR = self._logit_alone(vector_ND, bags, scorer).sigmoid()
-            pull_NR = (alone_BR / probability_BR / num_sentences(vector_ND, bags).clamp(min=1.0))[bags.bag_N]
+            change_BR = alone_BR / probability_BR / num_sentences(vector_ND, bags).clamp(min=1.0)
+            lean_NR = self.context.score(vector_ND)
+            pulls = (Pull(change_BR[bags.bag_N], self.context.direction_RD[None], lean_NR),)
         return Influence(
             weight_NR=weight_NR / probability_BR[bags.bag_N],
             share_ND=vector_ND.new_ones(1, 1),
             slope=Slope(direction_RD, None),
             match_NR=vector_ND @ direction_RD.T,
-            pull_NR=pull_NR,
-            direction_NRD=context_RD[None],
-            lean_NR=vector_ND @ context_RD.T,
+            pulls=pulls,
         )
 
     def _surprise(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
@@ -94,35 +90,11 @@ class NoisyOr(Aggregator):
     def _logit_alone(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return the logit of λ_k."""
         logit_BR = self.logit_of_pair(vector_ND, bags, scorer)
-        if self.context_RD is None:
-            return logit_BR
-        total_BR = bag_sum(self.context_score(vector_ND), bags.bag_N, bags.num_bags)
-        return logit_BR + self.context_logit(total_BR, num_sentences(vector_ND, bags))
+        return logit_BR if self.context is None else logit_BR + self.context(vector_ND, bags)
 
     def logit_of_pair(self, vector_ND: Tensor, bags: BagIndex, scorer: RelationScorer) -> Tensor:
         """Return the part of the logit of λ_k that does not depend on the sentences, as logit_BR."""
         return scorer.score_pooled(vector_ND.new_zeros(bags.num_bags, vector_ND.shape[1]), bags)
-
-    def context_score(self, vector_ND: Tensor) -> Tensor:
-        """Return x_n · v_k as [N, R]; zeros without `context`."""
-        if self.context_RD is None:
-            return vector_ND.new_zeros(len(vector_ND), len(self.bias_R))
-        return vector_ND @ self.context_RD.T
-
-    def context_logit(self, total_XR: Tensor, num_X1: Tensor) -> Tensor:
-        """Return what `num_X1` sentences whose context scores sum to `total_XR` add to the logit of λ_k.
-
-        A bag without sentences counts as one with a single sentence whose vector is 0.
-        """
-        if self.size_R is None:
-            return total_XR
-        num_X1 = num_X1.clamp(min=1.0)
-        return total_XR / num_X1 + num_X1.log() * self.size_R
-
-
-def num_sentences(vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return each bag's number of sentences as num_B1."""
-    return bag_sum(torch.ones_like(vector_ND[:, 0]), bags.bag_N, bags.num_bags)[:, None]
 
 
 def _direction(scorer: RelationScorer) -> Tensor:

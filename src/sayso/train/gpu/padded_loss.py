@@ -158,7 +158,7 @@ class PaddedLoss:
 
     def _bag_term(self, vector_ND: Tensor, fields: Fields) -> Tensor:
         aggregator, scorer, label_BR = self.extractor.aggregator, self.extractor.scorer, fields["label_BR"]
-        is_plain = isinstance(aggregator, Attention) and scorer.entity is None
+        is_plain = isinstance(aggregator, Attention) and aggregator.context is None and scorer.entity is None
         if is_plain and vector_ND.is_cuda and fits_attention_loss(*scorer.relation_RD.shape):
             assert isinstance(aggregator, Attention)
             bags = LabelledBags(fields["start_B1"], label_BR, fields["weight_B"])
