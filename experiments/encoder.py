@@ -1,28 +1,26 @@
-"""Pretrained encoders: settings chosen on validation, learning from marks, and the recommended run on test.
+"""Pretrained encoders: settings chosen on validation, learning from marks, and the recommended runs on test.
 
     python experiments/encoder.py jobs choose > jobs.jsonl
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out chosen.jsonl
-    python experiments/encoder.py jobs final --chosen chosen.jsonl > jobs.jsonl
-    python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out marks.jsonl
+    python experiments/encoder.py jobs final > jobs.jsonl
+    python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out final.jsonl
 
-Stores of the FB-NYT part, `prepare --types … --direct kbp37_train.txt.gz --marks …`: `x3`, `x5` (`--seed 3` and `5`, without test) to choose
-settings, `test` (`--seed 1`) for the number of marks, `whole` (`--validation 0.05 --keep-shared`) for the recommended run. `wiki`: the wiki
-documents, `prepare --folds 5`. Several workers share the jobs: `--worker 0/3`. Needs a GPU.
+Stores of the FB-NYT part, `prepare --types … --direct kbp37_train.txt.gz --marks …`: `x3` and `x5` (`--seed 3` and `5`, `--validation 0.15`,
+without test, with entity vectors) to choose settings, `test` (`--seed 1`) for the number of marks, `whole` (`--validation 0.05 --keep-shared`,
+with entity vectors) for the recommended run. Entity vectors are trained with `--exclude-store`, so they know no validation or test pair.
+`wiki`: the wiki documents, `prepare --folds 5`. Several workers share the jobs: `--worker 0/3`. Needs a GPU.
 """
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 import traceback
-from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 from sayso import __version__
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
@@ -32,6 +30,7 @@ from sayso.metrics.rationale import IRRELEVANT, RATIONALE
 from sayso.model.predict import predict_logits
 from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.store import Store
+from sayso.train.calibrate import calibration_of
 from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.epoch import ProcessShard
@@ -43,7 +42,6 @@ TOPS = (20, 40, 60, 100, 200)
 SEEDS = (13, 14, 15)
 NUM_MARKS = (0, None, 1_000, 300, 100)
 NO_MARKS = ("loss.mark_score=0", "loss.mark_ranking=0")
-ATTENTION = "model.aggregator.kind=attention"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +53,7 @@ class Job:
 
     name: str
     store: str
+    config: str = "recommended_marks"
     changes: list[str] = field(default_factory=list)
     seed: int = 13
     num_marks: int | None = None
@@ -62,68 +61,84 @@ class Job:
 
 
 def choices() -> list[Job]:
-    """Return the settings to choose from."""
-    short = ["train.max_epochs=3", "train.patience=3", "train.calibration=none", "train.pretrained_learning_rate=1e-4"]
-    b32, kbp, more = "train.batch_bags=32", "loss.direct_task=relations", "loss.marked_bags=32"
+    """Return the settings to choose from; `short` runs have three epochs with a higher learning rate."""
+    kbp, entities = "loss.direct_task=relations", "model.use_entities=true"
+    short = ["train.max_epochs=3", "train.pretrained_learning_rate=1e-4", kbp]
+    noisy_or, slow = ["model.aggregator.kind=noisy_or", "model.aggregator.noisy_or.context=true"], [kbp, entities]
 
-    def marks(score: float, ranking: float, *others: str) -> list[str]:
-        return [*short, f"loss.mark_score={score}", f"loss.mark_ranking={ranking}", *others]
+    def marks(score: float, ranking: float, bags: int) -> list[str]:
+        return [f"loss.mark_score={score}", f"loss.mark_ranking={ranking}", f"loss.marked_bags={bags}"]
 
     fbnyt = {
-        "or 0.3 1": marks(0.3, 1, b32, kbp, more),
-        "or 1 2": marks(1, 2, b32, kbp, more),
-        "att 0.3 1": marks(0.3, 1, b32, kbp, more, ATTENTION),
-        "or 0.3 1 b16": marks(0.3, 1, "train.batch_bags=16", kbp, more),
-        "or 0.3 1 5ep": marks(0.3, 1, b32, kbp, more, "train.max_epochs=5", "train.patience=5"),
-    }
-    type_only, slow = "data.mentions=type", "train.pretrained_learning_rate=5e-5"
+        "attention": [*short, *NO_MARKS],
+        "attention, no context, marks 1 1": [*short, "model.aggregator.attention.context=false", *marks(1, 1, 4)],
+        "attention, marks 1 1": [*short, *marks(1, 1, 4)],
+        "attention, marks 1 3": short,
+        "attention, marks 0 3": [*short, *marks(0, 3, 8)],
+        "noisy-or": [*short, *noisy_or, *NO_MARKS],
+        "noisy-or, marks 0.3 1": [*short, *noisy_or, *marks(0.3, 1, 4)],
+        "noisy-or, marks 1 3": [*short, *noisy_or],
+        "attention, +E": [*short, entities, *NO_MARKS],
+        "attention, +E, marks 1 3": [*short, entities],
+        "attention, +E, marks 1 3, 5 epochs": [*slow, "train.pretrained_learning_rate=1e-4"],
+        "attention, +E, marks 1 3, 5 epochs, slow": slow,
+        "attention, +E, marks 1 3, batches of 16": [
+            *short, entities, "train.batch_bags=16", "loss.direct_sentences=32", "loss.marked_bags=4"
+        ],
+    }  # fmt: skip
     wiki = {
-        "wiki F": [*short, b32, type_only],
-        "wiki FE": [*short, b32],
-        "wiki F slow 5ep": [*short, b32, type_only, slow, "train.max_epochs=5", "train.patience=5"],
-        "wiki F slow b16": [*short, "train.batch_bags=16", type_only, slow],
+        "wiki F": ["model.aggregator.noisy_or.context=false"],
+        "wiki F+C": [],
+        "wiki FE+C": ["data.mentions=type_and_words"],
+        "wiki F+C, attention": ["model.aggregator.kind=attention", "model.aggregator.attention.context=true"],
+        "wiki F+C, 5 epochs": ["train.max_epochs=5"],
     }
-    jobs = [Job(name=name, store=f"wiki/{fold}", changes=each) for name, each in wiki.items() for fold in range(1, 6)]
-    return jobs + [Job(name=name, store=store, changes=each) for name, each in fbnyt.items() for store in ("x3", "x5")]
+    jobs = [Job(name=name, store=store, changes=each) for name, each in fbnyt.items() for store in ("x3", "x5")]
+    return jobs + [
+        Job(name=name, store=f"wiki/{fold}", config="recommended", changes=each)
+        for name, each in wiki.items()
+        for fold in range(1, 6)
+    ]
 
 
-def final(chosen: list[str], num_marks: tuple[int | None, ...]) -> list[Job]:
-    """Return the recommended run on test, then runs that learn from some marks, with noisy-or and with attention."""
-    jobs = [Job(name="recommended", store="whole", changes=chosen, seed=seed, parts=["test"]) for seed in SEEDS]
-    for num in num_marks:
-        for name, aggregator in (("noisy-or", "model.aggregator.kind=noisy_or"), ("attention", ATTENTION)):
-            changes = [*chosen, aggregator, *(NO_MARKS if num == 0 else ())]
+def final() -> list[Job]:
+    """Return the recommended run on test, then shorter runs that learn from some marks, with attention and noisy-or."""
+    kbp, short = "loss.direct_task=relations", ["train.max_epochs=3", "train.pretrained_learning_rate=1e-4"]
+    jobs = [
+        Job(
+            name="recommended_marks +E",
+            store="whole",
+            changes=[kbp, "model.use_entities=true"],
+            seed=seed,
+            parts=["test"],
+        )
+        for seed in SEEDS
+    ]
+    noisy_or = ["model.aggregator.kind=noisy_or", "model.aggregator.noisy_or.context=true"]
+    for name, aggregator, nums in (("attention", [], NUM_MARKS), ("noisy-or", noisy_or, (0, None))):
+        for num in nums:
+            changes = [kbp, *short, *aggregator, *(NO_MARKS if num == 0 else ())]
             jobs += [
                 Job(
-                    name=f"{name}, {num} marks", store="test", changes=changes, seed=seed, num_marks=num, parts=["test"]
+                    name=f"{name}, {'all' if num is None else num} marks", store="test", changes=changes, seed=seed,
+                    num_marks=num, parts=["test"],
                 )
                 for seed in SEEDS
-            ]
+            ]  # fmt: skip
     return jobs
 
 
-def best(rows: list[dict], prefix: str) -> dict:
-    """Return a row with the best settings: for FB-NYT by AP + 40 τ, for wiki by recall among the first 20 and 60."""
-    scores = defaultdict(list)
-    for row in rows:
-        if row["name"].startswith(prefix) and "validation" in row:
-            found = row["validation"]
-            if prefix == "wiki":
-                scores[row["name"]].append(found["recall"]["20"] + found["recall"]["60"])
-            else:
-                tau = found["attention"]["tau"]["all"]
-                scores[row["name"]].append(100 * found["average_precision"] + 40 * tau["pooled"])
-    most = max(len(each) for each in scores.values())
-    means = {name: float(np.mean(each)) for name, each in scores.items() if len(each) == most}
-    print(json.dumps(means, indent=1), file=sys.stderr)
-    return next(row for row in rows if row["name"] == max(means, key=means.__getitem__))
-
-
-def train(job: Job, stores: Path, encoder: Path, is_compiled: bool) -> tuple[TrainingRun, RunData]:
+def train(job: Job, stores: Path, encoder: Path) -> tuple[TrainingRun, RunData]:
     """Train a job's model in memory."""
     store, _, fold = job.store.partition("/")
     config = load_config(
-        "recommended", [f"model.encoder.transformer.folder={encoder}", f"seed={job.seed}", *job.changes]
+        job.config,
+        [
+            f"model.encoder.transformer.folder={encoder}",
+            f"seed={job.seed}",
+            *(() if "test" in job.parts else ("train.calibration=none",)),
+            *job.changes,
+        ],
     )
     data = RunData(Store(stores / store), config, withheld=int(fold) if fold else None)
     if job.num_marks:
@@ -132,15 +147,9 @@ def train(job: Job, stores: Path, encoder: Path, is_compiled: bool) -> tuple[Tra
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with tempfile.TemporaryDirectory() as folder:
         run = TrainingRun(data, RunFolder(Path(folder), is_writer=False), device, ProcessShard(), Callbacks())
-        if is_compiled and device.type == "cuda":
-            for layers in (each for each in run.extractor.encoder.modules() if isinstance(each, nn.ModuleList)):
-                for layer in layers:
-                    layer.compile(dynamic=True)
         run.go()
-        if is_compiled:
-            # Explaining would compile the layers once more.
-            for layer in run.extractor.encoder.modules():
-                layer._compiled_call_impl = None
+    if data.withheld is None:
+        run.extractor.calibration = calibration_of(run.extractor, data)
     return run, data
 
 
@@ -151,10 +160,10 @@ def some_marks(marks: SentenceMarks, num: int, seed: int) -> SentenceMarks:
     return SentenceMarks(by_sentence=dict(taught[index] for index in kept.tolist()), report=marks.report)
 
 
-def row_of(job: Job, stores: Path, encoder: Path, is_compiled: bool, arrays: Path) -> dict:
+def row_of(job: Job, stores: Path, encoder: Path, arrays: Path) -> dict:
     """Run a job and return what the results keep."""
     began = time.monotonic()
-    run, data = train(job, stores, encoder, is_compiled)
+    run, data = train(job, stores, encoder)
     row = {
         **vars(job), "data": "wiki documents" if job.store.startswith("wiki") else "FB-NYT part", "data_fingerprint": data.store.fingerprint, "sayso": __version__, "best_epoch": run.status.best_epoch,
         "validation_average_precision": run.status.best_average_precision, "train_seconds": round(run.status.seconds, 1),
@@ -164,7 +173,7 @@ def row_of(job: Job, stores: Path, encoder: Path, is_compiled: bool, arrays: Pat
         row["validation"] = found_again(run, data)
     else:
         for part in job.parts:
-            row[part] = figures_of(run, data, part, arrays / f"{job.name}-{job.seed}-{part}.npz")
+            row[part] = figures_of(job, run, data, part, arrays / f"{job.name}-{job.seed}-{part}.npz")
     return row | {"seconds": round(time.monotonic() - began, 1)}
 
 
@@ -177,11 +186,12 @@ def found_again(run: TrainingRun, data: RunData) -> dict:
     return {**relation_figures(logit_BR, label_BR), "recall": recall, "num_facts": int(is_right.sum())}
 
 
-def figures_of(run: TrainingRun, data: RunData, part: str, arrays: Path) -> dict:
+def figures_of(job: Job, run: TrainingRun, data: RunData, part: str, arrays: Path) -> dict:
     """Return AP, τ and faithfulness on a part; the logits go to `arrays`."""
     parts = model_of(run.extractor.eval(), data, run.status)
     subject = TrainedRun(folder=arrays, model=parts, store=data.store, part_name=part)
-    settings = EvaluationSettings(methods=("attention", "shapley"), num_resamples=0)
+    methods = ("attention", "shapley") if job.name.startswith("recommended") else ("attention",)
+    settings = EvaluationSettings(methods=methods, num_resamples=0)
     evaluation = evaluate_run(subject, marks_of_store(data.store, part), settings)
     before = evaluation.logit_BR if evaluation.uncalibrated_BR is None else evaluation.uncalibrated_BR
     if part == "test":
@@ -213,31 +223,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     listed = commands.add_parser("jobs")
-    listed.add_argument("set", choices=["choose", "final", "wiki"])
-    listed.add_argument("--chosen", type=Path, nargs="*", default=[])
+    listed.add_argument("set", choices=["choose", "final"])
     running = commands.add_parser("run")
     running.add_argument("jobs", type=Path)
     for name in ("stores", "encoder", "out"):
         running.add_argument(f"--{name}", type=Path, required=True)
     running.add_argument("--worker", default="0/1")
     running.add_argument("--seconds", type=float, default=float("inf"))
-    running.add_argument("--compile", action="store_true")
     given = parser.parse_args()
     if given.command == "run":
         work(given)
         return
-    rows = [json.loads(line) for path in given.chosen for line in path.read_text().splitlines()]
-    if given.set == "wiki":
-        print(" ".join(f"--set {change}" for change in best(rows, "wiki")["changes"] if "calibration" not in change))
-        return
-    jobs = choices() if given.set == "choose" else final(chosen_changes(rows), NUM_MARKS)
+    jobs = choices() if given.set == "choose" else final()
     print("\n".join(json.dumps(vars(job)) for job in jobs))
-
-
-def chosen_changes(rows: list[dict]) -> list[str]:
-    """Return the chosen settings for FB-NYT, with calibration."""
-    fbnyt = [row for row in rows if not row["name"].startswith("wiki")]
-    return [change for change in best(fbnyt, "")["changes"] if "calibration" not in change]
 
 
 def work(given: argparse.Namespace) -> None:
@@ -249,7 +247,7 @@ def work(given: argparse.Namespace) -> None:
             if time.monotonic() - began > given.seconds:
                 break
             try:
-                row = row_of(job, given.stores, given.encoder, given.compile, given.out.parent / "arrays")
+                row = row_of(job, given.stores, given.encoder, given.out.parent / "arrays")
             except Exception:  # noqa: BLE001  a job that fails must not stop the others
                 traceback.print_exc()
                 continue

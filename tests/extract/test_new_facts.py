@@ -25,6 +25,8 @@ def drawn(
     relation_Q[:num_rare] = 2
     facts = HeldOutFacts(
         pair_Q=np.arange(num),
+        head_Q=np.arange(num),
+        tail_Q=num + np.arange(num),
         relation_Q=relation_Q,
         fold_Q=1 + rng.integers(5, size=num),
         probability_Q=1 / (1 + np.exp(-score_Q)),

@@ -1,6 +1,6 @@
 """A file of withheld facts and unlabelled pairs, with their probabilities under models trained without these facts.
 
-A row is a fact, known or not. A pair is stored as a number (no text), which is the same in all runs.
+A row is a fact, known or not. Entities and pairs are stored as numbers (no text), which are the same in all runs.
 Shapes: Q rows, B pairs of all folds, R relations.
 """
 
@@ -35,6 +35,8 @@ class HeldOutFacts(NamedTuple):
     """
 
     pair_Q: np.ndarray
+    head_Q: np.ndarray
+    tail_Q: np.ndarray
     relation_Q: np.ndarray
     fold_Q: np.ndarray
     probability_Q: np.ndarray
@@ -56,10 +58,12 @@ def held_out_facts(
     is_unlabelled_B1 = ~label_BR.any(axis=1, keepdims=True)
     bag_Q, relation_Q = np.nonzero(label_BR | (is_unlabelled_B1 & (probability_BR >= LEAST_PROBABILITY)))
     pairs = [pair for table in tables for pair in zip(table.head_B.tolist(), table.tail_B.tolist(), strict=True)]
-    numbers = {bag: pair_key(*(ids[each] for each in pairs[bag])) for bag in np.unique(bag_Q).tolist()}
+    named = {bag: [ids[each] for each in pairs[bag]] for bag in np.unique(bag_Q).tolist()}
+    numbers = {bag: (pair_key(*ends), *map(entity_key, ends)) for bag, ends in named.items()}
+    number_Q3 = np.array([numbers[bag] for bag in bag_Q.tolist()], np.int64).reshape(-1, 3)
     fold_B = np.repeat(np.arange(1, len(tables) + 1), [table.num_bags for table in tables])
     return HeldOutFacts(
-        pair_Q=np.array([numbers[bag] for bag in bag_Q.tolist()], np.int64),
+        **dict(zip(("pair_Q", "head_Q", "tail_Q"), number_Q3.T, strict=True)),
         relation_Q=relation_Q.astype(np.int32),
         fold_Q=fold_B[bag_Q].astype(np.int32),
         probability_Q=probability_BR[bag_Q, relation_Q].astype(np.float64),
@@ -71,6 +75,11 @@ def held_out_facts(
 def pair_key(head_id: str, tail_id: str) -> int:
     """Return the number of a pair, below 2**63."""
     return pair_number(head_id, tail_id, 0) >> 1
+
+
+def entity_key(entity_id: str) -> int:
+    """Return the number of an entity, below 2**63."""
+    return pair_key(entity_id, "")
 
 
 def write_held_out(folder: Path, facts: HeldOutFacts, report: dict[str, Any]) -> None:
