@@ -262,11 +262,17 @@ def marks_table(rows: list[Row]) -> list[str]:
             folds.append(f"| {name} | {len(runs)} | {average} | {' | '.join(recalls)} |")
             continue
         cells = [average]
+        of_attention = [each["attention"] for each in found]
         for band, figure in (("all", "pooled"), ("all", "per_fact_mean"), ("H", "pooled")):
-            cells.append(f"{statistics.mean(each['attention']['tau'][band][figure] for each in found):.2f}")
-        cells.append(f"{statistics.mean(each['attention']['comprehensiveness'] for each in found):.2f}")
+            cells.append(_mean(each["tau"].get(band, {}).get(figure) for each in of_attention))
+        cells.append(_mean(each.get("comprehensiveness") for each in of_attention))
         lines.append(f"| {name} | {part} | {len(runs)} | {' | '.join(cells)} |")
     return lines + folds
+
+
+def _mean(values: Iterable[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{statistics.mean(known):.2f}" if known else ""
 
 
 def incomplete_table(rows: list[Row]) -> list[str]:
