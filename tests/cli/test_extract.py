@@ -219,7 +219,7 @@ def test_with_folds_thresholds_are_for_new_facts_and_the_assumption_is_said(fold
     assert chosen["num_facts"] == 30
     assert chosen["num_folds"] == 2
     assert "new facts: expect a precision of" in result.stderr
-    assert result.stderr.count("assuming that the knowledge base has 50% of the true facts") == 1
+    assert result.stderr.count("assuming that the knowledge base has 50% (± 2.5%) of the true facts") == 1
     assert "capital_of: threshold" in result.stderr
     thresholds = json.loads(result.stdout)["thresholds"]
     written = [json.loads(line) for line in (tmp_path / "facts" / "facts.jsonl").read_text().splitlines()]

@@ -1,42 +1,11 @@
 from pathlib import Path
 
-from sayso.extract.run import Extraction, known_facts
+from sayso.extract.run import Extraction
 from sayso.extract.shard import shard_file, write_facts
 from sayso.library import load
-from sayso.records import Relation, Triple
 from toy import make_sentence
 from toy_facts import make_extracted
 from toy_run import make_run, make_store, toy_config
-
-RELATIONS = [Relation("capital", is_functional=True), Relation("contains")]
-KNOWN = known_facts(
-    [
-        Triple("namibia", "capital", "windhoek"),
-        Triple("namibia", "contains", "walvis_bay"),
-        Triple("chile", "other", "x"),
-    ],
-    RELATIONS,
-)
-
-
-def test_a_fact_is_known_or_new_or_contradicts_if_the_relation_is_functional() -> None:
-    def status(head: str, relation: str, tail: str) -> tuple[str, tuple[str, ...]]:
-        compared = KNOWN.compare(make_extracted(head_id=head, relation=relation, tail_id=tail))
-        return compared.status, compared.contradicts
-
-    assert status("namibia", "capital", "windhoek") == ("known", ())
-    assert status("namibia", "capital", "oslo") == ("contradicts", ("windhoek",))
-    assert status("namibia", "contains", "oslo") == ("new", ())
-    assert status("norway", "capital", "oslo") == ("new", ())
-
-
-def test_facts_of_other_relations_are_ignored() -> None:
-    assert ("chile", "other") not in KNOWN.tails
-
-
-def test_a_byte_order_mark_and_space_around_columns_are_ignored() -> None:
-    found = known_facts([Triple("\ufeffnamibia", " capital", "windhoek ")], RELATIONS)
-    assert found.tails == {("namibia", "capital"): frozenset({"windhoek"})}
 
 
 def test_an_extraction_becomes_a_frame_with_a_row_per_fact(tmp_path: Path) -> None:

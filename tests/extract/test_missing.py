@@ -71,4 +71,5 @@ def test_unanimous_decisions_give_a_finite_number(decision: str) -> None:
 def test_half_complete_means_one_missing_fact_per_known_one() -> None:
     assert assumed(0.5).missing_per_known == 1
     assert assumed(0.2).missing_per_known == pytest.approx(4)
-    assert list(assumed(0.5).resampled(3)) == [1, 1, 1]
+    around = list(assumed(0.5).resampled(100))
+    assert 0.9 < min(around) < 0.95 < 1.05 < max(around) < 1.11

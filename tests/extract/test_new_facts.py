@@ -25,8 +25,6 @@ def drawn(
     relation_Q[:num_rare] = 2
     facts = HeldOutFacts(
         pair_Q=np.arange(num),
-        head_Q=np.arange(num),
-        tail_Q=num + np.arange(num),
         relation_Q=relation_Q,
         fold_Q=1 + rng.integers(5, size=num),
         probability_Q=1 / (1 + np.exp(-score_Q)),
@@ -121,7 +119,7 @@ def test_the_estimate_is_written_with_its_assumption_in_one_line() -> None:
     found = choose_for_new_facts(drawn()[0], RELATIONS, 0.7, assumed(0.5))
     record = json.loads(json.dumps(found.to_dict()))
     assert record["measured_on"] == "withheld facts"
-    assert "assuming that the knowledge base has 50% of the true facts" in record["assumption"]
+    assert "assuming that the knowledge base has 50% (± 2.5%) of the true facts" in record["assumption"]
     assert [row["relation"] for row in record["relations"]] == RELATIONS
     assert "\n" not in found.text + found.limits
     assert "expect a precision of 0." in found.text

@@ -19,7 +19,7 @@ from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.folder import read_metrics
 from sayso.train.folds import PairsOfFolds, best_epoch, match_tails
-from sayso.train.held_out import held_out_report, read_held_out
+from sayso.train.held_out import held_out_report, read_held_out, read_kb_prior
 from sayso.train.run import Callbacks, train
 from sayso.train.seeds import train_seeds
 from train.toy_run import toy_config
@@ -76,6 +76,9 @@ def test_the_last_model_learns_all_facts_for_the_epochs_that_suit_the_folds(fold
     facts = read_held_out(run)
     assert facts is not None
     assert facts.is_known_Q.sum() == sum(report["num_facts"])
+    prior = read_kb_prior(run)
+    assert prior is not None
+    assert len(prior.object_R) == len(report["num_facts"])
     # Parameters of the folds are not kept.
     assert max(path.stat().st_size for path in (run / "folds").glob("*/state.safetensors")) < 10_000
 

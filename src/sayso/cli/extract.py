@@ -86,6 +86,14 @@ def extract(
         list[Path] | None,
         typer.Option(help="Decisions on a random sample of new facts, instead of --kb-completeness; may be repeated."),
     ] = None,
+    use_kb_prior: Annotated[
+        bool,
+        typer.Option(
+            "--kb-prior/--no-kb-prior",
+            help="Lower the probability of a new fact if the knowledge base already has another object for the subject,"
+            " or another subject for the object; how much was learned from folds.",
+        ),
+    ] = True,
     data: Annotated[Path | None, typer.Option(help="The run's store, for --precision without folds.")] = None,
     formats: Annotated[
         list[FactsFormat] | None,
@@ -151,7 +159,7 @@ def extract(
     print_result(as_json, found.manifest, lambda: _print(found))
     for line in _remarks(found.manifest):
         note(line)
-    if found.known and not found.known.tails:
+    if found.known and not found.known.objects:
         note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     has_facts = "jsonl" in files and found.manifest["num_written"] > 0

@@ -76,6 +76,7 @@ SCHEMA = pa.schema(
         "probability": _NUMBER,
         "status": _TEXT,
         "contradicts": pa.list_(_TEXT),
+        "text_probability": _NUMBER,
         "num_sentences": _COUNT,
         "support": _SUPPORT,
         "evidence": pa.list_(_EVIDENCE),

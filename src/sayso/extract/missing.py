@@ -16,6 +16,8 @@ from sayso.train.held_out import HeldOutFacts, pair_key
 LEAST_DECISIONS = 20
 KB_COMPLETENESS = 0.5
 """The share of the true facts that a knowledge base is assumed to have by default: as many are missing as are known."""
+SLACK = 0.025
+"""Intervals allow for an assumed share that is too high or too low by up to this much."""
 
 
 class Assumption(NamedTuple):
@@ -29,12 +31,14 @@ class Assumption(NamedTuple):
     def resampled(self, num_resamples: int, seed: int = 0) -> Iterator[float]:
         """Yield the number of missing facts per known fact for each resample.
 
-        It is the assumed value, or an estimate from decisions drawn with replacement.
+        It follows from a share near the assumed one, drawn uniformly, or from decisions drawn with replacement.
         """
         rng = np.random.default_rng(sub_seed(seed, "decisions"))
+        assumed_share = 1.0 / (1.0 + self.missing_per_known)
         for _ in range(num_resamples):
             if not len(self.decided):
-                yield self.missing_per_known
+                share = float(np.clip(assumed_share + rng.uniform(-SLACK, SLACK), 0.01, 0.99))
+                yield (1.0 - share) / share
             else:
                 yield _missing_per_known(self.decided[rng.integers(len(self.decided), size=len(self.decided))])
 
@@ -43,8 +47,8 @@ def assumed(kb_completeness: float) -> Assumption:
     """Return the assumption that the knowledge base has this fraction of the true facts."""
     return Assumption(
         (1 - kb_completeness) / kb_completeness,
-        f"assuming that the knowledge base has {kb_completeness:.0%} of the true facts that the corpus names, and that"
-        " the missing ones are as easy to find as those it has (--kb-completeness)",
+        f"assuming that the knowledge base has {kb_completeness:.0%} (± {SLACK:.1%}) of the true facts that the corpus"
+        " names, and that the missing ones are as easy to find as those it has (--kb-completeness)",
         np.zeros((0, 2)),
     )
 

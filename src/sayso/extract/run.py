@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,6 +24,7 @@ from sayso.extract.folder import (
 )
 from sayso.extract.forms import FORMS, ExportContext
 from sayso.extract.gather import Gatherer, read_records, refuse_other_division, remove_from
+from sayso.extract.known import KnownFacts, known_facts
 from sayso.extract.predict import Origin, origin_of
 from sayso.extract.settings import FORMAT, ExtractInputs, ExtractSettings
 from sayso.extract.shard import ShardPredictor, merged_facts, read_shard_record, shard_file
@@ -34,7 +35,8 @@ from sayso.model.ensemble import load_parts
 from sayso.readers.file_piece import corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
 from sayso.readers.tables import TypeTable, read_entity_types, read_triples
-from sayso.records import OnProgress, Relation, Triple, no_progress
+from sayso.records import OnProgress, Relation, no_progress
+from sayso.train.held_out import read_kb_prior
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048
@@ -48,38 +50,6 @@ class Output:
     forms: Sequence[str] = ("jsonl",)
     only: Collection[Status] = ()
     ids: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class KnownFacts:
-    """The objects that a knowledge base has for each (subject, relation), and the functional relations."""
-
-    tails: Mapping[tuple[str, str], frozenset[str]]
-    functional: frozenset[str]
-
-    def compare(self, fact: ExtractedFact) -> ExtractedFact:
-        """Return the fact with its status and the objects that it contradicts.
-
-        Only facts of functional relations, which have one object per subject, can be contradicted.
-        """
-        tails = self.tails.get((fact.head_id, fact.relation), frozenset())
-        if fact.tail_id in tails:
-            return replace(fact, status="known")
-        if tails and fact.relation in self.functional:
-            return replace(fact, status="contradicts", contradicts=tuple(sorted(tails)))
-        return replace(fact, status="new")
-
-
-def known_facts(triples: Iterable[Triple], relations: Sequence[Relation]) -> KnownFacts:
-    """Return the knowledge base's facts for these relations; others are ignored."""
-    names = {relation.name for relation in relations}
-    tails: dict[tuple[str, str], set[str]] = {}
-    for triple in triples:
-        head_id, relation, tail_id = (column.removeprefix("\ufeff").strip() for column in triple)  # as `build` does
-        if relation in names:
-            tails.setdefault((head_id, relation), set()).add(tail_id)
-    functional = frozenset(relation.name for relation in relations if relation.is_functional)
-    return KnownFacts({key: frozenset(found) for key, found in tails.items()}, functional)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +67,10 @@ class Extraction:
     def __iter__(self) -> Iterator[ExtractedFact]:
         """Yield the facts."""
         files = [shard_file(self.folder, number) for number in range(self.manifest["num_shards"])]
-        for fact in merged_facts(files):
-            compared = self.known.compare(fact) if self.known else fact
-            if not self.only or compared.status in self.only:
-                yield compared
+        facts = merged_facts(files)
+        for fact in self.known.compare_all(facts) if self.known else facts:
+            if not self.only or fact.status in self.only:
+                yield fact
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row per fact and the columns of `ExtractedFact.to_dict`."""
@@ -138,7 +108,7 @@ def extract(
     """
     refuse_unknown_form(settings.form)
     files, model = corpus_files(inputs.corpus), load_parts(inputs.run)
-    known = known_facts(read_triples(inputs.kb), model.relations) if inputs.kb else None
+    known = _known(inputs, settings, model.relations)
     types = read_entity_types(inputs.types, [each.name for each in model.relations]) if inputs.types else None
     origin = origin_of(inputs.run, model)
     identity = {"format": FORMAT, "model": origin.model_fingerprint, **settings.identity()}
@@ -167,6 +137,13 @@ def extract(
         manifest |= {"removed": removed, **write_results(extraction, output)}
         folder.write(manifest | {"is_finished": True})
     return replace(extraction, manifest=manifest | {"is_finished": True}, only=output.only)
+
+
+def _known(inputs: ExtractInputs, settings: ExtractSettings, relations: Sequence[Relation]) -> KnownFacts | None:
+    if inputs.kb is None:
+        return None
+    prior = read_kb_prior(inputs.run) if settings.use_kb_prior else None
+    return known_facts(read_triples(inputs.kb), relations, prior, settings.threshold_of(relations))
 
 
 def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:

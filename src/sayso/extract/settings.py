@@ -32,6 +32,7 @@ class ExtractSettings:
         table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
         max_bad_share: The largest allowed fraction of bad lines.
         device: The device of each worker; `auto` uses a GPU if it has one.
+        use_kb_prior: Whether the other facts of a knowledge base count against new ones, in a run with folds.
         quantize: `int8` uses 8-bit matrix products in a pretrained encoder, on a CPU.
         chosen: How the thresholds were chosen, including those per relation; None if `threshold` was set directly.
     """
@@ -46,6 +47,7 @@ class ExtractSettings:
     table_memory: Annotated[int, Range(0, 2**20)] = 512
     max_bad_share: Annotated[float, SHARE] = MAX_BAD_SHARE
     device: str = "cpu"
+    use_kb_prior: bool = True
     quantize: Literal["none", "int8"] = "none"
     chosen: ChosenThreshold | NewFactThresholds | None = None
 

@@ -168,13 +168,15 @@ class ExtractedFact(QuotedFact):
     """A fact that `sayso extract` found in a corpus.
 
     `num_sentences` counts the distinct sentences of the pair; `quotes` may contain only the top-ranked ones.
-    `contradicts` lists the objects that the knowledge base has instead.
+    `contradicts` lists the objects that the knowledge base has instead. If other facts of the knowledge base lower the
+    `probability`, `text_probability` is that of the text alone.
     """
 
     num_sentences: int
     support: Support
     status: Status = ""
     contradicts: tuple[str, ...] = ()
+    text_probability: float | None = None
 
     @property
     def sort_key(self) -> tuple[float, str, str, str]:
@@ -187,6 +189,7 @@ class ExtractedFact(QuotedFact):
             **super().to_dict(),
             "status": self.status,
             "contradicts": list(self.contradicts),
+            "text_probability": self.text_probability,
             "num_sentences": self.num_sentences,
             "support": self.support._asdict(),
             "evidence": [_evidence(each) for each in self.quotes],
@@ -218,6 +221,7 @@ class ExtractedFact(QuotedFact):
             **ids,
             **texts,
             probability=share(record, "probability"),
+            text_probability=None if record.get("text_probability") is None else share(record, "text_probability"),
             num_sentences=whole(record, "num_sentences"),
             support=_support(record),
             mechanism=_text(record, "mechanism"),
@@ -263,13 +267,10 @@ def _support(record: dict[str, Any]) -> Support:
     # sayso 0.1 called it a verdict and did not count the sentences that are each enough; read until 0.3.
     found = nested(record, "support" if "support" in record else "verdict")
     kind, num_smallest = string(found, "kind"), whole(found, "num_smallest")
+    probabilities = {name: share(found, name) for name in Support._fields if name.startswith("probability_")}
+    num_enough = None if found.get("num_enough") is None else whole(found, "num_enough")
     return Support(
-        kind=support_kind(kind, num_smallest),
-        num_smallest=num_smallest,
-        probability_with=share(found, "probability_with"),
-        probability_without=share(found, "probability_without"),
-        probability_of_none=share(found, "probability_of_none"),
-        num_enough=None if found.get("num_enough") is None else whole(found, "num_enough"),
+        kind=support_kind(kind, num_smallest), num_smallest=num_smallest, num_enough=num_enough, **probabilities
     )
 
 

@@ -1,12 +1,13 @@
 """Training with folds: the facts of each fold are withheld once, then a model is trained on all of them.
 
 The folds determine the number of epochs of the last training, calibrate its model, and show how many withheld facts are
-found again among the unlabelled pairs (`held_out.py`). Shapes: B pairs of all folds, R relations.
+found again among the unlabelled pairs (`held_out.py`). Shapes: B pairs of all folds, O of the other folds, R relations.
 """
 
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from sayso.train.config import load_config
 from sayso.train.data import Refit, RunData
 from sayso.train.device import choose_device, is_first_process
 from sayso.train.folder import CONFIG, FOLDS, MODEL, STATE, RunFolder, logits_file, read_metrics
-from sayso.train.held_out import HELD_OUT, HeldOutFacts, held_out_facts, write_held_out
+from sayso.train.held_out import HELD_OUT, KB_PRIOR, HeldOutFacts, held_out_facts, write_held_out
+from sayso.train.kb_prior import KbPrior, Taken, fit_kb_prior, taken_outside_fold
 from sayso.train.loop import validation_of
 from sayso.train.run import Callbacks, identity_of, train_once
 from sayso.train.state import RunStatus, read_status
@@ -57,7 +59,9 @@ def _calibrate(pairs: "PairsOfFolds", out: Path, epoch: int, device: str) -> Non
     extractor = parts.extractor.to(choose_device(device))
     aligned = pairs.aligned(predict_logits(extractor, pairs.data.read(BagTable.concatenate(pairs.tables))))
     calibration = aligned.calibration()
-    write_held_out(out / FOLDS / HELD_OUT, aligned.facts(calibration), {"num_epochs": epoch, **aligned.report()})
+    calibrated = aligned.calibrated(calibration)
+    report = {"num_epochs": epoch, **aligned.report(), KB_PRIOR: calibrated.kb_prior().to_table()}
+    write_held_out(out / FOLDS / HELD_OUT, calibrated.facts(), report)
     if calibration is not None:
         extractor.calibration = calibration
         save_model(out / MODEL, replace(parts, extractor=extractor), overwrite=True)
@@ -128,11 +132,31 @@ class PairsOfFolds:
             return None
         return calibrated_on(self.logit_BR, self.label_BR, self.weight_B, f"{len(self.tables)} folds")
 
-    def facts(self, calibration: Calibration | None) -> HeldOutFacts:
-        """Return the held-out facts with their probabilities, on the last model's scale."""
-        logit_BR = self.logit_BR
+    def calibrated(self, calibration: Calibration | None) -> "PairsOfFolds":
+        """Return the pairs with calibrated logits."""
+        found = copy(self)
         if calibration is not None:
-            logit_BR = logit_BR * calibration.maps.scale_R + calibration.maps.shift_R
+            found.logit_BR = self.logit_BR * calibration.maps.scale_R + calibration.maps.shift_R
+        return found
+
+    @cached_property
+    def taken(self) -> Taken:
+        """What the knowledge base has for the entities of each pair, without the facts of its fold."""
+        pair_B2 = np.concatenate([np.stack([table.head_B, table.tail_B], axis=1) for table in self.tables])
+        return taken_outside_fold(pair_B2, self.fold_B, self.label_BR)
+
+    def kb_prior(self) -> KbPrior:
+        """Return how much the other facts of the knowledge base count against a new one."""
+        return fit_kb_prior(self.logit_BR, self.label_BR, self.weight_B, self.taken)
+
+    def facts(self) -> HeldOutFacts:
+        """Return the held-out facts with their probabilities given the knowledge base (with weights of other folds)."""
+        logit_BR = self.logit_BR.copy()
+        for fold in range(len(self.tables)):
+            inside, outside = np.flatnonzero(self.fold_B == fold), np.flatnonzero(self.fold_B != fold)
+            logit_OR, label_OR, weight_O = (each[outside] for each in (self.logit_BR, self.label_BR, self.weight_B))
+            prior = fit_kb_prior(logit_OR, label_OR, weight_O, self.taken.take(outside))
+            logit_BR[inside] = prior.logits(self.logit_BR[inside], self.taken.take(inside))
         ids = self.data.store.entities["id"].to_pylist()
         return held_out_facts(self.tables, ids, tempered_probability(logit_BR, 1.0), self.label_BR, self.weight_B)
 

@@ -1,6 +1,6 @@
 """A file of withheld facts and unlabelled pairs, with their probabilities under models trained without these facts.
 
-A row is a fact, known or not. Entities and pairs are stored as numbers (no text), which are the same in all runs.
+A row is a fact, known or not. A pair is stored as a number (no text), which is the same in all runs.
 Shapes: Q rows, B pairs of all folds, R relations.
 """
 
@@ -19,9 +19,11 @@ from sayso.seeding import pair_number
 from sayso.store.columns import is_within, read_columns, to_numpy, write_columns
 from sayso.store.table import BagTable
 from sayso.train.folder import FOLDS
+from sayso.train.kb_prior import KbPrior
 
 FACTS, REPORT = "facts.arrow", "report.json"
 HELD_OUT = "held-out"
+KB_PRIOR = "kb_prior"
 LEAST_PROBABILITY = 0.001
 """Unlabelled facts with a lower probability are not kept: no useful threshold is that low."""
 _ADVICE = "train the run again"
@@ -30,13 +32,12 @@ _ADVICE = "train the run again"
 class HeldOutFacts(NamedTuple):
     """Facts of pairs that were held out, one per row.
 
+    `probability_Q` is the probability given the text and the other facts of the knowledge base.
     `is_known_Q`: whether the knowledge base has the fact, which was withheld; the others are facts of unlabelled pairs.
     `weight_Q`: how many facts of the whole corpus the row stands for.
     """
 
     pair_Q: np.ndarray
-    head_Q: np.ndarray
-    tail_Q: np.ndarray
     relation_Q: np.ndarray
     fold_Q: np.ndarray
     probability_Q: np.ndarray
@@ -58,12 +59,10 @@ def held_out_facts(
     is_unlabelled_B1 = ~label_BR.any(axis=1, keepdims=True)
     bag_Q, relation_Q = np.nonzero(label_BR | (is_unlabelled_B1 & (probability_BR >= LEAST_PROBABILITY)))
     pairs = [pair for table in tables for pair in zip(table.head_B.tolist(), table.tail_B.tolist(), strict=True)]
-    named = {bag: [ids[each] for each in pairs[bag]] for bag in np.unique(bag_Q).tolist()}
-    numbers = {bag: (pair_key(*ends), *map(entity_key, ends)) for bag, ends in named.items()}
-    number_Q3 = np.array([numbers[bag] for bag in bag_Q.tolist()], np.int64).reshape(-1, 3)
+    numbers = {bag: pair_key(*(ids[each] for each in pairs[bag])) for bag in np.unique(bag_Q).tolist()}
     fold_B = np.repeat(np.arange(1, len(tables) + 1), [table.num_bags for table in tables])
     return HeldOutFacts(
-        **dict(zip(("pair_Q", "head_Q", "tail_Q"), number_Q3.T, strict=True)),
+        pair_Q=np.array([numbers[bag] for bag in bag_Q.tolist()], np.int64),
         relation_Q=relation_Q.astype(np.int32),
         fold_Q=fold_B[bag_Q].astype(np.int32),
         probability_Q=probability_BR[bag_Q, relation_Q].astype(np.float64),
@@ -75,11 +74,6 @@ def held_out_facts(
 def pair_key(head_id: str, tail_id: str) -> int:
     """Return the number of a pair, below 2**63."""
     return pair_number(head_id, tail_id, 0) >> 1
-
-
-def entity_key(entity_id: str) -> int:
-    """Return the number of an entity, below 2**63."""
-    return pair_key(entity_id, "")
 
 
 def write_held_out(folder: Path, facts: HeldOutFacts, report: dict[str, Any]) -> None:
@@ -95,6 +89,14 @@ def held_out_report(run: Path) -> dict[str, Any]:
     """Return the report on the folds of a run; empty if it has none."""
     path = run / FOLDS / HELD_OUT / REPORT
     return read_object(path, "report on folds", _ADVICE) if path.is_file() else {}
+
+
+def read_kb_prior(run: Path) -> KbPrior | None:
+    """Return how much the knowledge base counts against new facts, the mean over seeds; None if a run has no folds."""
+    reports = [(folder, held_out_report(folder)) for folder in seed_folders(run) or [run]]
+    if not all(KB_PRIOR in report for _, report in reports):
+        return None
+    return KbPrior.mean([KbPrior.from_table(report[KB_PRIOR], len(report["num_facts"])) for _, report in reports])
 
 
 def read_held_out(run: Path) -> HeldOutFacts | None:
