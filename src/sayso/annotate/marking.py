@@ -80,7 +80,8 @@ def undo_last(
 ) -> list[Change]:
     """Undo the annotator's last step and return the restored values.
 
-    This is the last step on the fact `shown` or, if it has none and is not submitted, on any fact of the open part.
+    This is the last step on the fact `shown` or, if it has none and is not submitted, on any fact that `has_fact`
+    accepts.
     While a submitted fact is shown, steps on other facts are never undone.
     """
     changes = undo(connection, annotator, SCOPE, key, has_fact, shown) if shown else []

@@ -18,10 +18,10 @@ from sayso.model.relation import RelationScorer
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionConfig(AggregatorConfig):
-    """With `context`, what the sentences are about and how many there are also count, whatever the weights are.
+    """Settings of attention; `context` adds a term for the bag as a whole to the logit (see `BagContext`).
 
-    The paper's model has no context. With it, marks can teach the weights which sentences state a fact, and the
-    knowledge base's facts that no sentence states do not contradict them.
+    The paper's model has no such term. It can account for facts of the knowledge base that no sentence states, so marks
+    can teach the weights which sentences do.
     """
 
     context: bool = False
