@@ -38,8 +38,8 @@ def claim(
 ) -> None:
     """Assign a fact to an annotator; raise `UserError` if enough others have it.
 
-    `annotators_per_fact` is None if there is no limit. An assignment that the annotator has started to mark does not
-    change.
+    `annotators_per_fact` is None if there is no limit. An assignment does not change once the annotator has started to
+    mark the fact.
     """
     number = fact_number(connection, fact)
     is_begun = bool(work_of(connection, annotator.id, fact).labels)

@@ -50,7 +50,7 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def print_result(as_json: bool, value: Any, text: str | Callable[[], None]) -> None:
-    """Print a result as JSON, or as human-readable text; `text` may be a function that returns it."""
+    """Print a result as JSON, or as human-readable text; `text` may be a function that prints it."""
     if as_json:
         print_json(value)
     elif callable(text):

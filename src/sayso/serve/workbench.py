@@ -108,7 +108,7 @@ class RunScores:
 
 
 class Workbench:
-    """Everything that is open; opened once at startup, after which only the database changes."""
+    """The open store, runs, extractions and database; after startup, only the database changes."""
 
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: a truncated file must not kill the server.

@@ -37,7 +37,9 @@ class Inputs:
     ] = ()
     rest: Annotated[
         Path | None,
-        Option("Sentences for other pairs, for --decisions or --folds; with --folds, those of a built corpus."),
+        Option(
+            "Sentences of pairs outside training, for --decisions or --folds; --folds finds those of a built corpus."
+        ),
     ] = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
