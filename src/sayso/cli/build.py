@@ -62,8 +62,8 @@ def _print(manifest: dict[str, Any]) -> None:
     if types["num_learnt_from"]:
         right = "none correctly" if types["accuracy"] is None else f"{types['accuracy']:.0%} of those correctly"
         note(
-            f"types: {types['types']:,} guessed (guessed_types.tsv); of {types['num_held_out']:,} held-out entities with a"
-            f" known type, {types['share_guessed']:.0%} get a guess, {right}"
+            f"types: {types['types']:,} guessed (guessed_types.tsv); of {types['num_held_out']:,} held-out entities"
+            f" with a known type, {types['share_guessed']:.0%} get a guess, {right}"
         )
 
 

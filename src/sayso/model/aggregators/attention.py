@@ -28,7 +28,7 @@ class AttentionConfig(AggregatorConfig):
 
 
 class Attention(Aggregator):
-    """e_nk = x_n · A q_k, a softmax over the bag's sentences, and their mean under it, per relation (A is diagonal).
+    """Scores e_nk = x_n · A q_k with a diagonal A, a softmax over the bag, and the mean vector under it, per relation.
 
     With `context`, the logit has one more term, c_k (see `BagContext`).
     """
