@@ -38,7 +38,8 @@ class Inputs:
     rest: Annotated[
         Path | None,
         Option(
-            "Sentences of pairs outside training, for --decisions or --folds; --folds finds those of a built corpus."
+            "Sentences of pairs outside training, for --decisions or --folds; with --folds, by default from the built"
+            " corpus."
         ),
     ] = None
 
