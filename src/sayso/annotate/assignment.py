@@ -2,7 +2,7 @@
 
 The terms of an assignment stay the same when the settings change: whether the work is practice (a pilot round), and how
 many annotators mark the fact (its quota, set by the first assignment). Marks become visible to other annotators once
-that many have submitted the fact, so lowering the quota would show them too early.
+that many have submitted the fact; if a lower quota applied to it, they would become visible too early.
 """
 
 import itertools

@@ -11,7 +11,7 @@ from sayso.io.atomic import refuse_unwritable_path
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a model folder, of one seed.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a model folder of one seed.")],
     out: Annotated[Path, typer.Option(help="ONNX file to write.")],
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
