@@ -74,7 +74,7 @@ def main() -> None:
     record(
         [
             amount("names found", speed, "sentences/s", at_least(20_000), note),
-            ratio("names found, over spaCy's entity ruler", speed, spacy_speed, "sentences/s", None, note),
+            ratio("names found, vs. spaCy's entity ruler", speed, spacy_speed, "sentences/s", None, note),
             amount("build", [COPIES * num_sentences / each[0] for each in often], "sentences/s", None, built),
             ratio(
                 f"build, peak memory with {COPIES} times the documents",

@@ -71,7 +71,7 @@ def measure(store: Path, aggregator: str, use_entities: bool) -> Figure:
     seconds = side_by_side(
         {name: Trainee(store, aggregator, use_entities, weight) for name, weight in weights.items()}, REPEATS
     )
-    label = f"+LD over plain training, {aggregator}{', +E' if use_entities else ''}"
+    label = f"+LD vs. plain training, {aggregator}{', +E' if use_entities else ''}"
     corpus = f"an invented corpus of {NUM_SENTENCES:,} sentences and {len(Store(store).relations)} relations"
     note = f"{threads()}, {corpus}; each positive bag, one in fourteen, has one more sentence per relation"
     return ratio(label, seconds["+LD"], seconds["plain"], "s per epoch", at_most(BUDGET), note)

@@ -72,7 +72,7 @@ def measure(kind: str, use_entities: bool) -> list[Figure]:
     reason = "; with +E every bag has its own gradient per relation, a [B, R, D] tensor" if use_entities else ""
     return [
         ratio(
-            f"predict and explain over predict, {label}",
+            f"predict and explain vs. predict, {label}",
             seconds["both"],
             seconds["predict"],
             "s",
@@ -80,7 +80,7 @@ def measure(kind: str, use_entities: bool) -> list[Figure]:
             f"{where}; four scores per sentence and relation, {NUM_SENTENCES:,} sentences{reason}",
         ),
         ratio(
-            f"explain over autograd loops, {label}",
+            f"explain vs. autograd loops, {label}",
             seconds["held"],
             seconds["plain"],
             "s",

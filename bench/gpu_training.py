@@ -231,7 +231,7 @@ def figures_of(found: dict[str, Any]) -> list[Figure]:
     step = ([ours["step_microseconds"]], [reference["step_microseconds"]])
     figures = [
         amount("train on one GPU, an epoch of 473,000 sentences", ours["epochs_seconds"], "s", at_most(0.3), note),
-        ratio("train on one GPU, a step over compiled dense torch", *step, "µs", at_most(0.2), note),
+        ratio("train on one GPU, a step vs. compiled dense torch", *step, "µs", at_most(0.2), note),
         amount(f"train on one GPU, {best} models in parallel", [together[best]], "sentences/s", None, note),
     ]
     return [replace(figure, machine=found["machine"]) for figure in figures]

@@ -15,7 +15,7 @@ FLAT = 1.3
 
 def measure(name: str, few: tuple[float, float], many: tuple[float, float]) -> list[Figure]:
     """Return the rows for a command, from the seconds and megabytes of both runs."""
-    note = f"{MANY:,} over {FEW:,} sentences"
+    note = f"{MANY:,} vs. {FEW:,} sentences"
     return [
         ratio(f"peak memory of {name}, {note}", [many[1]], [few[1]], "MB", at_most(FLAT), "one run each"),
         amount(f"sayso {name}, {MANY:,} sentences, start-up included", [MANY / many[0]], "sentences/s", None),

@@ -67,7 +67,7 @@ def measure(kind: str) -> list[Figure]:
         f" dense convolution without padding computes {computed / 1e9:.0f} GFLOP/s"
     )
     return [
-        ratio(f"predict, {SYSTEMS[kind]} over {name}", speed["ours"], speed[name], "sentences/s", target, note)
+        ratio(f"predict, {SYSTEMS[kind]} vs. {name}", speed["ours"], speed[name], "sentences/s", target, note)
         for name, target in (("padded", at_least(100)), ("no padding", at_least(30)))
     ]
 

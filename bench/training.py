@@ -117,7 +117,7 @@ def measure(kind: str, store: Path) -> list[Figure]:
         f" {of_gradient:.0e} and the losses of {NUM_COMPARED} steps to {of_loss:.0e}"
     )
     return [
-        ratio(f"train, {SYSTEMS[kind]} over {name}", speed["ours"], speed[name], "sentences/s", target, note)
+        ratio(f"train, {SYSTEMS[kind]} vs. {name}", speed["ours"], speed[name], "sentences/s", target, note)
         for name, target in (("padded", at_least(20)), ("no padding", at_least(6)))
     ]
 

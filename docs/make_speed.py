@@ -40,7 +40,7 @@ pads every sentence to 128 tokens and loops over the bags; *no padding* batches 
 all bags at once. Both use dense convolutions and automatic differentiation. Each program first checks that our results
 and the reference's agree, and stops if they do not. Unless a note says otherwise, sizes are those of FB-NYT: 300-d
 words, filters of widths 2 to 5, 100 of each, 53 relations, 39 tokens per sentence, 1.87 sentences per bag, 50,000 words
-by Zipf's law."""
+by Zipf's law. A name such as *train, CNNs+ATT vs. padded* says what is measured, and what it is compared with."""
 
 MEMORY = """## Memory
 
@@ -81,8 +81,12 @@ def results_table(rows: Sequence[Row]) -> list[str]:
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
-    """Return how each result was measured, and why a target is not met."""
-    return [f"- {row['name']}: {row['note']}." for row in rows if row["note"]]
+    """Return how each result was measured, and why a target is not met; results with the same note share a line."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if row["note"]:
+            names.setdefault(row["note"], []).append(row["name"])
+    return [f"- {', '.join(f'*{name}*' for name in of_note)}: {note}." for note, of_note in names.items()]
 
 
 def measured_on(rows: Sequence[Row]) -> str:

@@ -26,7 +26,7 @@ from sayso.train.folder import CONFIG
 NA_TIMES = (1, 5, 25)
 RECALL = 0.4
 HEAD: Row = {
-    "title": "Why F does not raise the area here: names that repeat, and few NA pairs",
+    "title": "Why F does not raise the area here: repeated names, and few NA pairs",
     "table": "names",
     "text": [
         "Test AP among the pairs of which training has both entities, one or none; and AUC@0.4 with each NA pair counted once, 5 times",

@@ -48,7 +48,7 @@ HEADS: dict[str, Row] = {
         ],
     },
     "parts": {
-        "title": "The name shortcut in plain sight",
+        "title": "The name shortcut, with names split into parts",
         "table": "shortcut",
         "text": [
             "A part of a name (`port_x`, a surname) predicts the relation, but a joined name is one token. If it has a vector of",

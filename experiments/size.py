@@ -17,7 +17,7 @@ MOST_EPOCHS, MOST_READ = 30, 1_200_000
 """Maximum epochs, and maximum sentences over all epochs; most runs stop earlier."""
 SHORTCUT = ("--name-shortcut", 0.5)
 HEAD = {
-    "title": "More training sentences, and what is left for distractors to raise",
+    "title": "Distractors help less with more training sentences",
     "table": "size",
     "text": [
         "On an invented corpus of FB-NYT's size LD does not raise τ; on a fortieth of it LD does. The hypothesis to test: with more sentences,",

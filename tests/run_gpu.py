@@ -90,7 +90,7 @@ def page(counts: Counts) -> str:
             "# Tests on a GPU",
             "",
             "Written by `make test-gpu`. CI has no GPU, so these tests run by hand whenever GPU code changes;",
-            "`make check` warns when it no longer matches.",
+            "`make check` warns when this page no longer matches the code.",
             "",
             f"- {torch.cuda.get_device_name()}, {versions}, {datetime.now(UTC):%Y-%m-%d}",
             f"- `src`, `tests` and `pyproject.toml` `{whole}`; GPU code `{gpu_code()}`",

@@ -100,7 +100,7 @@ def _connect(ray: Any, settings: EngineSettings) -> None:
 
 
 def _refuse_no_answer(address: str) -> None:
-    """Raise `OSError` if nothing listens at a host and port; Ray itself would try for minutes."""
+    """Raise `OSError` if nothing listens at a host and port; Ray itself would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS_TO_ANSWER).close()
@@ -163,7 +163,7 @@ class _RayEngine:
 
 
 def _run(function: list[Any], shard: Any) -> Any:
-    """Return the function's result for the shard, in a worker; a reference in a list is not resolved by Ray."""
+    """Return the function's result for the shard, in a worker; a reference in a list is not fetched by Ray itself."""
     return _loaded(function[0])(shard)
 
 

@@ -1,4 +1,4 @@
-"""Stay within the available memory: a one-line error instead of running out, slices, and an on-disk shuffle.
+"""Work within the available memory: check it before allocating, split work into slices, shuffle data on disk.
 
 The shuffle is for data larger than memory: values with the same key go to the same partition, wherever they are in a
 stream; partitions are then read back one by one, so that a corpus can be grouped in bounded memory.

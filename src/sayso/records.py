@@ -292,7 +292,7 @@ def as_written(tokens: Sequence[str], source: Source | None) -> list[tuple[str, 
 
 
 def sentence_key(text: str) -> str:
-    """Return a key that identifies a sentence, regardless of which pair's names the corpus joins by `_` in it.
+    """Return a key that identifies a sentence, no matter which of its names the corpus joins by `_`.
 
     >>> sentence_key("from el_paso to del rio")
     'from el paso to del rio'

@@ -1,6 +1,6 @@
 """Tokenise sentences and find names in them.
 
-A low layer, because both the file readers and records built by hand need it.
+This is a low layer because both the file readers and records built by hand need it.
 """
 
 import re

@@ -37,7 +37,10 @@ def test_marks_of_every_annotator_survive_export_and_import(database: Path, tmp_
 
 def test_comments_are_exported_and_imported_next_to_marks(database: Path, tmp_path: Path) -> None:
     nothing = sayso("annotations", "export", tmp_path / "none", "--db", database, "--format", "comments")
-    assert (nothing.returncode, "no submitted fact has a comment or flag" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "no submitted fact has a comment or is reported as wrong" in nothing.stderr) == (
+        2,
+        True,
+    )
     said = {"head": "h", "tail": "t", "relation": "capital", "by": "Ada", "is_wrong": True, "comment": "odd"}
     comments, marks, again = (tmp_path / name for name in ("comments.jsonl", "marks.jsonl", "again.jsonl"))
     comments.write_text(json.dumps(said) + "\n")

@@ -63,7 +63,7 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
 def test_a_corpus_without_labelled_pairs_is_reported(tmp_path: Path, tables: list[object]) -> None:
     (tmp_path / "docs.txt").write_text("Bo was here.")
     result = sayso("build", "--documents", tmp_path / "docs.txt", *tables, "--out", tmp_path / "out")
-    assert "nothing to learn from: no sentence names two entities that a fact relates" in result.stderr
+    assert "nothing to learn from: no sentence names two entities that a fact links" in result.stderr
 
 
 def test_json_is_the_manifest(tmp_path: Path, tables: list[object]) -> None:

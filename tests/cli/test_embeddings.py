@@ -112,7 +112,7 @@ def test_facts_of_test_pairs_are_refused_in_either_direction(tmp_path, triples, 
 
 def test_drop_leaves_out_facts_of_excluded_pairs_and_counts_them(tmp_path, triples, sentences):
     result = run(triples, "--out", tmp_path / "e", "--exclude", sentences, "--drop")
-    assert "2 facts about one of 1 excluded pairs left out" in result.stderr
+    assert "left out 2 facts about the 1 excluded pairs" in result.stderr
     assert "p4" not in read_entity_vectors(tmp_path / "e")[0]
 
 
@@ -145,4 +145,4 @@ def test_facts_of_a_stores_validation_pairs_are_left_out_and_counted(tmp_path, t
         run(triples, *words)
     result = run(triples, *words, "--drop", "--json")
     assert json.loads(result.stdout)["facts_left_out"] == {"test": 2, "validation": 10}
-    assert "10 facts about one of 5 validation pairs left out" in result.stderr
+    assert "left out 10 facts about the 5 validation pairs" in result.stderr

@@ -136,7 +136,7 @@ def test_an_unknown_relation_is_a_value_error(model: Model, bag: Bag) -> None:
         (
             Support("not_sentences", 0, 0.8, 0.9, 0.8),
             4,
-            "Not on the sentences at the threshold 0.75: without any sentence the model still gives 0.80"
+            "Not on the sentences at the threshold 0.75: even without any sentence the probability is 0.80"
             " (with all 4: 0.90).",
         ),
     ],

@@ -89,7 +89,7 @@ def test_token_indices_lie_inside_the_sentence(numbers: list[int]) -> None:
     ("line", "reason"),
     [
         ('{"head": 3}', "'text' is missing"),
-        (changed(tokens="ana in rome"), "not a non-empty list of strings"),
+        (changed(tokens="ana in rome"), "must be a non-empty list of strings"),
         (changed(tokens=["ana", 3]), "a token is not a string"),
         (changed(tokens=["ana", "", "rome"]), "a token is empty or contains white space"),
         (changed(tokens=["ana was", "rome"]), "a token is empty or contains white space"),

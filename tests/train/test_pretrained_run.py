@@ -162,7 +162,7 @@ def test_sentences_longer_than_the_encoder_reads_are_counted(encoder: Path, stor
     ]
     file = tmp_path / "corpus.jsonl"
     file.write_text("".join(write(line) + "\n" for line in lines))
-    said = "1 sentences are longer than the model reads: words far from both mentions were left out"
+    said = "1 sentences are too long for the model: words far from both mentions were left out"
     assert said in command.sayso("predict", tmp_path / "run", file).stderr
     found = command.sayso("extract", tmp_path / "run", file, "--out", tmp_path / "facts", "--threshold", 0)
     assert said in found.stdout + found.stderr

@@ -2,7 +2,7 @@
 
 The terms of an assignment stay the same when the settings change: whether the work is practice (a pilot round), and how
 many annotators mark the fact (its quota, set by the first assignment). Marks become visible to other annotators once
-that many have submitted the fact, so lowering the quota would end the blind phase early.
+that many have submitted the fact; if a lower quota applied to it, they would become visible too early.
 """
 
 import itertools
@@ -38,8 +38,8 @@ def claim(
 ) -> None:
     """Assign a fact to an annotator; raise `UserError` if enough others have it.
 
-    `annotators_per_fact` is None if there is no limit. An assignment that the annotator has started to mark does not
-    change.
+    `annotators_per_fact` is None if there is no limit. An assignment does not change once the annotator has started to
+    mark the fact.
     """
     number = fact_number(connection, fact)
     is_begun = bool(work_of(connection, annotator.id, fact).labels)
@@ -96,7 +96,7 @@ def claim_next(
 def neighbour(
     connection: Connection, annotator: Annotator, fact: Triple, distance: int, has_fact: HasFact = accept_all
 ) -> Triple | None:
-    """Return the annotator's fact `distance` places after (before, if negative) this one in the open part."""
+    """Return the annotator's fact `distance` places after (before, if negative) this one that `has_fact` accepts."""
     rows = connection.execute(f"{_CLAIMED} ORDER BY claim.id", (annotator.id,))
     row = [each for each in itertools.starmap(Triple, rows) if has_fact(each)]
     if fact not in row:
@@ -156,7 +156,7 @@ def next_fact(
     """Return the fact after this one, assigning it if necessary; None if nothing is left.
 
     First come the annotator's assigned facts, in order, then the rest of the pilot round, then the queue, and finally
-    the facts they skipped. Only facts of the open part are returned.
+    the facts they skipped. Only facts that `has_fact` accepts are returned.
     """
     following = neighbour(connection, annotator, after, 1, has_fact) if after else None
     if following:
@@ -198,6 +198,6 @@ def progress(connection: Connection) -> list[AnnotatorProgress]:
 
 
 def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> set[Triple]:
-    """Return the facts whose scores an annotator must not see: unsubmitted ones, and an unfinished pilot round."""
+    """Return facts whose scores an annotator must not see: unsubmitted ones, and those of an unfinished pilot round."""
     is_done = pilot_result(connection, annotator, has_fact).is_done
     return {*open_facts(connection, annotator), *([] if is_done else pilot_facts(connection))}

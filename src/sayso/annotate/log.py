@@ -22,7 +22,7 @@ Place = tuple[int, int, int, str]
 """An entry's owner, fact, sentence (0 for the whole fact) and kind, as database ids."""
 
 HasFact = Callable[[Triple], bool]
-"""Return whether the open part has a fact: a database may contain facts of several parts and stores."""
+"""Return whether the part that is being annotated has a fact: a database may contain several parts and stores."""
 
 
 def accept_all(_: Triple) -> bool:
@@ -93,10 +93,10 @@ def undo(
     has_fact: HasFact = accept_all,
     shown: Triple | None = None,
 ) -> list[Change]:
-    """Undo the actor's last step on one fact, or on any fact of the open part; return the restored values.
+    """Undo the actor's last step on one fact, or on any fact that `has_fact` accepts; return the restored values.
 
-    Steps that have been undone, or that someone else has overwritten, are skipped, and so are steps on facts outside
-    the open part, since nobody would see the change. Repeating a request with the same key returns the same result and
+    Steps that have been undone, or that someone else has overwritten, are skipped, and so are steps on other
+    facts, where the user would not see the change. Repeating a request with the same key returns the same result and
     undoes nothing else.
     """
     step = _find_step(connection, actor, key)

@@ -80,8 +80,8 @@ def undo_last(
 ) -> list[Change]:
     """Undo the annotator's last step and return the restored values.
 
-    This is the last step on the fact `shown` or, if it has none and is not submitted, on any fact of the open part.
-    While a submitted fact is shown, steps on other facts are never undone.
+    This is the last step on the fact `shown`. If it has none and is not submitted, it is the last step on any fact that
+    `has_fact` accepts; while a submitted fact is shown, steps on other facts are never undone.
     """
     changes = undo(connection, annotator, SCOPE, key, has_fact, shown) if shown else []
     if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:

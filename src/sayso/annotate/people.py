@@ -85,7 +85,7 @@ def new_secret(connection: Connection, table: SecretKind, annotator: Annotator) 
 def secret_annotator(connection: Connection, table: SecretKind, secret: str) -> Annotator | None:
     """Return the annotator whose session or link has this secret, or None.
 
-    It is looked up by digest, so that timing reveals nothing.
+    The lookup is by digest, so its timing reveals nothing about the secret.
     """
     query = f"SELECT id, name FROM {table} JOIN annotator ON annotator.id = annotator WHERE digest = ?"
     row = connection.execute(query, (_digest(secret),)).fetchone()

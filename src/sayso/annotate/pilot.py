@@ -2,7 +2,7 @@
 
 The answers come with the store (annotators' marks, or the ground truth of an invented corpus) or from
 `sayso annotations import --known`, and are stored in the database under a separate owner. Marks made in the round are
-practice. Marks that were started as real work still count, even if the round changes later.
+practice. Marks on facts that were started as real work still count, even if the round changes later.
 """
 
 from collections.abc import Collection, Mapping
@@ -161,7 +161,7 @@ def pilot_facts(connection: Connection, with_past: bool = False) -> list[Triple]
 def pilot_result(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> PilotResult:
     """Compare the annotator's marks with the known answers once they have finished the round.
 
-    Only facts of the open part belong to the round.
+    Only facts that `has_fact` accepts belong to the round.
     """
     facts = list(filter(has_fact, pilot_facts(connection)))
     done = [fact for fact in facts if work_of(connection, annotator.id, fact).is_submitted]

@@ -115,7 +115,7 @@ def _rows(
 def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: Mapping[str, int]) -> np.ndarray:
     """Return the indices of the candidates that the settings select, in order.
 
-    Ties are broken in a random order that is always the same.
+    Ties are broken by a random order that is the same every time.
     """
     chance_F = np.random.default_rng(sub_seed(_SEED, "queue")).permutation(len(candidates.bag_F))
     order = np.lexsort((chance_F, *ORDERS[settings.order](candidates)))
@@ -126,7 +126,7 @@ def in_order(candidates: Candidates, settings: QueueSettings, relation_numbers: 
 
 
 def _contrast(facts: Candidates) -> tuple[np.ndarray, ...]:
-    """Return sort keys: bags with several relations first, then bags whose prediction rests on some of the sentences.
+    """Return sort keys: bags with several relations first, then bags whose prediction rests on only some sentences.
 
     Single-sentence bags come last.
     """

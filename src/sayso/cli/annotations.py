@@ -28,10 +28,10 @@ def export(
         typer.Option(
             "--format",
             help="By default from the file extension: csv, else jsonl. `sayso evaluate --marks` reads jsonl and eraser;"
-            " comments also has the facts reported as wrong.",
+            " comments includes reports of wrong facts.",
         ),
     ] = None,
-    each: Annotated[bool, typer.Option("--each", help="Every annotator's marks, not one per sentence.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Every annotator's marks instead of one per sentence.")] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Include facts that are still waiting for annotators.")
     ] = False,
@@ -91,7 +91,7 @@ def _export_comments(out: Path, db: Path, everything: bool, as_json: bool) -> No
     with reading_from(db) as connection:
         found = fact_comments(connection)
         if not found:
-            raise UserError(f"{db}: no submitted fact has a comment or flag")
+            raise UserError(f"{db}: no submitted fact has a comment or is reported as wrong")
         if not everything:
             complete = _complete(connection, db, {each.fact for each in found})
             found = [each for each in found if each.fact in complete]

@@ -62,8 +62,8 @@ def _print(manifest: dict[str, Any]) -> None:
     if types["num_learnt_from"]:
         right = "none correctly" if types["accuracy"] is None else f"{types['accuracy']:.0%} of those correctly"
         note(
-            f"types: {types['types']:,} guessed (guessed_types.tsv); of {types['num_held_out']:,} held-out typed"
-            f" entities, {types['share_guessed']:.0%} are guessed, {right}"
+            f"types: {types['types']:,} guessed (guessed_types.tsv); of {types['num_held_out']:,} held-out entities"
+            f" with a known type, {types['share_guessed']:.0%} get a guess, {right}"
         )
 
 
@@ -91,8 +91,8 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
     if counts.get("ambiguous names"):
         most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["ambiguous"].items())[:5])
         yield (
-            f"ambiguous: {counts['ambiguous names']:,} times, {counts['ambiguous names resolved']:,} resolved"
-            f" (--ambiguous {manifest['settings']['ambiguous']}); most often {most}"
+            f"ambiguous names: {counts['ambiguous names']:,} occurrences, {counts['ambiguous names resolved']:,}"
+            f" resolved (--ambiguous {manifest['settings']['ambiguous']}); most frequent: {most}"
         )
 
 
@@ -103,6 +103,6 @@ def _about_facts(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"facts {kind}: {number:,} (first: {knowledge['first_odd'][kind][0]})"
     if not manifest["counts"]["lines with a relation"]:
         yield (
-            "nothing to learn from: no sentence names two entities that a fact relates; do --names and --kb use the"
+            "nothing to learn from: no sentence names two entities that a fact links; do --names and --kb use the"
             " same ids, and do the documents spell the names in the same way (--case ignore for lower-case text)?"
         )

@@ -50,7 +50,7 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def print_result(as_json: bool, value: Any, text: str | Callable[[], None]) -> None:
-    """Print a result as JSON, or as human-readable text; `text` may be a function that returns it."""
+    """Print a result as JSON, or as human-readable text; `text` may be a function that prints it."""
     if as_json:
         print_json(value)
     elif callable(text):
@@ -211,8 +211,8 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def about_length(num_too_far_apart: int, num_cut: int) -> Iterator[str]:
-    """Yield a line each for sentences left out or cut because they are too long for the model."""
+    """Yield a note on sentences that are left out, and one on sentences that are cut, because of their length."""
     if num_too_far_apart:
         yield f"{num_too_far_apart:,} sentences left out: their mentions are too far apart"
     if num_cut:
-        yield f"{num_cut:,} sentences are longer than the model reads: words far from both mentions were left out"
+        yield f"{num_cut:,} sentences are too long for the model: words far from both mentions were left out"

@@ -95,7 +95,10 @@ def train_entities(
         bool, typer.Option("--drop", help="Leave out facts about excluded pairs instead of failing.")
     ] = False,
     width: Annotated[int, typer.Option(help="Dimension of the vectors.")] = 100,
-    epochs: Annotated[int, typer.Option(help="Maximum passes over the facts; stops if ranks do not improve.")] = 30,
+    epochs: Annotated[
+        int,
+        typer.Option(help="Maximum passes over the facts; fewer if ranks stop improving."),
+    ] = 30,
     seed: _Seed = None,
     device: Device = "auto",
     max_bad: MaxBad = 0.001,
@@ -151,7 +154,7 @@ def _read(
     for name, exclusion in exclusions.items():
         if not drop:
             exclusion.refuse_any(path)
-        note(f"{exclusion.num_left_out:,} facts about one of {len(exclusion.pairs):,} {name} pairs left out")
+        note(f"left out {exclusion.num_left_out:,} facts about the {len(exclusion.pairs):,} {name} pairs")
     if not exclusions:
         note("no --exclude: facts about test pairs, if any, are used for training")
     note(f"{len(graph.fact_F3):,} facts, {graph.num_entities:,} entities, {graph.num_relations:,} relations")

@@ -23,7 +23,8 @@ def evaluate(
         list[Path],
         typer.Argument(
             metavar="RUN",
-            help="Run folders, all trained on the same store; several seeds are evaluated as one model and one by one.",
+            help="Run folders, all trained on the same store; a folder of several seeds is evaluated as one model,"
+            " and seed by seed.",
         ),
     ],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
@@ -55,7 +56,7 @@ def evaluate(
     """Evaluate runs: facts against the KB, explanations against marks and the model; write an HTML report.
 
     Also writes a folder `predictions` to each run: every fact, its sentences and the scores of every mechanism.
-    Several seeds in one folder are evaluated as one model, and each one alone.
+    A folder of several seeds is evaluated as one model, and seed by seed.
 
     Example: `sayso evaluate runs/demo --data demo/store`
     """

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from sayso.cli.console import note, print_result, say_next
-from sayso.cli.options import AsJson, NoVerify, Run
+from sayso.cli.options import AsJson, NoVerify
 from sayso.io.atomic import refuse_unwritable_path
 
 
 def export(
-    run: Run,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a model folder of one seed.")],
     out: Annotated[Path, typer.Option(help="ONNX file to write.")],
     as_json: AsJson = False,
     _no_verify: NoVerify = False,

@@ -113,7 +113,10 @@ def _set_trusted(is_trusted: bool) -> bool:
 
 
 Run = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder or a model folder; several seeds are used as one.")
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A run folder or a model folder; a folder of several seeds is used as one model."
+    ),
 ]
 Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto uses a GPU if there is one.")]
 Quantize = Annotated[

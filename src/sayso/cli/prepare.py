@@ -65,8 +65,8 @@ def _about_folds(folds: dict[str, Any]) -> str:
     num_facts, num_rest = folds["num_facts"], folds.get("num_rest_pairs", 0)
     return (
         f"folds: {folds['num']}, with {min(num_facts):,} to {max(num_facts):,} facts each, and {num_rest:,} unlabelled"
-        f" pairs from rest; no sentences are left out (folds that share none with training would leave out"
-        f" {folds['num_sentences_shared']:,} sentences per fold, including all those of"
+        f" pairs from rest; no sentences are left out (leaving out those that a fold shares with training"
+        f" would lose {folds['num_sentences_shared']:,} sentences per fold, and all sentences of"
         f" {folds['num_facts_only_in_shared']:,} facts)"
     )
 

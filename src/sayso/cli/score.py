@@ -52,7 +52,7 @@ def score(
     against = {"truth": truth and str(truth), "decisions": decisions and str(decisions)}
     record = {"facts": str(facts), **against, **found.to_dict()}
     print_result(as_json, record, lambda: _print(found, known.path, is_list=truth is not None))
-    _remark(found, known.path)
+    _print_notes(found, known.path)
     if truth:
         say_next("", as_command("sayso", "serve", "--data", "STORE", "--facts", facts))
     else:
@@ -108,7 +108,7 @@ def _listed(num_by_status: dict[str, int]) -> str:
     return ", ".join(f"{num:,} {status.replace('_', ' ')}" for status, num in num_by_status.items())
 
 
-def _remark(found: "Score", against: Path) -> None:
+def _print_notes(found: "Score", against: Path) -> None:
     """Print what was left out, and likely mistakes."""
     if found.num_left_out:
         note(f"facts left out: {_listed(found.num_left_out)} (see --only)")

@@ -91,7 +91,7 @@ def _say_where(settings: "ServeSettings", open_page: bool) -> None:
         )
     say(f"workbench: {settings.url}", flush=True)
     if not settings.is_local and not settings.leads:
-        note("nobody can change the queue, pilot round or guideline: choose an annotator who can with --lead NAME")
+        note("nobody can change the queue, pilot round or guideline: name a lead with --lead NAME")
     note(f"annotations are saved in {database}; Ctrl-C stops the workbench")
     if open_page:
         import webbrowser

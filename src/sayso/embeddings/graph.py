@@ -185,7 +185,7 @@ def read_pairs(paths: Sequence[Path], max_bad: float) -> set[tuple[str, str]]:
 
 @dataclass
 class Exclusion:
-    """Keeps the facts of excluded pairs, in either direction, out of a graph, and counts them."""
+    """Leaves out facts about excluded pairs, in either direction, and counts them."""
 
     pairs: Collection[tuple[str, str]]
     num_left_out: int = 0

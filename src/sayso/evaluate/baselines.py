@@ -4,7 +4,7 @@ Four of them read no sentences: they score a fact by its entity types, its bag s
 reading gain is its average precision minus that of the best of these four. The fifth is a logistic regression that
 reads the words between the mentions.
 
-Smoothing, size exponent and penalty are chosen for each row and each store: those with the highest average precision on
+Smoothing, size exponent and penalty are chosen for each baseline and store: those with the highest average precision on
 the validation part, from a fixed list.
 Shapes: B bags, F facts in the training part, K distinct keys, R relations.
 """
@@ -138,12 +138,12 @@ _USED = {
     "types + size": ("smoothing", "exponent"),
     LOGISTIC_REGRESSION: ("penalty",),
 }
-"""The constants that each row uses."""
+"""The constants that each baseline uses."""
 _CHOICES = {"smoothing": _SMOOTHINGS, "exponent": _EXPONENTS, "penalty": _PENALTIES}
 
 
 def baselines_of(store: Store, part: BagTable) -> list[Baseline]:
-    """Return all baselines, fitted on the store's training part with constants for its validation part."""
+    """Return all baselines, fitted on the store's training part, with constants chosen on its validation part."""
     type_E, num_relations = np.asarray(to_numpy(store.entities["type"])), len(store.relations)
     train, validation = store.part("train"), store.part("validation")
     regression = LogisticRegression(train, type_E, num_relations)

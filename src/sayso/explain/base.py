@@ -1,8 +1,8 @@
-"""The interface of an explainer, and what several explainers share: gradients, and logits of some of a bag's sentences.
+"""The interface of an explainer, and code that explainers share: gradients, and logits of subsets of a bag.
 
 Gradients come from the aggregator's closed form (`influence_of`). If an aggregator has none, it raises
 NotImplementedError, and automatic differentiation is used: one backward pass per relation, which is slow. Tests use it
-as the reference. Logits of subsets are the basis of removal and Shapley values.
+as the reference. Leave-one-out and Shapley values are computed from logits of subsets.
 
 Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relations, C sub-bags.
 """

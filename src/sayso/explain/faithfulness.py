@@ -90,9 +90,8 @@ def smallest_sets(
 ) -> Sufficient:
     """Return the shortest prefix of the ranked sentences that keeps each prediction, and its probabilities.
 
-    The threshold is the same for all facts, or one for each.
-
-    The set is empty for a fact that is not predicted, or is predicted even without sentences.
+    The set is empty for a fact that is not predicted, or is predicted even without sentences. `threshold` is one number
+    for all facts, or one per fact.
     """
     num = len(ranked)
     without_any_F = encoded.probability(first_of(ranked, np.zeros(num, np.int64)))

@@ -53,7 +53,7 @@ def leave_one_out(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Te
 
 
 def _without_one_attended(extractor: Extractor, vector_ND: Tensor, bags: BagIndex) -> Tensor:
-    """Return the score from the means with and without the sentence, and with `context` from the change of c_k."""
+    """Return the score from the means with and without the sentence and, with `context`, from the change in c_k."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, Attention)
     score_NR = _removal_from_mean(extractor, vector_ND, bags)

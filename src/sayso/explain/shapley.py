@@ -140,7 +140,7 @@ def prefix_logits(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order
 
 
 def _attended(extractor: Extractor, vector_LD: Tensor, bags: BagIndex, order_PL: Tensor) -> Tensor:
-    """Return the logits from running sums over the softmax, and with `context` from running means."""
+    """Return the logits from running sums over the softmax and, with `context`, from running means."""
     aggregator = extractor.aggregator
     assert isinstance(aggregator, Attention)
     logit_PLR = _from_running_mean(extractor, vector_LD, bags, order_PL)

@@ -28,7 +28,7 @@ class TrainedRun:
 
     @property
     def name(self) -> str:
-        """The name of the run's folder, for tables; one of several seeds is prefixed with the name of their folder."""
+        """The name of the run's folder, for tables; for one seed of several, prefixed with the name of their folder."""
         folder = self.folder.resolve()
         return f"{folder.parent.name}-{folder.name}" if folder.name.startswith(PREFIX) else folder.name
 

@@ -32,7 +32,7 @@ class CorpusFacts:
     """The facts of a corpus, most probable first; ties are in corpus order.
 
     `num_repeated` sentences are repeated within their pair, and `num_too_far_apart` have mentions too far apart; both
-    are left out. `num_cut` sentences are longer than the model reads. `highest` is the highest probability of all, NaN
+    are left out. `num_cut` sentences are too long and were cut. `highest` is the highest probability of all, NaN
     if there are no pairs.
     """
 

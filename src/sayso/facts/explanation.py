@@ -197,7 +197,7 @@ def support_sentence(support: Support, probability: float, threshold: float | No
         label += f" at the threshold {threshold:g}"
     if support.kind == NOT_SENTENCES:
         return (
-            f"{label}: without any sentence the model still gives {support.probability_of_none:.2f}"
+            f"{label}: even without any sentence the probability is {support.probability_of_none:.2f}"
             f" (with all {num_sentences:,}: {probability:.2f})."
         )
     if num_sentences == 1:

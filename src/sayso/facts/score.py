@@ -76,7 +76,7 @@ class Figures:
 class TopFacts:
     """Right facts among the k most probable ones, or among all `num_facts` if there are fewer.
 
-    A tie at rank k counts with its mean, so `num_right` may be fractional.
+    Ties across rank k get their expected value in random order, so `num_right` may be fractional.
     """
 
     k: int

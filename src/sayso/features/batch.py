@@ -106,7 +106,7 @@ class MarkBatch:
     """K marks on sentences, and P pairs of a rationale and an irrelevant sentence of one fact.
 
     `target_K` is 1 for a rationale and 0 for an irrelevant sentence; `rationale_P` and `irrelevant_P` are indices of
-    marks. Weighted sums are means over the whole batch; with several processes, this is only one shard of it.
+    marks. Sums with these weights are means over the whole batch, of which this may be one process's shard.
     """
 
     sentence_K: Tensor
@@ -130,7 +130,7 @@ class MarkBatch:
 class LabelBatch:
     """L directly supervised sentences with a relation label of their own, an index into the store's direct labels.
 
-    A sum weighted by `weight_L` is a mean over the whole batch; with several processes, this is only one shard of it.
+    A sum weighted by `weight_L` is a mean over the whole batch, of which this may be one process's shard.
     """
 
     sentence_L: Tensor

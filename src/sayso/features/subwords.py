@@ -114,7 +114,7 @@ class OpenNumbering(Numbering):
 
 
 def num_cut(inputs: ModelInput, rows: Rows, max_length: int) -> int:
-    """Return how many sentences have more subwords, with markers, than an encoder reads."""
+    """Return how many sentences have more than `max_length` subwords, counting markers."""
     total = np.concatenate([[0], np.cumsum(rows.length[inputs.tokens.value])])
     num_S = np.diff(total[inputs.tokens.start]) + _NUM_SPECIAL
     return int((num_S > max_length).sum())

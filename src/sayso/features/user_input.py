@@ -30,8 +30,8 @@ _ROW_COLUMNS = ("tokens", "head_spans", "tail_spans")
 class InputBags:
     """Bags as a model reads them, and their pairs.
 
-    `head_B` and `tail_B` are indices into `entities`. `line_B` is the position of each bag's first sentence among those
-    added, `line_N` that of every kept sentence.
+    `head_B` and `tail_B` are indices into `entities`. Sentences are numbered in the order in which they were added:
+    `line_N` are the numbers of the kept ones, `line_B` that of each bag's first one.
     """
 
     part: Part

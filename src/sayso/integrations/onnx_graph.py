@@ -36,7 +36,7 @@ class WindowRows(NamedTuple):
 
 
 class FlatClassifier(nn.Module):
-    """What follows the encoder, for bags of encoded sentences."""
+    """The part of the model after the encoder: from encoded sentences to logits."""
 
     def __init__(self, extractor: Extractor) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ class BagPlan(NamedTuple):
 
 
 class PartPlan(NamedTuple):
-    """The bags of training or test, and the fraction of sentences without a required wording that state nothing."""
+    """The bags of training or test, and the share of irrelevant sentences among those not needed to state a label."""
 
     bags: list[BagPlan]
     irrelevant_rest: float
@@ -135,7 +135,7 @@ def _matched(pairs: Sequence[EntityPair], sizes: list[int], rng: random.Random) 
 
 
 def _irrelevant_rest(bags: Sequence[BagPlan], irrelevant_share: float) -> float:
-    """Return the fraction of the free sentences that must state nothing for the part to reach `irrelevant_share`."""
+    """Return the share of irrelevant sentences, among those not needed to state a label, for `irrelevant_share`."""
     total = sum(bag.size for bag in bags)
     unsupported = sum(bag.size for bag in bags if not bag.is_supported)
     needed = sum(min(bag.size, len(strongest(bag.pair.relations))) for bag in bags if bag.is_supported)

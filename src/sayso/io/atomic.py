@@ -109,7 +109,7 @@ def restore(path: Path) -> None:
 
 
 def refuse_unwritable_path(path: Path) -> None:
-    """Raise `UserError` if no file can be created here: better before an hour of work than after it."""
+    """Raise `UserError` if no file can be created here; call it before long computations."""
     if path.is_dir():
         raise UserError(f"{path}: this is a folder; expected a file")
     if not path.parent.is_dir():

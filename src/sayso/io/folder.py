@@ -1,4 +1,4 @@
-"""The folders of commands: which command made one, and filling one step by step with one writer at a time.
+"""Output folders of commands: which command made a folder, and how one writer at a time fills it step by step.
 
 The manifest of an output folder records the command that made it, so that nothing else is ever overwritten, and its
 settings, so that the folder is resumed only with the same settings.
@@ -88,7 +88,7 @@ class OutputFolder:
     def refuse_occupied(self) -> None:
         """Raise `UserError` if the folder already contains results.
 
-        What is left of a run that rejected its input, or ended before its first step was done, does not count.
+        Files of a run that rejected its input, or ended before its first step was done, do not count.
         """
         manifest = self.read()
         has_steps = manifest.get("is_finished") or (not manifest.get(REFUSED) and any(self.path.glob(self.done)))
@@ -113,7 +113,8 @@ class OutputFolder:
     def refusable(self, kept: str | None = None) -> Iterator[None]:
         """Let the next run start over if the block rejects its input, unless files matching `kept` exist.
 
-        If no step is done, the folder is cleared; otherwise the manifest records it, and the run can be resumed.
+        If no step is done, the folder is cleared; otherwise the manifest records the rejection, and the run can be
+        resumed.
         """
         try:
             yield

@@ -53,7 +53,7 @@ class TauCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class TauFigures:
-    """τ over a set of facts; only facts with tuples count. None if there are no tuples.
+    """τ over a set of facts; only facts with tuples count. Values are None if there are no tuples.
 
     `pooled` counts every tuple once, `per_fact_mean` every fact once. `interval` is for `pooled`, over bags, and is
     None for fewer than two bags.

@@ -100,7 +100,7 @@ class _WindowMax(torch.autograd.Function):
 
 
 def _parts(weight_AD: Tensor, row_YW: Tensor, table_QP: Tensor) -> tuple[Tensor, ...]:
-    """Return the filters' columns for the token, its distance to the head and to the tail."""
+    """Return the filters' columns for the token, for its distance to the head, and for its distance to the tail."""
     width, distance = row_YW.shape[1], table_QP.shape[1]
     return weight_AD.tensor_split((width, width + distance), 1)
 

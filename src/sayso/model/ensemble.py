@@ -59,7 +59,7 @@ class Ensemble(Extractor):
         return torch.cat([member.encode(sentences) for member in _extractors(self.members)], 1)
 
     def num_cut(self, inputs: ModelInput) -> int:
-        """Return how many of the sentences are longer than a member reads."""
+        """Return how many of the sentences are too long for a member."""
         return max(member.num_cut(inputs) for member in _extractors(self.members))
 
     def quantize(self) -> None:

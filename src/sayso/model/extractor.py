@@ -110,7 +110,7 @@ class Extractor(nn.Module):
                 module.generator = generator
 
     def num_cut(self, inputs: ModelInput) -> int:
-        """Return how many of the sentences are longer than the encoder reads."""
+        """Return how many of the sentences are too long for the encoder."""
         return self.encoder.num_cut(inputs)
 
     def quantize(self) -> None:

@@ -90,7 +90,7 @@ class PaddedReads:
         self.owner_W, self.weight_W = reads.owner_W[sorted_W], reads.weight_W[sorted_W]
 
     def chunks(self, num_subwords: int, least: int) -> Iterator[np.ndarray]:
-        """Yield the sentences to read together, longest first: at most this many subwords with padding."""
+        """Yield the sentences to read together, longest first: at most this many subwords, including padding."""
         length, first = self.length_Q[self.order], 0
         while first < len(length):
             by_size = first + max(num_subwords // _rounded(int(length[first])), 1)

@@ -137,7 +137,7 @@ def without_na(relations: list[str]) -> tuple[str, ...]:
 def check_tokens(tokens: object) -> list[str]:
     """Return the tokens; raise `BadLineError` if one is not a string, is empty or contains white space."""
     if not isinstance(tokens, list) or not tokens:
-        raise BadLineError("the tokens are not a non-empty list of strings")
+        raise BadLineError("the tokens must be a non-empty list of strings")
     check_length(tokens)
     try:
         text = " ".join(tokens)

@@ -116,7 +116,7 @@ def _score(
 
 
 def fact_orders(facts: Mapping[str, MarkedFacts]) -> FactOrders:
-    """Return how each mechanism orders the tuples of the facts that have any."""
+    """Return how each mechanism orders the tuples of each fact, leaving out facts without tuples."""
     counts = {name: tau_counts(marked) for name, marked in facts.items()}
     first, marked = next(iter(counts.values())), next(iter(facts.values()))
     has = first.tuples > 0

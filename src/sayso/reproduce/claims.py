@@ -54,7 +54,7 @@ MARGINS = {AREA: 0.01, PRECISION: 0.025}
 
 
 class Reading(NamedTuple):
-    """One way to measure a claim; `in_paper` has the contrasts for the paper's own values if they differ."""
+    """One way to measure a claim; `in_paper` are the contrasts to apply to the paper's own values, if not the same."""
 
     name: str
     contrasts: list[Contrast]

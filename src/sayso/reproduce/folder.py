@@ -101,7 +101,7 @@ class ReproductionFolder:
         return {run.key: self._checked(run, fingerprint) for run in runs if self.result_of(run).exists()}
 
     def calls(self) -> list[dict[str, Any]]:
-        """Return the number of runs, workers and seconds of each finished call of the command."""
+        """Return the number of runs, workers and seconds of each finished invocation of the command."""
         path = self.path / _CALLS
         try:
             return [from_json(line) for line in path.read_bytes().splitlines()] if path.exists() else []
@@ -109,7 +109,7 @@ class ReproductionFolder:
             raise BadInputError(f"{path}: damaged ({error}): remove it; no result depends on it") from None
 
     def note_call(self, num_runs: int, num_workers: int, seconds: float) -> None:
-        """Record a call, unless it had nothing to do."""
+        """Record an invocation, unless it had nothing to do."""
         if num_runs:
             row = {"num_runs": num_runs, "num_workers": num_workers, "seconds": round(seconds, 1)}
             with atomic_file(self.path / _CALLS) as file:

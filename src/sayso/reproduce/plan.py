@@ -55,7 +55,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """One run; a run with a label is part of the grid: it is evaluated on validation only and not in the tables."""
+    """One run; one with a label is part of the grid: it is evaluated only on validation, and is in no table."""
 
     variant: str
     config: RunConfig

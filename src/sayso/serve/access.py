@@ -81,7 +81,7 @@ class Access:
         return found
 
     def sign_in_form(self, request: Request, template: str, **context: Any) -> Response:
-        """Show a sign-in page, whose form token needs a cookie; a new one has no session yet."""
+        """Show a sign-in page, and set the cookie that its form token needs, without a session."""
         secret = request.cookies.get(self.cookie) or secrets.token_urlsafe(32)
         answer = page(request, template, form_token=self._token(secret), **context)
         self._set_cookie(answer, secret)

@@ -47,7 +47,7 @@ class DecisionRequest(KeyedRequest):
 
 
 class SentByForm(BaseModel):
-    """Fields that a form adds: a key, since each form is sent once, and the list to return to."""
+    """Fields that a form adds: a key for this submission, and the list to return to."""
 
     key: str = Field(default_factory=lambda: secrets.token_hex(8))
     within: Annotated[str, Field(max_length=2_000)] = ""
@@ -71,7 +71,7 @@ class DecisionResponse(DecidedFact):
 
 
 class UndoDecisionRequest(KeyedRequest):
-    """Undo a decision; show its fact in the list `within` of the extraction `facts`, if it is there."""
+    """Undo the last decision; then show its fact, in the list `within` if it is in the extraction `facts`."""
 
     facts: Annotated[str, Field(max_length=300)] = ""
     within: Annotated[str, Field(max_length=2_000)] = ""
@@ -135,7 +135,7 @@ def decide_form(bench: Bench, who: Who, given: Annotated[PredictionDecisionForm,
 def undo_form(bench: Bench, who: Who, given: Annotated[UndoDecisionForm, Form()]) -> Response:
     """Undo your last decision and show its fact, or report that no open run or extraction has it.
 
-    Unlike marks, decisions on all parts are listed and exported together, so they are also undone together.
+    Unlike marks, decisions on all parts are listed and exported together, so undo does not depend on the part either.
     """
     return RedirectResponse(post_undo(bench, who, given).link, HTTPStatus.SEE_OTHER)
 

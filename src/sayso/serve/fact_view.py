@@ -29,7 +29,7 @@ class ScoreBar(NamedTuple):
 class FactView:
     """A fact's sentences, ranked by the mechanism `by`; `num_hidden` more are left out.
 
-    A sentence has the values of an evidence or a quote, its `place` and, for each mechanism, its bar.
+    A sentence has the fields of a piece of evidence or a quote, its `place` and, for each mechanism, its bar.
     """
 
     by: str

@@ -93,7 +93,7 @@ def max_connections() -> int:
 
 
 class DeadlineProtocol(H11Protocol):
-    """A connection that closes if its request does not arrive in time; above the maximum, the oldest closes."""
+    """A connection with a deadline for its request; if there are too many connections, the oldest is closed."""
 
     request_seconds = REQUEST_SECONDS
     _since = 0.0

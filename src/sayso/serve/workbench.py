@@ -108,7 +108,7 @@ class RunScores:
 
 
 class Workbench:
-    """Everything that is open; opened once at startup, after which only the database changes."""
+    """The open store, runs, extractions and database; after startup, only the database changes."""
 
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: a truncated file must not kill the server.
@@ -227,7 +227,7 @@ def _scores(run: RunPredictions, row: int) -> RunScores:
 
 
 def _open_extractions(paths: tuple[Path, ...]) -> dict[str, ExtractedFile]:
-    """Open extractions, named after their folder, or after the file if it has its own name."""
+    """Open extractions, named after their folder or, if the file is not called facts.jsonl, after the file."""
     files = [facts_file(path).resolve() for path in paths]
     names = _distinct(file.parent.name if file.name == FACTS_FILE else file.stem for file in files)
     return {name: ExtractedFile(name, file) for name, file in zip(names, files, strict=True)}

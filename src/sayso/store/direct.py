@@ -148,7 +148,7 @@ def label_of(sentence: Sentence, form: str) -> str:
 
 
 def in_text_order(table: BagTable) -> BagTable:
-    """Return a bag per sentence, with the mention that comes first as its head, to which labels refer."""
+    """Return a bag per sentence whose head is the mention that comes first, which is e1 in the labels."""
     head_N, tail_N = (_first_of(spans) for spans in (table.head_spans, table.tail_spans))
     is_swapped_N, num = head_N > tail_N, table.num_sentences
     own_N, other_N = np.arange(num) + num * is_swapped_N, np.arange(num) + num * ~is_swapped_N

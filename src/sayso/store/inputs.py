@@ -37,7 +37,10 @@ class Inputs:
     ] = ()
     rest: Annotated[
         Path | None,
-        Option("Sentences for other pairs, for --decisions or --folds; with --folds, those of a built corpus."),
+        Option(
+            "Sentences of pairs outside training, for --decisions or --folds; with --folds, by default from the built"
+            " corpus."
+        ),
     ] = None
 
     def files(self) -> Iterator[tuple[str, Path]]:
@@ -58,12 +61,18 @@ class PrepareSettings:
     ] = 0.1
     keep_shared_sentences: Annotated[
         bool,
-        Option("Keep training sentences that validation has for a different pair.", "--keep-shared/--no-keep-shared"),
+        Option(
+            "Keep training sentences that are also in validation, for a different pair.",
+            "--keep-shared/--no-keep-shared",
+        ),
     ] = False
     folds: Annotated[
         int,
         Range(0, 100),
-        Option("Divide the pairs into folds instead: `train` withholds the facts of each once, then uses all."),
+        Option(
+            "Divide the pairs into this many folds instead: `train` withholds the facts of each fold once, then"
+            " trains on all."
+        ),
     ] = 0
     leak: Annotated[
         Literal["refuse", "drop", "allow"],

@@ -39,7 +39,7 @@ def test_a_model_whose_settings_do_not_say_how_mentions_appear_is_named(
     run.__dict__.pop("_model", None)
     (config,) = (tmp_path / "run").glob("**/config.json")
     rewrite(config, mentions=mentions)
-    with pytest.raises(BadInputError, match=r"config\.json: mentions: .*train it again"):
+    with pytest.raises(BadInputError, match=r"config\.json: mentions: .*train the run again"):
         run.explanation(capital)
 
 

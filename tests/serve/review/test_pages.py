@@ -77,7 +77,7 @@ def test_a_fact_is_shown_with_its_quotes_its_support_and_what_it_contradicts(ada
     page = ada.page("/review/news/fact", **ids(CONTRADICTING))
     assert "The knowledge base has a different tail" in page
     assert '<bdi class="name">port town0</bdi> <span class="code">t0</span>, <span class="code">nobody</span>' in page
-    assert "without any sentence the model still gives 0.80" in page
+    assert "even without any sentence the probability is 0.80" in page
 
 
 def test_pages_name_the_threshold_and_say_that_the_precision_of_new_facts_was_not_measured(

@@ -18,17 +18,17 @@ from sayso.model.relation import RelationScorer
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionConfig(AggregatorConfig):
-    """With `context`, what the sentences are about and how many there are also count, whatever the weights are.
+    """Settings of attention; `context` adds a term for the bag as a whole to the logit (see `BagContext`).
 
-    The paper's model has no context. With it, marks can teach the weights which sentences state a fact, and the
-    knowledge base's facts that no sentence states do not contradict them.
+    The paper's model has no such term. It can account for facts of the knowledge base that no sentence states, so marks
+    can teach the weights which sentences do.
     """
 
     context: bool = False
 
 
 class Attention(Aggregator):
-    """e_nk = x_n · A q_k, a softmax over the bag's sentences, and their mean under it, per relation (A is diagonal).
+    """Scores e_nk = x_n · A q_k with a diagonal A, a softmax over the bag, and the mean vector under it, per relation.
 
     With `context`, the logit has one more term, c_k (see `BagContext`).
     """

@@ -20,7 +20,7 @@ class AggregatorConfig:
 
 
 class Pull(NamedTuple):
-    """The effect on the logits through a score x_n · direction of each sentence, such as that of its weight."""
+    """The effect of a sentence on the logits through a score, x_n · direction, such as the score behind its weight."""
 
     change_NR: Tensor
     """The effect of a change in the score; [N, 1] if it is the same for all relations."""

@@ -1,7 +1,7 @@
-"""What the sentences of a bag are about, and how many there are, as evidence for facts that none of them states.
+"""A term of the logit for the bag as a whole: the topic of its sentences, and how many there are.
 
-A knowledge base says much that no sentence of a bag states. Without a term for it, distant labels teach a model that
-some sentence must state every fact, which contradicts people's marks.
+A knowledge base has many facts that no sentence of a bag states. Without this term, distant labels teach a model that
+some sentence states each of them, which contradicts people's marks.
 Shapes: B bags, N sentences in all bags, X any rows, D width of a sentence vector, R relations.
 """
 

@@ -22,8 +22,8 @@ from sayso.model.relation import RelationScorer, Slope
 class NoisyOrConfig(AggregatorConfig):
     """`initial_probability` is the probability that an untrained model gives each sentence for each relation.
 
-    With `context`, the probability that a pair has the relation although no sentence states it also depends on the mean
-    vector and the number of its sentences. Distant labels need not be stated; without `context`, they teach otherwise.
+    The model also has a probability that a pair has the relation although no sentence states it, since distant labels
+    need not be stated. With `context`, it depends on the mean vector and the number of the pair's sentences.
     """
 
     initial_probability: Annotated[float, Range(0, 1, above=True, below=True)] = 0.01

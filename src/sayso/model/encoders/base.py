@@ -72,7 +72,7 @@ class Encoder(nn.Module, ABC):
         """Load pretrained weights, if the encoder has any."""
 
     def num_cut(self, inputs: ModelInput) -> int:
-        """Return how many of the sentences are longer than the encoder reads, so that it leaves out words."""
+        """Return how many of the sentences are too long for the encoder, which leaves out some of their words."""
         del inputs
         return 0
 

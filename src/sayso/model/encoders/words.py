@@ -41,7 +41,7 @@ class Features(NamedTuple):
 
 
 class WordsBetween(NamedTuple):
-    """Where the words between the mentions are: each token's sentence, whether it is one of them, and their order."""
+    """The words between the mentions: each token's sentence, whether it is such a word, and which mention is first."""
 
     sentence_T: Tensor
     is_between_T: Tensor

@@ -23,7 +23,7 @@ def jit(function: Callable[..., Any]) -> Any:
 
 
 def dot_precision() -> str:
-    """Return the precision of float32 products in kernels, as set in torch; exact ones take three tf32 products."""
+    """Return the precision of float32 products in kernels, as set in torch: tf32, or three tf32 products (float32)."""
     return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 
 

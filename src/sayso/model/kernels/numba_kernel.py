@@ -1,4 +1,4 @@
-"""The kernel for CPUs, compiled by numba: sums in registers, window values are never written to memory.
+"""The kernel for CPUs, compiled by numba: sums stay in registers, and window values are never written to memory.
 
 Shapes as in `base`, X distinct windows of distances, and J their length.
 

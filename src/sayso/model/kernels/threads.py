@@ -18,8 +18,8 @@ from sayso.model.ragged import bag_starts
 Returned = TypeVar("Returned")
 
 
-class _Sparing:
-    """The number of active `compiled_only` blocks, and of torch's threads before the first of them."""
+class _ActiveBlocks:
+    """The number of active `compiled_only` blocks, and how many threads torch had before the first one."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -27,7 +27,7 @@ class _Sparing:
         self.num_threads = 0
 
 
-_SPARING = _Sparing()
+_ACTIVE = _ActiveBlocks()
 
 
 @contextmanager
@@ -37,18 +37,18 @@ def compiled_only() -> Iterator[None]:
     If compiled functions do nearly all the work, torch's threads would only spin on the same cores. Blocks may
     overlap in several threads.
     """
-    with _SPARING.lock:
-        if not _SPARING.num_blocks:
-            _SPARING.num_threads = torch.get_num_threads()
+    with _ACTIVE.lock:
+        if not _ACTIVE.num_blocks:
+            _ACTIVE.num_threads = torch.get_num_threads()
             torch.set_num_threads(1)
-        _SPARING.num_blocks += 1
+        _ACTIVE.num_blocks += 1
     try:
         yield
     finally:
-        with _SPARING.lock:
-            _SPARING.num_blocks -= 1
-            if not _SPARING.num_blocks:
-                torch.set_num_threads(_SPARING.num_threads)
+        with _ACTIVE.lock:
+            _ACTIVE.num_blocks -= 1
+            if not _ACTIVE.num_blocks:
+                torch.set_num_threads(_ACTIVE.num_threads)
 
 
 def shares(num: int) -> list[tuple[int, int]]:
@@ -58,7 +58,7 @@ def shares(num: int) -> list[tuple[int, int]]:
     >>> shares(5)
     [(0, 2), (2, 5)]
     """
-    parts = _SPARING.num_threads if _SPARING.num_blocks else torch.get_num_threads()
+    parts = _ACTIVE.num_threads if _ACTIVE.num_blocks else torch.get_num_threads()
     edges = [num * part // parts for part in range(parts + 1)]
     return [(start, stop) for start, stop in pairwise(edges) if start < stop]
 

@@ -95,9 +95,9 @@ def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedS
 
 @api.post("/undo")
 def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneStep:
-    """Undo your last step on the fact that is shown, or else on any fact of the part.
+    """Undo your last step on the fact that is shown or, if it has none, on any fact of the part.
 
-    For a submitted fact, a step on another fact is never undone instead. A finished pilot round cannot be changed.
+    While a submitted fact is shown, steps on other facts are not undone. A finished pilot round cannot be changed.
     """
     asked = bench.fact(given.fact).fact if given.fact else None
     with bench.database.writing() as connection:

@@ -24,7 +24,7 @@ api = APIRouter(prefix="/api", tags=["project"])
 pages = APIRouter(include_in_schema=False)
 
 ORDER_TITLES = {
-    "contrast": "Contrast: start with pairs that have several relations, or predictions resting on only some sentences",
+    "contrast": "Contrast: start with pairs of several relations, or whose prediction rests on only some sentences",
     "doubtful": "Doubtful: start with facts whose high probability barely drops without the top-ranked sentence",
     "relation": "By relation",
     "random": "Random",

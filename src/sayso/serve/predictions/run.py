@@ -185,7 +185,7 @@ class RunPredictions:
     def _model(self) -> tuple[Appearance, list[str]]:
         """How the model represents mentions, and its vocabulary."""
         folder = self.folder / "model" if (self.folder / "model").is_dir() else self.folder
-        advice = "the run's model is missing or damaged, and pages show its input; train it again"
+        advice = "the run's model is missing or damaged, but pages need it to show its input; train the run again"
         found = read_object(folder / "config.json", "model config", advice)
         try:
             appearance = record_of(_ModelSettings, found, is_open=True).mentions
@@ -199,7 +199,7 @@ _DEFAULT_PART = "test"
 
 
 class OpenRun:
-    """A run and its predictions for the open part.
+    """A run and its predictions for the part of the store that is served.
 
     `problem` says why its predictions cannot be shown, or is None; pages of other runs still work.
     """
