@@ -112,13 +112,13 @@ def test_an_unknown_relation_is_a_value_error(model: Model, bag: Bag) -> None:
             Support("several_sentences", 1, 0.99, 0.98, 0.01, num_enough=14),
             32,
             "Several sentences, each enough at the threshold 0.75: 14 of 32 sentences are each enough;"
-            " without the best one the others still give 0.98.",
+            " without the best one the others still reach 0.98.",
         ),
         (
             Support("several_sentences", 2, 0.99, 0.98, 0.01, num_enough=3),
             3,
             "Several sentences, each enough at the threshold 0.75: 3 of 3 sentences are each enough;"
-            " without the best 2 the other still gives 0.98.",
+            " without the best 2 the other still reaches 0.98.",
         ),
         (
             Support("sentences_together", 1, 0.9, 0.8, 0.01, num_enough=1),

@@ -157,7 +157,7 @@ def extract(
         mode: FolderMode = "resume" if resume else "overwrite" if overwrite else "new"
         found = extract_facts(inputs, settings, out, mode, since, output, opened, show)
     print_result(as_json, found.manifest, lambda: _print(found))
-    for line in _remarks(found.manifest):
+    for line in _notes(found.manifest):
         note(line)
     if found.known and not found.known.objects:
         note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
@@ -256,7 +256,7 @@ def _about_new(manifest: dict[str, Any]) -> str:
     return f" (expected precision of the new ones {chosen['precision']:.2f}, 90 %: {low:.2f} to {high:.2f})"
 
 
-def _remarks(manifest: dict[str, Any]) -> Iterator[str]:
+def _notes(manifest: dict[str, Any]) -> Iterator[str]:
     """Yield lines about what was read, left out and found."""
     yield (
         f"{manifest['num_sentences']:,} sentences of {manifest['num_pairs']:,} pairs;"

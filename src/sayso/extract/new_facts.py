@@ -4,9 +4,9 @@ In a run with folds, each fact was withheld once, and a model trained without it
 pairs. At a threshold t, a share r(t) of the withheld facts is found again, and n(t) facts of unlabelled pairs are
 found, which would be the new ones. If the knowledge base has a share c of the true facts, and the missing ones are like
 the known ones, then K known facts mean ρ K missing ones with ρ = (1 − c) / c, so the expected precision of new facts is
-ρ K r(t) / n(t), at most 1. Decisions on a random sample of new facts give ρ instead of an assumption about c.
+ρ K r(t) / n(t), at most 1. With decisions on a random sample of new facts, ρ is estimated instead.
 
-The interval is a bootstrap over folds and the withheld pairs in them; n is counted, and ρ is assumed.
+The interval is a bootstrap over folds and the withheld pairs in them; n is counted, and ρ allows for a small error.
 Shapes: Q held-out facts, R relations.
 """
 
@@ -37,7 +37,7 @@ MOST_WIDTH = 0.3
 _NUM_FOUND = (0.0, 150.0, 250.0, 400.0, 650.0)
 """Numbers of withheld facts to find again at precision 1 (fewer at lower ones), tried until the interval is narrow."""
 _PRIOR_FACTS = 20.0
-"""New facts at the precision of all relations, added to those of each relation so that its threshold is less noisy."""
+"""This many new facts at the precision of all relations are added to each relation's, against noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ def choose_for_new_facts(
 
 
 class _Thresholds(NamedTuple):
-    """The thresholds, the common one, and the precision they were chosen for."""
+    """The threshold of each relation, the common threshold, and the precision they were chosen for."""
 
     threshold_R: np.ndarray
     pooled: float

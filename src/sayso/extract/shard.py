@@ -40,7 +40,7 @@ class ShardRecord(NamedTuple):
     """The first line of a shard's file: how much of the corpus it covers, and counts from the run that wrote it.
 
     It covers `num_pieces` pieces, with version `types` of the entity types. The run predicted `num_predicted` of the
-    pairs; repeated sentences, those with mentions too far apart and those longer than the model reads are counted for
+    pairs; repeated sentences, those with mentions too far apart and those too long for the model are counted for
     these pairs only.
     """
 

@@ -219,7 +219,7 @@ def _below(probability: float, threshold: float | None) -> str:
 def _enough(support: Support, num_sentences: int) -> str:
     left = num_sentences - support.num_smallest
     best = "one" if support.num_smallest == 1 else f"{support.num_smallest:,}"
-    others = "the other still gives" if left == 1 else "the others still give"
+    others = "the other still reaches" if left == 1 else "the others still reach"
     return (
         f"{support.num_enough:,} of {num_sentences:,} sentences are each enough;"
         f" without the best {best} {others} {support.probability_without:.2f}."

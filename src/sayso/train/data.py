@@ -31,7 +31,7 @@ from sayso.train.marks import MarkedBags, marks_without
 
 
 class Refit(NamedTuple):
-    """What the folds decide about training on all facts: the number of epochs.
+    """What the folds determine for training on all facts: the number of epochs.
 
     The metrics are those of the folds: validation area up to recall 0.4, and average precision.
     """

@@ -1,6 +1,6 @@
 """The batches of one epoch; all randomness derives from the run's seed, the name of its purpose and the epoch.
 
-So an epoch can be repeated exactly after a crash, and adding a random choice does not change the others.
+An epoch can therefore be repeated exactly after a crash, and adding a random choice does not change the others.
 """
 
 from collections.abc import Iterator
@@ -111,7 +111,7 @@ class EpochPlan:
         return batch if facts is None else replace(batch, weight_BR=facts.weights(mine))
 
     def num_parts(self, bags: np.ndarray) -> int:
-        """Return into how many parts a batch with these bags is divided."""
+        """Return the number of parts that a batch with these bags is divided into."""
         num_tokens = int(self.data.train.inputs.tokens.length[self.kept.take(bags).value].sum())
         return min(-(-num_tokens // self.data.config.train.tokens_at_once), len(bags))
 

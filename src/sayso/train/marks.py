@@ -46,7 +46,7 @@ class MarkedBags:
     def take(self, whole: np.ndarray, mine: np.ndarray) -> tuple[np.ndarray, MarkBatch]:
         """Return the rows and the marks of the marked sentences of `mine`, a shard of the `whole` batch's marked bags.
 
-        Both lists of bags are ascending and without repetition. The marks refer to the returned sentences.
+        Both lists of bags are sorted and without duplicates. The marks refer to the returned sentences.
         """
         mark_K, pair_P = self._marks.take(mine).value, self._pairs.take(mine).value
         row_W, place_K = np.unique(self.sentence_K[mark_K], return_inverse=True)

@@ -21,8 +21,8 @@ _ABOUT = "about"
 _ADVICE = "start again in another folder"
 
 
-class _About(NamedTuple):
-    """The state's metadata; `tensors` is their checksum, missing in states written by older versions."""
+class _Metadata(NamedTuple):
+    """The state's metadata; `tensors` is the checksum of the tensors, missing in states written by older versions."""
 
     standing: "RunStatus"
     identity: dict[str, Any]
@@ -144,7 +144,7 @@ def num_epochs_kept(path: Path) -> int:
     return _about(path).standing.epoch if path.exists() else 0
 
 
-def _checked(path: Path, identity: dict[str, Any]) -> _About:
+def _checked(path: Path, identity: dict[str, Any]) -> _Metadata:
     about = _about(path)
     if (difference := _difference(about.identity, identity, "")) is not None:
         raise BadInputError(
@@ -160,15 +160,15 @@ def _checked(path: Path, identity: dict[str, Any]) -> _About:
     return about
 
 
-def _about(path: Path) -> _About:
+def _about(path: Path) -> _Metadata:
     try:
         with safe_open(str(path), framework="pt") as file:
             metadata = dict(file.metadata() or {})
         if metadata.get("format") != str(FORMAT):
             raise BadInputError(f"{path}: state format {metadata.get('format')}, expected {FORMAT}: {_ADVICE}")
         if _ABOUT in metadata:
-            return record_of(_About, from_json(metadata[_ABOUT]))
-        return record_of(_About, {name: from_json(metadata.get(name, "")) for name in ("standing", "identity")})
+            return record_of(_Metadata, from_json(metadata[_ABOUT]))
+        return record_of(_Metadata, {name: from_json(metadata.get(name, "")) for name in ("standing", "identity")})
     except (OSError, SafetensorError, JsonError) as error:
         raise _damaged(path, str(error)) from error
 
