@@ -94,6 +94,13 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
             f"ambiguous names: {counts['ambiguous names']:,} occurrences, {counts['ambiguous names resolved']:,}"
             f" resolved (--ambiguous {manifest['settings']['ambiguous']}); most frequent: {most}"
         )
+    if counts.get("doubtful links"):
+        most = ", ".join(f"{reason} ({number:,})" for reason, number in list(manifest["doubtful"].items())[:5])
+        done = "dropped" if manifest["settings"]["doubtful"] == "drop" else "kept"
+        yield (
+            f"doubtful links: {counts['doubtful links']:,} of {counts['names']:,} names, {done} (--doubtful), listed in"
+            f" doubtful/; most frequent: {most}"
+        )
 
 
 def _about_facts(manifest: dict[str, Any]) -> Iterator[str]:
