@@ -162,9 +162,9 @@ def test_a_gigantic_document_is_left_out_also_when_it_is_packed(tmp_path: Path) 
     (tmp_path / "a.txt").write_bytes(b"a" * (2**20 + 1))
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a" * (2**20 + 1)))
     (tmp_path / "c.txt").write_bytes(b"a" * 2**20)
-    assert reasons(tmp_path, max_document_mb=1) == ["larger than 1 MB"] * 2
+    assert reasons(tmp_path, max_document_mb=1) == ["larger than max_document_mb (1 MB)"] * 2
     (tmp_path / "d.jsonl").write_text(json.dumps({"id": "a", "text": "a" * 2**20}))
-    assert reasons(tmp_path / "d.jsonl", max_document_mb=1) == ["larger than 1 MB"]
+    assert reasons(tmp_path / "d.jsonl", max_document_mb=1) == ["larger than max_document_mb (1 MB)"]
     assert not reasons(tmp_path / "d.jsonl", max_document_mb=2)
 
 

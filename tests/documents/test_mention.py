@@ -113,6 +113,13 @@ def test_a_long_document_gives_what_its_parts_give() -> None:
     assert [text[s.source.start : s.source.stop] for s in found] == text.split("\n\n")
 
 
+@pytest.mark.parametrize("piece", ["Ana left Rome and Holt, ", "Holt ", "the word ", "Rome", '<a title="'])
+def test_a_sentence_without_end_is_counted_in_time_proportional_to_its_length(piece: str) -> None:
+    one = reader()
+    assert not list(one.sentences(Document("d", piece * (250_000 // len(piece)))))
+    assert one.counts["sentences too long"] == (3 if "Ana" in piece else 0)
+
+
 texts = st.text(st.sampled_from("ab.,'’s()\" \n-T"), max_size=40) | st.text(max_size=20)
 
 

@@ -88,6 +88,11 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"names skipped: {number:,} ({reason})"
     if names["first_stopped"]:
         yield f"names skipped, for example: {', '.join(names['first_stopped'])}"
+    if names["unspaced"]:
+        yield (
+            f"names in a script without spaces between words: {names['unspaced']:,}, found only where the text sets"
+            f" them apart (first: {', '.join(names['first_unspaced'])}); such documents need mentions from another tool"
+        )
     if counts.get("ambiguous names"):
         most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["ambiguous"].items())[:5])
         yield (

@@ -263,6 +263,8 @@ def _report(
             "ambiguous": gazetteer.num_ambiguous,
             "stopped": gazetteer.stopped.counts,
             "first_stopped": [name for names in gazetteer.stopped.shown.values() for name in names],
+            "unspaced": sum(gazetteer.unspaced.counts.values()),
+            "first_unspaced": [name for names in gazetteer.unspaced.shown.values() for name in names],
         },
         "knowledge": {
             "relations": len(knowledge.relations),

@@ -194,7 +194,7 @@ def _of_stream(document_id: str, stream: BinaryIO, settings: BuildSettings) -> D
 
 def _refuse_large(size: int, settings: BuildSettings) -> None:
     if size > settings.max_document_mb * _MB:
-        raise BadLineError(f"larger than {settings.max_document_mb} MB")
+        raise BadLineError(f"larger than max_document_mb ({settings.max_document_mb} MB)")
 
 
 def _checked(where: str, read: Callable[[], Document]) -> Document | LeftOut:

@@ -22,6 +22,8 @@ _SUFFIXES, _PREFIXES, _OF_NAMES = ENGLISH["suffixes"], ENGLISH["prefixes"], ENGL
 _BEFORE = COMMON_WORDS | _TITLES | ENGLISH["demonyms"] - _PREFIXES
 _AFTER = ENGLISH["beginners"] | _TITLES | ENGLISH["followers"] | ENGLISH["demonyms"]
 _LONGEST_WORD = 40
+_NEARBY = 50_000
+"""How many characters on either side are searched for a word in lower case."""
 
 
 class Surroundings(NamedTuple):
@@ -125,8 +127,8 @@ def _judged_before(text: str, start: int, before: str, name: str) -> Surrounding
         return NOTHING if before in "AI" else longer._replace(initials=word.replace(".", ""))
     if before[-len(last) - 1 :].islower() and "-" in before:
         return NOTHING  # the Rome-based Ana
-    is_abbreviation = before[-1] == "." and word not in ENGLISH["never_last"]
-    if not is_abbreviation and (word in _PREFIXES or word.partition("-")[0] in _PREFIXES):
+    ends_sentence = before[-1] == "." and word not in ENGLISH["never_last"]
+    if not ends_sentence and (word in _PREFIXES or word.partition("-")[0] in _PREFIXES):
         return longer
     if last in _TITLES:
         return Surroundings(title=word) if word in _PERSONAL_TITLES else NOTHING
@@ -138,7 +140,9 @@ def _judged_before(text: str, start: int, before: str, name: str) -> Surrounding
 def _is_ordinary(text: str, begin: int, word: str) -> bool:
     """Return whether a word has its capital only because it begins a sentence: elsewhere it is in lower case."""
     before = text[max(0, begin - 2) : begin].rstrip(" ")
-    return (not before or before[-1] in _SENTENCE_STOPS) and f" {word} " in text
+    if before and before[-1] not in _SENTENCE_STOPS:
+        return False
+    return text.find(f" {word} ", max(0, begin - _NEARBY), begin + _NEARBY) >= 0
 
 
 def is_short_for(written: str, names: Sequence[str]) -> bool:
