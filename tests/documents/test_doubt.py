@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.documents.doubt import surroundings, word_after, word_before
+from sayso.documents.doubt import stands_alone, surroundings, word_after, word_before
 
 
 def test_a_line_break_parts_two_names_unless_the_text_is_wrapped() -> None:
@@ -26,4 +26,5 @@ def test_a_sentence_start_has_its_capital_for_another_reason_if_the_word_is_else
 def test_any_text_has_surroundings(text: str, start: int, stop: int) -> None:
     start, stop = sorted((min(start, len(text)), min(stop, len(text))))
     found = surroundings(text, start, stop, -1, -1)
+    assert not (stands_alone(text, start, stop) and found.reason), "the quick look misses nothing"
     assert found.reason.startswith("part of") or found.reason == ""

@@ -5,7 +5,7 @@ others are looked at closely.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sayso.documents.split import COMMON_WORDS, ENGLISH
@@ -13,7 +13,10 @@ from sayso.documents.split import COMMON_WORDS, ENGLISH
 _NEXT_WORD = re.compile(r"[^\W\d_][\w'’.-]*")
 _POSSESSIVE = re.compile(r"['’](?:s|re|ve|ll|d|m)?$")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*\.|[^\W\d_]")
+_COMPOUND = re.compile(r"-[^\W\d_A-Z]+$")
+"""The end of an adjective: the Rome-based Ana."""
 _ROMAN = re.compile(r"[IVX]{2,5}")
+_GAPS, _LAST_LETTERS = " \n\xa0", '."”'
 _OPENING = "\"'“‘«([{"
 _SENTENCE_STOPS = ".!?:;\n\"'“”‘’«»()[]"
 
@@ -40,6 +43,23 @@ class Surroundings(NamedTuple):
 
 
 NOTHING = Surroundings()
+
+
+def stands_alone(text: str, start: int, stop: int) -> bool:
+    """Return whether only punctuation or words in lower case stand beside a name; False if it takes a closer look.
+
+    >>> stands_alone("in Rome, of old", 3, 7), stands_alone("Hans Einstein", 5, 13), stands_alone("Rome, Italy", 0, 4)
+    (True, False, False)
+    """
+    after = text[stop : stop + 3]
+    if after[1:2].isupper() or (after[:2] == ", " and after[2:].isupper()):
+        return False
+    before = text[start - 2 : start] if start > 1 else ""
+    if not before or before[1] not in _GAPS or not (before[0].isalnum() or before[0] in _LAST_LETTERS):
+        return True
+    first = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1
+    is_known = first or start < _LONGEST_WORD
+    return bool(is_known and text[first].islower() and text[first : start - 1] != "of")
 
 
 def surroundings(text: str, start: int, stop: int, last_stop: int, next_start: int) -> Surroundings:
@@ -82,7 +102,7 @@ def word_before(text: str, start: int) -> str:
     ('Hans', 'Bank of', '')
     """
     beside = text[start - 2 : start] if start > 1 else ""
-    if not beside or not (beside[0].isalnum() or beside[0] in '."”') or not _is_gap(text, start - 1, beside[1]):
+    if not beside or not (beside[0].isalnum() or beside[0] in _LAST_LETTERS) or not _is_gap(text, start - 1, beside[1]):
         return ""
     of = " of" if text[start - 4 : start - 1] == " of" else ""
     stop = start - 1 - len(of)
@@ -116,25 +136,34 @@ def _extends(after: str, name: str, is_heading: bool) -> bool:
 
 def _judged_before(text: str, start: int, before: str, name: str) -> Surroundings:
     """Return what the word before a name says about it."""
-    longer = Surroundings(f'part of "{before} {name}"', word_before=before)
-    if before.endswith(" of"):
-        return longer if before[:-3].lower() in _OF_NAMES else NOTHING
-    if _POSSESSIVE.search(before):
-        return NOTHING
-    word = before.rstrip(".").lower()
-    last = word.rpartition("-")[2]
-    if _INITIALS.fullmatch(before):
-        return NOTHING if before in "AI" else longer._replace(initials=word.replace(".", ""))
-    if before[-len(last) - 1 :].islower() and "-" in before:
-        return NOTHING  # the Rome-based Ana
-    ends_sentence = before[-1] == "." and word not in ENGLISH["never_last"]
-    if not ends_sentence and (word in _PREFIXES or word.partition("-")[0] in _PREFIXES):
-        return longer
-    if last in _TITLES:
+    if before.isalpha() and len(before) > 1:
+        word = before.lower()
+    elif (judged := _judged_by_punctuation(before, name)) is not None:
+        return judged
+    else:
+        word = before.rstrip(".").lower().rpartition("-")[2]
+    if word in _PREFIXES:
+        return _longer(before, name)
+    if word in _BEFORE:
         return Surroundings(title=word) if word in _PERSONAL_TITLES else NOTHING
-    if before[-1] == "." or word in _BEFORE or last in ENGLISH["demonyms"]:
-        return NOTHING
-    return NOTHING if _is_ordinary(text, start - 1 - len(before), word) else longer
+    return NOTHING if _is_ordinary(text, start - 1 - len(before), word) else _longer(before, name)
+
+
+def _judged_by_punctuation(before: str, name: str) -> Surroundings | None:
+    """Return what initials, `Bank of` or a possessive before a name say; None if that takes the word itself."""
+    word = before.lower()
+    if _INITIALS.fullmatch(before):
+        return NOTHING if before in "AI" else _longer(before, name)._replace(initials=word.replace(".", ""))
+    if word.endswith(" of"):
+        return _longer(before, name) if word[:-3] in _OF_NAMES else NOTHING
+    if word.partition("-")[0] in _PREFIXES:
+        return _longer(before, name)
+    ends_sentence = before[-1] == "." and word[:-1] not in ENGLISH["never_last"]
+    return NOTHING if ends_sentence or _POSSESSIVE.search(before) or _COMPOUND.search(before) else None
+
+
+def _longer(before: str, name: str) -> Surroundings:
+    return Surroundings(f'part of "{before} {name}"', word_before=before)
 
 
 def _is_ordinary(text: str, begin: int, word: str) -> bool:
@@ -145,14 +174,14 @@ def _is_ordinary(text: str, begin: int, word: str) -> bool:
     return text.find(f" {word} ", max(0, begin - _NEARBY), begin + _NEARBY) >= 0
 
 
-def is_short_for(written: str, names: Sequence[str]) -> bool:
-    """Return whether a name is the last word of a longer name of the entity, as a surname is; "of" begins no surname.
+def surnames(names: Iterable[str]) -> frozenset[str]:
+    """Return the last words of the names that have several; a word after "of" is none.
 
-    >>> is_short_for("Grant", ("Ulysses S. Grant", "Grant")), is_short_for("Rome", ("Rome", "City of Rome"))
-    (True, False)
+    >>> sorted(surnames(("Ulysses S. Grant", "Grant", "Lord of Galena")))
+    ['Grant']
     """
-    longer = (name[: -len(written)].split() for name in names if name.endswith(f" {written}"))
-    return any(words[-1][0].isupper() for words in longer)
+    words = (name.split() for name in names)
+    return frozenset(each[-1] for each in words if len(each) > 1 and each[-2][0].isupper())
 
 
 def fits_initials(initials: str, written: str, names: Sequence[str]) -> bool:

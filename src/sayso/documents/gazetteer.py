@@ -112,11 +112,11 @@ class Gazetteer:
 
     def _fitting(self, names: list[tuple[str, tuple[str, ...]]], written: str) -> tuple[str, ...]:
         """Return the entities whose names may be spelled this way; exact matches take precedence."""
+        if len(names) == 1 and names[0][0] == written.replace(" ", ""):
+            return names[0][1]
         if "\n" in written and _EMPTY_LINE.search(written):
             return ()
         written = _composed("".join(written.replace("_", " ").split()))
-        if len(names) == 1 and names[0][0] == written:
-            return names[0][1]
         exact = [entity_ids for name, entity_ids in names if name == written]
         fitting = exact or [entity_ids for name, entity_ids in names if _may_be(written, name, self.case)]
         return fitting[0] if len(fitting) == 1 else tuple(sorted({each for ids in fitting for each in ids}))

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sayso.documents.doubt import Surroundings, fits_initials, is_short_for, surroundings
+from sayso.documents.doubt import NOTHING, Surroundings, fits_initials, stands_alone, surnames, surroundings
 from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import NameMatch
+from sayso.documents.nearby import Near, entities_near
 from sayso.documents.settings import AmbiguityPolicy, DoubtPolicy
 
 _PLACE_BEFORE = re.compile(r"\b(?:in|near|at|around|outside|inside|from|to|into) $")
@@ -16,18 +17,12 @@ _AFTER_COMMA = re.compile(r", ([^\W_][\w.]*)")
 _LIST_GOES_ON = re.compile(r",? (?:and|or) |, [^\W\d_a-z]")
 _INVERTED = re.compile(r", ([^\W\d_a-z])(?:\.|\w+ [A-Z]\.)")
 """The given name in a list of references: Grant, Hugh J."""
-_LIST = re.compile(r",? (?:and |or |& )?|/| – |-")
-_REACH = 40
-"""How many names before and after an ambiguous one may help to decide."""
-_HALVING = 300
-"""Distance in characters at which the weight of a related entity halves."""
 
-_LONGEST_GAP = 8
 _ROUNDS = 2
 
 # Weights of the signs for a candidate, and what it needs to be chosen.
 _NAMED, _LAST, _IN_LIST, _AFTER_IN, _SHARED, _PRIOR = 1.0, 1.0, 0.5, 1.0, 0.5, 0.4
-_UNNAMED, _MOST = 0.75, 1.5
+_UNNAMED = 0.75
 _LEAST, _LEAD = 0.9, 0.1
 
 
@@ -50,8 +45,15 @@ class _Place:
 
     match: NameMatch
     candidates: tuple[str, ...]
-    around: Surroundings
+    around: Surroundings = NOTHING
     doubt: str = ""
+
+
+class _Words(NamedTuple):
+    """The words of an entity's names, and those that are its surnames."""
+
+    all: frozenset[str]
+    surnames: frozenset[str]
 
 
 class Linker:
@@ -72,25 +74,28 @@ class Linker:
         doubtful: DoubtPolicy = "drop",
     ) -> None:
         self._names, self._graph = names, graph or EntityGraph({}, {})
-        self._words: dict[str, frozenset[str]] = {}
+        self._words: dict[str, _Words] = {}
         self._decides, self._drops = ambiguous == "context", doubtful == "drop"
 
     def link(self, text: str, found: Sequence[NameMatch]) -> list[Link]:
         """Return the link of each name of a document, in order."""
-        places = [self._place(text, found, index) for index in range(len(found))]
-        self._doubt_namesakes(text, places)
-        chosen = [each.candidates[0] if len(each.candidates) == 1 else None for each in places]
+        places = {
+            index: self._place(text, found, index)
+            for index, (start, stop, entity_ids) in enumerate(found)
+            if len(entity_ids) > 1 or not stands_alone(text, start, stop)
+        }
+        self._doubt_namesakes(text, found, places)
+        chosen = [_only(entity_ids) for _, _, entity_ids in found]
+        for index, place in places.items():
+            chosen[index] = _only(place.candidates)
         if self._decides:
-            self._decide(text, places, chosen)
-        return [
-            Link(
-                *each.match[:2],
-                None if each.doubt and self._drops else entity_id,
-                each.match.entity_ids,
-                each.doubt,
-            )
-            for each, entity_id in zip(places, chosen, strict=True)
-        ]
+            self._decide(text, places, found, chosen)
+        links = [Link(*match[:2], entity_id, match[2]) for match, entity_id in zip(found, chosen, strict=True)]
+        for index, place in places.items():
+            if place.doubt:
+                entity_id = None if self._drops else chosen[index]
+                links[index] = Link(*place.match[:2], entity_id, place.match[2], place.doubt)
+        return links
 
     def _place(self, text: str, found: Sequence[NameMatch], index: int) -> _Place:
         start, stop, candidates = match = found[index]
@@ -102,13 +107,17 @@ class Linker:
             self._use_title(place)
         if around.word_before:
             self._use_word_before(text, place)
-        elif around.word_after and any(self._has_word(each, around.word_after) for each in candidates):
+        elif around.word_after and any(around.word_after in self._words_of(each).all for each in candidates):
             place.doubt = ""
         if next_start == stop + 1 and text[stop].isspace():
             self._use_name_after(text, place, found[index + 1])
         elif next_start == stop + 2 and text[stop:next_start] == ", ":
             self._use_place_after(text, place, found[index + 1])
-        elif text[stop : stop + 1] == "," and (given := _INVERTED.match(text, stop)) and self._is_short(text, place):
+        elif (
+            text[stop : stop + 1] == ","
+            and (given := _INVERTED.match(text, stop))
+            and self._is_short(text[start:stop], candidates)
+        ):
             self._use_initials(place, text[start:stop], given[1].lower(), f'part of "{text[start:stop]}{given[0]}"')
         return place
 
@@ -124,7 +133,7 @@ class Linker:
         around = place.around
         if around.initials:
             self._use_initials(place, text[slice(*place.match[:2])], around.initials, place.doubt)
-        elif fitting := tuple(each for each in place.candidates if self._has_word(each, around.word_before)):
+        elif fitting := tuple(each for each in place.candidates if around.word_before in self._words_of(each).all):
             place.candidates, place.doubt = fitting, ""
 
     def _use_initials(self, place: _Place, written: str, initials: str, doubt: str) -> None:
@@ -135,17 +144,11 @@ class Linker:
         fitting = [each for each in place.candidates if fits_initials(initials, written, self._names.get(each, ()))]
         place.candidates, place.doubt = (tuple(fitting), "") if fitting else (place.candidates, doubt)
 
-    def _has_word(self, entity_id: str, word: str) -> bool:
-        if (words := self._words.get(entity_id)) is None:
-            words = frozenset(word for name in self._names.get(entity_id, ()) for word in name.split())
-            self._words[entity_id] = words
-        return word in words
-
     def _use_name_after(self, text: str, place: _Place, after: NameMatch) -> None:
         """Doubt a name before a bare surname: the U.S. of U.S. Grant."""
         start, stop, _ = place.match
         written = text[after.start : after.stop]
-        if " " in text[start:stop] or not any(self._is_surname(written, each) for each in after.entity_ids):
+        if " " in text[start:stop] or not self._is_short(written, after.entity_ids):
             return
         place.doubt = place.doubt or f'part of "{text[start : after.stop]}"'
 
@@ -168,118 +171,118 @@ class Linker:
         elif outside:
             place.candidates = tuple(each for each in place.candidates if each not in outside)
 
-    def _doubt_namesakes(self, text: str, places: Sequence[_Place]) -> None:
+    def _doubt_namesakes(self, text: str, found: Sequence[NameMatch], places: dict[int, _Place]) -> None:
         """Doubt bare surnames in a document that gives them only to other people: Kevin Grant, then Grant."""
         others: dict[str, str] = {}
-        for each in places:
-            if each.doubt and each.around.word_before and self._is_short(text, each):
-                others.setdefault(text[slice(*each.match[:2])], each.around.word_before)
+        for place in places.values():
+            name = text[slice(*place.match[:2])] if place.doubt and place.around.word_before else ""
+            if name and name not in others and self._is_short(name, place.candidates):
+                others[name] = place.around.word_before
         if not others:
             return
-        bare = [each for each in places if not each.doubt and text[slice(*each.match[:2])] in others]
-        wanted = {candidate for each in bare for candidate in each.candidates}
+        bare = [
+            (index, name)
+            for index, (start, stop, _) in enumerate(found)
+            if (name := text[start:stop]) in others and not (index in places and places[index].doubt)
+        ]
+        wanted = {entity_id for index, _ in bare for entity_id in found[index].entity_ids}
         named = {
-            each.candidates[0]
-            for each in places
-            if len(each.candidates) == 1
-            and each.candidates[0] in wanted
-            and not each.doubt
-            and not self._is_short(text, each)
+            match.entity_ids[0]
+            for index, match in enumerate(found)
+            if len(match.entity_ids) == 1
+            and match.entity_ids[0] in wanted
+            and not (index in places and places[index].doubt)
+            and not self._is_short(text[slice(*match[:2])], match.entity_ids)
         }
-        for each in bare:
-            if named.isdisjoint(each.candidates) and self._is_short(text, each):
-                name = text[slice(*each.match[:2])]
-                each.doubt = f'the document names "{others[name]} {name}"'
+        for index, name in bare:
+            place = places.setdefault(index, _Place(found[index], found[index].entity_ids))
+            if named.isdisjoint(place.candidates) and self._is_short(name, place.candidates):
+                place.doubt = f'the document names "{others[name]} {name}"'
 
-    def _is_short(self, text: str, place: _Place) -> bool:
-        """Return whether a name is the surname of one of its candidates."""
-        written = text[place.match.start : place.match.stop]
-        return " " not in written and any(self._is_surname(written, each) for each in place.candidates)
+    def _is_short(self, written: str, candidates: Sequence[str]) -> bool:
+        """Return whether a name is the surname of one of the candidates."""
+        return any(written in self._words_of(each).surnames for each in candidates)
 
-    def _is_surname(self, written: str, entity_id: str) -> bool:
-        is_person = self._graph.kind(entity_id) in ("person", "")
-        return is_person and is_short_for(written, self._names.get(entity_id, ()))
+    def _words_of(self, entity_id: str) -> _Words:
+        if (words := self._words.get(entity_id)) is None:
+            names, is_person = self._names.get(entity_id, ()), self._graph.kind(entity_id) in ("person", "")
+            all_words = frozenset(word for name in names for word in name.split())
+            words = self._words[entity_id] = _Words(all_words, surnames(names) if is_person else frozenset())
+        return words
 
-    def _decide(self, text: str, places: Sequence[_Place], chosen: list[str | None]) -> None:
+    def _decide(
+        self, text: str, places: Mapping[int, _Place], found: Sequence[NameMatch], chosen: list[str | None]
+    ) -> None:
         """Choose the entities of ambiguous names by context, where one candidate leads clearly.
 
         What is chosen in the first round helps to decide in the second.
         """
         for _ in range(_ROUNDS):
-            unclear = [number for number, each in enumerate(places) if chosen[number] is None and not each.doubt]
+            unclear = [index for index, place in places.items() if chosen[index] is None and not place.doubt]
             if not unclear:
                 return
-            clear = [None if each.doubt else entity_id for each, entity_id in zip(places, chosen, strict=True)]
-            signs = {number: self._signs(text, places, clear, number) for number in unclear}
-            for number, own in self._with_document(text, places, clear, signs).items():
+            clear = chosen.copy()
+            for index, place in places.items():
+                if place.doubt:
+                    clear[index] = None
+            signs = {
+                index: self._signs(text, places[index], entities_near(text, found, clear, index)) for index in unclear
+            }
+            for index, own in self._with_document(text, places, clear, signs).items():
                 first, second = sorted(own.values(), reverse=True)[:2]
                 if first >= _LEAST + _PRIOR / len(own) and first - second >= _LEAD:
-                    chosen[number] = max(own, key=own.__getitem__)
+                    chosen[index] = max(own, key=own.__getitem__)
 
     def _with_document(
-        self, text: str, places: Sequence[_Place], clear: Sequence[str | None], signs: Mapping[int, Mapping[str, float]]
+        self,
+        text: str,
+        places: Mapping[int, _Place],
+        clear: Sequence[str | None],
+        signs: Mapping[int, Mapping[str, float]],
     ) -> dict[int, dict[str, float]]:
         """Add what speaks for each candidate at the other places of the name, and how much is known of it."""
         num_clear, total = Counter(filter(None, clear)), dict[tuple[str, ...], Counter[str]]()
-        for number, own in signs.items():
-            total.setdefault(places[number].candidates, Counter()).update(own)
+        for index, own in signs.items():
+            total.setdefault(places[index].candidates, Counter()).update(own)
         found = {}
-        for number, own in signs.items():
-            candidates = places[number].candidates
-            sums, facts = total[candidates], {each: 1 + self._graph.num_facts.get(each, 0) for each in candidates}
-            shares = (_shares(num_clear, candidates), _shares(sums, candidates), _shares(facts, candidates))
-            written = text[slice(*places[number].match[:2])]
-            found[number] = {
+        for index, own in signs.items():
+            place = places[index]
+            written, candidates = text[slice(*place.match[:2])], place.candidates
+            facts = {each: 1 + self._graph.num_facts.get(each, 0) for each in candidates}
+            named, shared, prior = (_shares(each, candidates) for each in (num_clear, total[candidates], facts))
+            found[index] = {
                 each: own[each]
                 + _NAMED * named[each]
                 + _SHARED * shared[each]
                 + _PRIOR * prior[each]
                 # Texts introduce people by their full names.
-                - _UNNAMED * (not num_clear[each] and self._is_surname(written, each))
-                for named, shared, prior in (shares,)
+                - _UNNAMED * (not num_clear[each] and written in self._words_of(each).surnames)
                 for each in candidates
             }
         return found
 
-    def _signs(self, text: str, places: Sequence[_Place], clear: Sequence[str | None], number: int) -> dict[str, float]:
+    def _signs(self, text: str, place: _Place, near: Near) -> dict[str, float]:
         """Return how much the surroundings of an ambiguous name speak for each candidate."""
-        graph, (start, stop, _) = self._graph, places[number].match
-        near, listed = _near(text, places, clear, number)
-        types = {graph.finest(other) for other in listed} - {""}
+        graph, (start, stop, _) = self._graph, place.match
+        types = {graph.finest(other) for other in near.listed} - {""}
         is_after_in = _PLACE_BEFORE.search(text[max(0, start - 9) : start])
         after = _AFTER_COMMA.match(text, stop)
         signs = {}
-        for candidate in places[number].candidates:
-            sign = sum(weight * graph.relatedness(candidate, other) for other, weight in near.items())
+        for candidate in place.candidates:
+            sign = sum(weight * graph.relatedness(candidate, other) for other, weight in near.weights.items())
             sign += _IN_LIST * (graph.finest(candidate) in types)
             if is_after_in and graph.kind(candidate) == "place":
                 sign += _AFTER_IN
-            if after and self._has_word(candidate, after[1]):
+            if after and after[1] in self._words_of(candidate).all:
                 sign += _LAST
             signs[candidate] = sign
-        before = reversed(clear[max(0, number - _REACH) : number])
-        if last := next((entity_id for entity_id in before if entity_id in signs), None):
+        if last := next((entity_id for entity_id in near.before if entity_id in signs), None):
             signs[last] += _LAST  # the last person of this surname
         return signs
 
 
-def _near(
-    text: str, places: Sequence[_Place], clear: Sequence[str | None], number: int
-) -> tuple[dict[str, float], list[str]]:
-    """Return the entities near a name with their weights, by distance, and those in one list with it."""
-    start, stop, _ = places[number].match
-    near: dict[str, float] = {}
-    listed = []
-    for index in range(max(0, number - _REACH), min(len(places), number + _REACH + 1)):
-        other = clear[index]
-        if other is None:
-            continue
-        begin, end, _ = places[index].match
-        distance = start - end if index < number else begin - stop
-        near[other] = min(_MOST, near.get(other, 0.0) + 1 / (1 + distance / _HALVING))
-        if distance < _LONGEST_GAP and _LIST.fullmatch(text, min(end, stop), max(begin, start)):
-            listed.append(other)
-    return near, listed
+def _only(candidates: Sequence[str]) -> str | None:
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _shares(amounts: Mapping[str, float], candidates: Sequence[str]) -> dict[str, float]:

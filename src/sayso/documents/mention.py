@@ -45,8 +45,9 @@ class DoubtfulLink(NamedTuple):
     @property
     def line(self) -> str:
         """The link as a line of tab-separated values."""
-        name, reason = " ".join(self.name.split()), " ".join(self.reason.split())
-        return "\t".join((self.document_id, f"{self.start}", f"{self.stop}", name, " ".join(self.entity_ids), reason))
+        columns = self.name, " ".join(self.entity_ids), self.reason
+        end = "\t".join(columns if self.reason.isprintable() else (" ".join(each.split()) for each in columns))
+        return f"{self.document_id}\t{self.start}\t{self.stop}\t{end}"
 
 
 class DocumentReader:
