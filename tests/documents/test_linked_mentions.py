@@ -4,7 +4,7 @@ The mentions were drawn at random, at most one of each kind per document: 50 of 
 beside a capitalised word that is no title (or a city before a comma), and 100 others. `linking/mentions.tsv` has their
 places in the text of the gensim wheel and the right entity, `-` where the name means none of the knowledge base. A
 name inside the proper name of something else means none (Sydney Swans); one that says whose or where something is
-means its entity (Queensland Premier, Melbourne Test). Weights and word lists were chosen on the part `develop` alone.
+means its entity (Queensland Premier, Melbourne Test). Weights were chosen on the part `develop` alone.
 """
 
 import csv

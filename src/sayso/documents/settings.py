@@ -55,7 +55,7 @@ class BuildInputs:
     """The files a corpus is built from."""
 
     documents: Annotated[
-        Path, Option("Documents: a folder of .txt and .html, JSON lines (id, text), or one text file.")
+        Path, Option("Documents: a folder of .txt and .html, JSON lines (id, text), or one such file. PDF is not read.")
     ]
     kb: Annotated[Path, Option("Facts as TSV: head id, relation, tail id.")]
     names: Annotated[Path, Option("Names as TSV or JSON lines: id, name, other names.")]
