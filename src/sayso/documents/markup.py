@@ -70,7 +70,7 @@ def without_markup(text: str) -> PlainText:
     if not found:
         return PlainText(text)
     parts: list[str] = []
-    starts, stops, last = array("q"), array("q"), 0
+    starts, stops, last = array("I"), array("I"), 0  # half as much memory as "q"
     for start, stop, replacement in (*found, (len(text), len(text), "")):
         parts += text[last:start], replacement
         starts.extend((*range(last, start), *[start] * len(replacement)))
